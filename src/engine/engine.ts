@@ -1,0 +1,42 @@
+import type { Column, ResultSet } from '../rows.ts';
+
+/** A value bound to a named query parameter; every scalar travels as STRING: the SQL casts. */
+export type QueryParameter = {
+  readonly name: string;
+  readonly value: string | null;
+};
+
+/** One saved query with its bound values, or a caller's SQL over that saved query's subsets. */
+export type Statement = {
+  /** Name of the endpoint, for events and labels. */
+  readonly endpoint: string;
+  /** The saved query in BigQuery SQL. */
+  readonly sql: string;
+  /** Replaces the saved query's final statement; may read nothing but its subsets (contract section 4). */
+  readonly callerSql?: string;
+  readonly parameters: readonly QueryParameter[];
+  /** Rows beyond this are cut off by the engine. */
+  readonly maxRows: number;
+};
+
+export type RunOptions = {
+  /** Aborted when nobody waits for the answer any more: the query is interrupted. */
+  readonly signal: AbortSignal;
+  /** Milliseconds the query may take, counted from the call. */
+  readonly timeoutMs: number;
+};
+
+/** The executor port: BigQuery in production, DuckDB embedded. */
+export type Engine = {
+  /**
+   * Runs one statement.
+   * @throws GatewayError `invalid_query`, `sandbox_refused`, `engine_failed`, `overloaded`, `deadline_exceeded`, `cancelled`
+   */
+  run(statement: Statement, options: RunOptions): Promise<ResultSet>;
+  /**
+   * Resolves every name and type of a statement without running it.
+   * @throws GatewayError `invalid_query` with line and column
+   */
+  describe(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Column[]>;
+  close(): Promise<void>;
+};

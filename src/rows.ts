@@ -1,0 +1,43 @@
+/**
+ * The type of a column, in the words of BigQuery's own result schema.
+ * Source: BigQuery REST reference, `TableFieldSchema`.
+ */
+export type ColumnType =
+  | 'STRING'
+  | 'BYTES'
+  | 'BOOL'
+  | 'INT64'
+  | 'FLOAT64'
+  | 'NUMERIC'
+  | 'BIGNUMERIC'
+  | 'TIMESTAMP'
+  | 'DATETIME'
+  | 'DATE'
+  | 'TIME'
+  | 'JSON'
+  | 'STRUCT';
+
+/**
+ * One column of a result, or one field of a STRUCT.
+ * A REPEATED column is an array and never NULL: `[]` when empty.
+ */
+export type Column = {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly mode: 'NULLABLE' | 'REPEATED';
+  /** Present exactly when `type` is STRUCT. */
+  readonly fields?: readonly Column[];
+};
+
+/**
+ * The rows of one query, already in the wire form of contract section 2.
+ *
+ * Rows are rendered once, by the engine, and travel as bytes from there on:
+ * a JSON array of objects, columns in the query's order, every row with every column.
+ */
+export type ResultSet = {
+  readonly columns: readonly Column[];
+  /** UTF-8 JSON text: `[]` or `[{…},{…}]`, without white space between rows. */
+  readonly rowsJson: Buffer;
+  readonly rowCount: number;
+};
