@@ -1,44 +1,109 @@
 /**
  * Every way a request can fail on purpose, in one table (contract section 2).
+ * `reason` follows the words of BigQuery's own error list where it has one.
  * `docs/errors.md` lists the same rows; a test keeps the two equal.
  */
 export const errorCodes = {
-  invalid_parameter: { status: 400, meaning: 'A parameter is missing, or its value is not allowed.' },
-  invalid_header: { status: 400, meaning: 'A request header has a value that is not allowed.' },
-  invalid_body: { status: 400, meaning: 'The request body is not a JSON object, or not UTF-8.' },
-  invalid_request: { status: 400, meaning: 'The request line or its encoding is malformed.' },
+  invalid_parameter: {
+    status: 400,
+    reason: 'invalidQuery',
+    meaning: 'A parameter is missing, or its value is not allowed.',
+  },
+  invalid_header: {
+    status: 400,
+    reason: 'invalid',
+    meaning: 'A request header has a value that is not allowed.',
+  },
+  invalid_body: {
+    status: 400,
+    reason: 'parseError',
+    meaning: 'The request body is not a JSON object, or not UTF-8.',
+  },
+  invalid_request: {
+    status: 400,
+    reason: 'parseError',
+    meaning: 'The request line or its encoding is malformed.',
+  },
   invalid_graphql: {
     status: 400,
+    reason: 'invalid',
     meaning: 'The GraphQL document does not parse, or does not fit the schema.',
   },
-  invalid_query: { status: 400, meaning: 'The SQL is not valid; the message has line and column.' },
+  invalid_query: {
+    status: 400,
+    reason: 'invalidQuery',
+    meaning: 'The SQL is not valid; the message has line and column.',
+  },
   sandbox_refused: {
     status: 400,
+    reason: 'invalidQuery',
     meaning: "The caller's SQL reaches for something outside the saved query's subsets.",
   },
-  unauthorized: { status: 401, meaning: 'The access token is missing, unknown, expired or revoked.' },
-  forbidden: { status: 403, meaning: 'The access token lacks the scope.' },
-  endpoint_not_found: { status: 404, meaning: 'No saved query has this name or UUID.' },
-  route_not_found: { status: 404, meaning: 'No route has this path.' },
-  method_not_allowed: { status: 405, meaning: 'The route exists, but not for this method.' },
-  not_acceptable: { status: 406, meaning: 'The Accept header excludes JSON.' },
-  request_timeout: { status: 408, meaning: 'The client took too long to send its request.' },
-  body_too_large: { status: 413, meaning: 'The request body is over the limit.' },
-  uri_too_long: { status: 414, meaning: 'The request line is over the limit.' },
-  unsupported_media_type: { status: 415, meaning: 'The request body is not application/json.' },
-  too_many_requests: { status: 429, meaning: "The access token's rate is used up.", retryAfterSeconds: 1 },
-  headers_too_large: { status: 431, meaning: 'The request headers are over the limit.' },
-  cancelled: { status: 499, meaning: 'The caller went away before the answer.' },
-  internal: { status: 500, meaning: 'A fault of the gateway; the request id finds it in the log.' },
-  engine_failed: { status: 502, meaning: 'The warehouse refused or failed the query.' },
-  overloaded: { status: 503, meaning: 'Too many queries are running.', retryAfterSeconds: 1 },
+  unauthorized: {
+    status: 401,
+    reason: 'authError',
+    meaning: 'The access token is missing, unknown, expired or revoked.',
+  },
+  forbidden: { status: 403, reason: 'accessDenied', meaning: 'The access token lacks the scope.' },
+  endpoint_not_found: { status: 404, reason: 'notFound', meaning: 'No saved query has this name or UUID.' },
+  route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
+  method_not_allowed: {
+    status: 405,
+    reason: 'methodNotAllowed',
+    meaning: 'The route exists, but not for this method.',
+  },
+  not_acceptable: { status: 406, reason: 'notAcceptable', meaning: 'The Accept header excludes JSON.' },
+  request_timeout: {
+    status: 408,
+    reason: 'requestTimeout',
+    meaning: 'The client took too long to send its request.',
+  },
+  body_too_large: { status: 413, reason: 'uploadTooLarge', meaning: 'The request body is over the limit.' },
+  uri_too_long: { status: 414, reason: 'uriTooLong', meaning: 'The request line is over the limit.' },
+  unsupported_media_type: {
+    status: 415,
+    reason: 'unsupportedMediaType',
+    meaning: 'The request body is not application/json.',
+  },
+  too_many_requests: {
+    status: 429,
+    reason: 'rateLimitExceeded',
+    meaning: "The access token's rate is used up.",
+    retryAfterSeconds: 1,
+  },
+  headers_too_large: {
+    status: 431,
+    reason: 'headersTooLarge',
+    meaning: 'The request headers are over the limit.',
+  },
+  cancelled: { status: 499, reason: 'stopped', meaning: 'The caller went away before the answer.' },
+  internal: {
+    status: 500,
+    reason: 'internalError',
+    meaning: 'A fault of the gateway; the request id finds it in the log.',
+  },
+  engine_failed: {
+    status: 502,
+    reason: 'backendError',
+    meaning: 'The warehouse refused or failed the query.',
+  },
+  overloaded: {
+    status: 503,
+    reason: 'rateLimitExceeded',
+    meaning: 'Too many queries are running.',
+    retryAfterSeconds: 1,
+  },
   unavailable: {
     status: 503,
+    reason: 'backendError',
     meaning: 'The gateway is starting, stopping, or a dependency is down.',
     retryAfterSeconds: 2,
   },
-  deadline_exceeded: { status: 504, meaning: 'The query did not finish in time.' },
-} as const satisfies Record<string, { status: number; meaning: string; retryAfterSeconds?: number }>;
+  deadline_exceeded: { status: 504, reason: 'timeout', meaning: 'The query did not finish in time.' },
+} as const satisfies Record<
+  string,
+  { status: number; reason: string; meaning: string; retryAfterSeconds?: number }
+>;
 
 export type ErrorCode = keyof typeof errorCodes;
 

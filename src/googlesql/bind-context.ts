@@ -1,0 +1,51 @@
+import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
+import type { Scope } from './scope.ts';
+import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
+import type { Catalog } from './types.ts';
+
+/** What binding one statement collects, over all its queries. */
+export type StatementState = {
+  readonly parameterNames: readonly string[];
+  readonly functions: Set<string>;
+  nextId(): number;
+};
+
+/** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
+export type Environment = {
+  readonly subsets: Map<string, BoundSubset>;
+  readonly parent?: Environment;
+  /** Base tables; only the outermost environment of a saved query has them, a caller's has none. */
+  readonly catalog?: Catalog;
+};
+
+/** The two rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
+export type Binder = {
+  expression(context: BindContext, syntax: Expression): BoundExpression;
+  query(context: BindContext, syntax: Query): BoundQuery;
+};
+
+/** Where an expression stands: what it sees, and what it may hold. */
+export type BindContext = {
+  readonly binder: Binder;
+  readonly statement: StatementState;
+  readonly environment: Environment;
+  readonly scope: Scope;
+  /** Name of the clause that allows no aggregate function: `WHERE clause`; undefined where they are allowed. */
+  readonly aggregatesRefusedIn: string | undefined;
+  readonly windows: ReadonlyMap<string, WindowSpec>;
+};
+
+/** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */
+export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
+
+export function createStatementState(parameterNames: readonly string[]): StatementState {
+  let last = 0;
+  return {
+    parameterNames,
+    functions: new Set(),
+    nextId: () => {
+      last += 1;
+      return last;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import type { SqlPosition } from '../errors.ts';
+import { bindCall } from './bind-call.ts';
+import type { BindContext } from './bind-context.ts';
+import { bindLiteral } from './bind-literal.ts';
+import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-nested.ts';
+import { bindPredicate } from './bind-predicate.ts';
+import type { BoundExpression } from './bound-tree.ts';
+import { cast, unify } from './coercion.ts';
+import { bindExtract } from './functions-time.ts';
+import { operator } from './operators.ts';
+import { resolveName, rowValue, sameName } from './scope.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Expression, Identifier } from './syntax-tree.ts';
+import { scalar, typeName } from './types.ts';
+
+const bool = scalar('BOOL');
+
+/** Resolves the names in one expression and gives it a type. */
+export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
+  const bind = (expression: Expression) => bindExpression(context, expression);
+  switch (syntax.kind) {
+    case 'literal':
+      return bindLiteral(syntax);
+    case 'parameter':
+      return bindParameter(context, syntax);
+    case 'path':
+      return bindPath(context, syntax.parts);
+    case 'field':
+      return fieldOf(bind(syntax.of), syntax.name);
+    case 'subscript':
+      return bindSubscript(bind, syntax);
+    case 'call':
+      return bindCall(context, syntax);
+    case 'cast':
+      return cast(bind(syntax.of), typeOfSyntax(syntax.to), syntax.safe, syntax.at);
+    case 'case':
+      return bindCase(context, syntax);
+    case 'unary': {
+      const name = syntax.operator === 'NOT' ? 'NOT' : `unary ${syntax.operator}`;
+      return operator(name, [bind(syntax.of)], syntax.at);
+    }
+    case 'binary':
+      return bindBinary(context, syntax);
+    case 'array':
+      return bindArray(bind, syntax);
+    case 'struct':
+      return bindStruct(bind, syntax);
+    case 'interval':
+      return operator(`INTERVAL ${syntax.part}`, [bind(syntax.of)], syntax.at);
+    case 'extract':
+      return bindExtract(bind, syntax);
+    case 'subquery':
+      return bindSubquery(context, syntax);
+    default:
+      return bindPredicate(context, syntax);
+  }
+}
+
+/** Binds an expression that must be a condition. */
+export function bindBoolean(context: BindContext, syntax: Expression, clause: string): BoundExpression {
+  const condition = bindExpression(context, syntax);
+  if (condition.type.kind === 'BOOL') return condition;
+  if (condition.type.kind === 'NULL') return { kind: 'null', type: bool };
+  throw invalidQuery(`${clause} should return type BOOL, but returns ${typeName(condition.type)}`, syntax.at);
+}
+
+/** `a.b.c`: a name in scope, then fields of it. */
+export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
+  const [first, second] = parts;
+  const found = resolveName(context.scope, first!);
+  if (!found) {
+    const isClock =
+      parts.length === 1 && !first!.quoted && /^current_(timestamp|date|datetime|time)$/i.test(first!.name);
+    if (isClock) return bindCall(context, emptyCall(parts));
+    throw invalidQuery(`Unrecognized name: ${parts.map(part => part.name).join('.')}`, first!.at);
+  }
+  if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
+  const { columns } = found.variable;
+  if (!second) return rowValue(columns);
+  const [column, ...others] = columns.filter(({ name }) => sameName(name, second.name));
+  if (!column) throw invalidQuery(`Name ${second.name} not found inside ${first!.name}`, second.at);
+  if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
+  return parts.slice(2).reduce(fieldOf, column.value);
+}
+
+function emptyCall(name: readonly Identifier[]) {
+  return {
+    kind: 'call',
+    name,
+    arguments: [],
+    star: false,
+    distinct: false,
+    orderBy: [],
+    at: name[0]!.at,
+  } as const;
+}
+
+function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression {
+  if (of.type.kind === 'JSON') {
+    const path = {
+      kind: 'literal',
+      type: scalar('STRING'),
+      value: `$."${name.replaceAll('"', '\\"')}"`,
+    } as const;
+    return {
+      kind: 'call',
+      type: of.type,
+      name: 'JSON field',
+      template: 'json_extract($1, $2)',
+      arguments: [of, path],
+    };
+  }
+  if (of.type.kind !== 'STRUCT') {
+    throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
+  }
+  const [field, ...others] = of.type.fields.filter(f => sameName(f.name, name));
+  if (!field) throw invalidQuery(`Field name ${name} does not exist in ${typeName(of.type)}`, at);
+  if (others.length > 0) throw invalidQuery(`Struct field name ${name} is ambiguous`, at);
+  return { kind: 'field', type: field.type, of, name: field.name };
+}
+
+function bindParameter(
+  context: BindContext,
+  { name, at }: { name: string; at: SqlPosition },
+): BoundExpression {
+  const declared = context.statement.parameterNames.find(p => sameName(p, name));
+  if (declared === undefined) throw invalidQuery(`Query parameter '${name}' not found`, at);
+  return { kind: 'parameter', type: scalar('STRING'), name: declared };
+}
+
+function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'case' }>): BoundExpression {
+  const operand = syntax.operand && bindExpression(context, syntax.operand);
+  const conditions = syntax.branches.map(({ when }) =>
+    operand
+      ? operator('=', [operand, bindExpression(context, when)], when.at)
+      : bindBoolean(context, when, 'CASE condition'),
+  );
+  const results = syntax.branches.map(({ result }) => bindExpression(context, result));
+  if (syntax.otherwise) results.push(bindExpression(context, syntax.otherwise));
+  const { type, values } = unify(results, 'operator CASE', syntax.at);
+  const branches = conditions.map((when, i) => ({ when, result: values[i]! }));
+  return { kind: 'case', type, branches, otherwise: syntax.otherwise && values.at(-1) };
+}
+
+function bindBinary(context: BindContext, syntax: Extract<Expression, { kind: 'binary' }>): BoundExpression {
+  const left = bindExpression(context, syntax.left);
+  const right = bindExpression(context, syntax.right);
+  return operator(syntax.operator, [left, right], syntax.at);
+}
+
+function bindSubquery(
+  context: BindContext,
+  syntax: Extract<Expression, { kind: 'subquery' }>,
+): BoundExpression {
+  const { form } = syntax;
+  const query = context.binder.query(
+    { ...context, aggregatesRefusedIn: undefined, windows: new Map() },
+    syntax.query,
+  );
+  if (form === 'EXISTS') return { kind: 'subquery', form, query, type: bool };
+  const [column, ...others] = query.columns;
+  if (others.length > 0) {
+    throw invalidQuery(
+      `${form === 'ARRAY' ? 'ARRAY' : 'Scalar'} subquery cannot have more than one column unless using SELECT AS STRUCT to build STRUCT values`,
+      syntax.at,
+    );
+  }
+  const type = column!.type.kind === 'NULL' ? scalar('INT64') : column!.type;
+  if (form === 'SCALAR') return { kind: 'subquery', form, query, type };
+  if (type.kind === 'ARRAY')
+    throw invalidQuery('Cannot use array subquery with column of type ARRAY', syntax.at);
+  return { kind: 'subquery', form, query, type: { kind: 'ARRAY', element: type, single: false } };
+}

@@ -1,0 +1,54 @@
+import type { BoundExpression } from './bound-tree.ts';
+import { temporalLiteral } from './coercion.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Expression } from './syntax-tree.ts';
+import { scalar } from './types.ts';
+
+const smallestInt64 = -(2n ** 63n);
+
+/** Gives a literal its value in one spelling: decimal digits, `TRUE`, checked dates and JSON. */
+export function bindLiteral({
+  type: kind,
+  value,
+  at,
+}: Extract<Expression, { kind: 'literal' }>): BoundExpression {
+  const type = scalar(kind);
+  switch (kind) {
+    case 'NULL':
+      return { kind: 'null', type };
+    case 'INT64': {
+      const number = value.startsWith('-') ? -BigInt(value.slice(1)) : BigInt(value);
+      if (number < smallestInt64 || number >= -smallestInt64) {
+        throw invalidQuery(`Invalid integer literal: ${value}`, at);
+      }
+      return { kind: 'literal', type, value: String(number) };
+    }
+    case 'FLOAT64':
+      if (!Number.isFinite(Number(value))) throw invalidQuery(`Invalid floating point literal: ${value}`, at);
+      return { kind: 'literal', type, value };
+    case 'NUMERIC':
+    case 'BIGNUMERIC':
+      if (!/^\s*[+-]?(?:\d+\.?\d*|\.\d+)\s*$/.test(value))
+        throw invalidQuery(`Invalid ${kind} literal: "${value}"`, at);
+      return { kind: 'literal', type, value: value.trim() };
+    case 'JSON':
+      if (!isJson(value)) throw invalidQuery('Invalid JSON literal', at);
+      return { kind: 'literal', type, value };
+    case 'TIMESTAMP':
+    case 'DATETIME':
+    case 'DATE':
+    case 'TIME':
+      return temporalLiteral(value, type, at);
+    default:
+      return { kind: 'literal', type, value };
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

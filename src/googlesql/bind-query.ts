@@ -1,0 +1,106 @@
+import type { BindContext, Environment } from './bind-context.ts';
+import { bindSelect } from './bind-select.ts';
+import type { BoundBody, BoundOrder, BoundQuery, BoundSubset, OutputColumn } from './bound-tree.ts';
+import { supertype } from './coercion.ts';
+import { orderTerm, outputIndex } from './order-term.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Expression, OrderItem, Query, QueryBody, WithItem } from './syntax-tree.ts';
+import { typeName } from './types.ts';
+
+/** A bound body with its columns; only a plain SELECT can order by what it does not return. */
+type BoundPart = { readonly body: BoundBody; readonly columns: readonly OutputColumn[] };
+
+/**
+ * Resolves every name and type of a query.
+ * @throws GatewayError `invalid_query` with line and column, `sandbox_refused` for a table out of a caller's reach
+ */
+export function bindQuery(outer: BindContext, query: Query): BoundQuery {
+  const environment: Environment = { subsets: new Map(), parent: outer.environment };
+  const context = { ...outer, environment };
+  const subsets = bindSubsets(context, query.with);
+  const slice = { limit: rowCount(query.limit, 'LIMIT'), offset: rowCount(query.offset, 'OFFSET') };
+  if (query.body.kind === 'select') {
+    const select = bindSelect(context, query.body, query.orderBy);
+    return { subsets, body: select.body, columns: select.columns, orderBy: select.orderBy, ...slice };
+  }
+  const part = bindBody(context, query.body);
+  const orderBy = query.orderBy.map(item => orderByOutput(item, part.columns));
+  return { subsets, ...part, orderBy, ...slice };
+}
+
+/** Binds subsets in order, each visible to the next, and adds them to the environment. */
+export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
+  return items.map(({ name, query }) => {
+    const subset = { id: context.statement.nextId(), name: name.name, query: bindQuery(context, query) };
+    context.environment.subsets.set(name.name.toLowerCase(), subset);
+    return subset;
+  });
+}
+
+function bindBody(context: BindContext, body: QueryBody): BoundPart {
+  switch (body.kind) {
+    case 'select': {
+      const { body: select, columns } = bindSelect(context, body, []);
+      return { body: select, columns };
+    }
+    case 'parenthesized': {
+      const query = bindQuery(context, body.query);
+      return { body: { kind: 'query', query }, columns: query.columns };
+    }
+    case 'setOperation': {
+      const parts = body.parts.map(part => bindBody(context, part));
+      const columns = commonColumns(body, parts);
+      return {
+        body: { kind: 'setOperation', operator: body.operator, all: body.all, parts, columns },
+        columns,
+      };
+    }
+  }
+}
+
+/** Names come from the first branch, types from all of them; a bare NULL takes any type. */
+function commonColumns(
+  { operator, all, at }: Extract<QueryBody, { kind: 'setOperation' }>,
+  parts: readonly BoundPart[],
+): readonly OutputColumn[] {
+  const [first, ...others] = parts;
+  const name = `${operator} ${all ? 'ALL' : 'DISTINCT'}`;
+  if (others.some(part => part.columns.length !== first!.columns.length)) {
+    const counts = parts.map(part => part.columns.length).join(' vs. ');
+    throw invalidQuery(`Queries in ${name} have mismatched column count; got ${counts} columns`, at);
+  }
+  return first!.columns.map((column, i) => {
+    const type = supertype(parts.map(part => columnAsValue(part.columns[i]!, i)));
+    if (type) return { ...column, type };
+    const types = parts.map(part => typeName(part.columns[i]!.type)).join(', ');
+    throw invalidQuery(`Column ${i + 1} in ${name} has incompatible types: ${types}`, at);
+  });
+}
+
+/** Stands for a column where only its type matters. */
+function columnAsValue({ type }: OutputColumn, index: number) {
+  return type.kind === 'NULL'
+    ? ({ kind: 'null', type } as const)
+    : ({ kind: 'column', type, relation: 0, index } as const);
+}
+
+/** After a set operation only output columns are there to order by. */
+function orderByOutput(item: OrderItem, columns: readonly OutputColumn[]): BoundOrder {
+  const by = outputIndex(item.expression, columns);
+  if (by === undefined) {
+    throw invalidQuery(
+      'ORDER BY after a set operation can name output columns only; use a subquery to order by an expression',
+      item.expression.at,
+    );
+  }
+  return orderTerm(item, by);
+}
+
+function rowCount(expression: Expression | undefined, clause: string): number | undefined {
+  if (!expression) return undefined;
+  const isCount =
+    expression.kind === 'literal' && expression.type === 'INT64' && !expression.value.startsWith('-');
+  const count = isCount ? Number(expression.value) : Number.NaN;
+  if (Number.isSafeInteger(count)) return count;
+  throw invalidQuery(`${clause} expects a non-negative integer literal`, expression.at);
+}

@@ -1,0 +1,75 @@
+import type { Column } from '../rows.ts';
+import { type BoundStatement, bindStatement } from './bind-statement.ts';
+import { printDuckDb } from './print-duckdb.ts';
+import { resultColumns } from './result-columns.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Catalog } from './types.ts';
+
+export type CompileRequest = {
+  /** The saved query in BigQuery SQL. */
+  readonly sql: string;
+  /** Replaces the saved query's final statement; sees its top-level subsets only. */
+  readonly callerSql?: string;
+  readonly catalog: Catalog;
+  /** Declared parameters: every one a nullable STRING. */
+  readonly parameterNames: readonly string[];
+  /** Rows beyond this are cut off. */
+  readonly maxRows: number;
+};
+
+/** A value that DuckDB needs: a declared parameter, or the statement's one instant (TIMESTAMPTZ). */
+export type CompiledParameter = {
+  readonly name: string;
+  /** DuckDB's name for it, without the dollar sign. */
+  readonly placeholder: string;
+  readonly kind: 'STRING' | 'NOW';
+};
+
+/** A statement for DuckDB that returns one VARCHAR column: each row as its JSON object. */
+export type CompiledStatement = {
+  readonly sql: string;
+  readonly columns: readonly Column[];
+  /** Exactly those that `sql` holds. */
+  readonly parameters: readonly CompiledParameter[];
+  /** Base tables that are read, by their names in the catalogue. */
+  readonly tables: readonly string[];
+  /** Functions that are called, in upper case. */
+  readonly functions: readonly string[];
+};
+
+/** Longest DuckDB text; templates repeat their arguments, so nesting multiplies. */
+const maxPrintedLength = 4_000_000;
+
+/**
+ * Compiles BigQuery SQL for DuckDB: parse, bind, print. Needs no value of any parameter.
+ * @throws GatewayError `invalid_query` with line and column; `sandbox_refused` where a caller's SQL reaches out
+ */
+export function compileForDuckDb(request: CompileRequest): CompiledStatement {
+  try {
+    return print(bindStatement(request), request);
+  } catch (error) {
+    // The stack ran out, or an expression multiplies itself: no one position explains it.
+    if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });
+    throw error;
+  }
+}
+
+function print(bound: BoundStatement, { parameterNames, maxRows }: CompileRequest): CompiledStatement {
+  const placeholderOf = (name: string) => `p${parameterNames.indexOf(name) + 1}`;
+  const nowPlaceholder = 'now';
+  const printed = printDuckDb(bound.query, { maxRows, placeholderOf, nowPlaceholder });
+  if (printed.sql.length > maxPrintedLength) {
+    throw invalidQuery('The query is too complex', { line: 1, column: 1 });
+  }
+  const declared = parameterNames
+    .filter(name => printed.parameterNames.has(name))
+    .map(name => ({ name, placeholder: placeholderOf(name), kind: 'STRING' as const }));
+  const clock = { name: 'current_timestamp', placeholder: nowPlaceholder, kind: 'NOW' as const };
+  return {
+    sql: printed.sql,
+    columns: resultColumns(bound.query.columns),
+    parameters: printed.usesNow ? [...declared, clock] : declared,
+    tables: printed.tables,
+    functions: bound.functions,
+  };
+}

@@ -1,0 +1,36 @@
+import { type BoundExpression, childrenOf } from './bound-tree.ts';
+
+/** Nodes that DuckDB may make of one expression; a long honest query has a few thousand. */
+export const maxExpansionSize = 200_000;
+
+/** No macro names one parameter more often than this. */
+const macroRepeats = 4;
+
+/**
+ * Counts the nodes that DuckDB will hold for an expression once templates and macros are filled in: both may name
+ * an argument several times, so that nesting multiplies. The count is kept in `known`.
+ */
+export function expansionSize(expression: BoundExpression, known: WeakMap<BoundExpression, number>): number {
+  const found = known.get(expression);
+  if (found !== undefined) return found;
+  const isCall = expression.kind === 'call' || expression.kind === 'aggregate';
+  const template = isCall ? expression.template : '';
+  const perMacro = template.includes('bq_') ? macroRepeats : 1;
+  // A cast of a text is printed as a check of the text and the cast.
+  const perCast = expression.kind === 'cast' || expression.kind === 'element' ? macroRepeats : 1;
+  const size = childrenOf(expression).reduce((sum, child, i) => {
+    const named = isCall ? timesNamed(template, i) : 1;
+    return sum + named * perMacro * perCast * expansionSize(child, known);
+  }, 1);
+  known.set(expression, size);
+  return size;
+}
+
+/** How often a template names its argument of a position: `$2`, `${12}`, and whatever stands for all of them. */
+function timesNamed(template: string, index: number): number {
+  const names = [`$${index + 1}`, `\${${index + 1}}`, '$*', '$||', '$null'];
+  return Math.max(
+    1,
+    names.reduce((count, name) => count + template.split(name).length - 1, 0),
+  );
+}

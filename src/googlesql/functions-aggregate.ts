@@ -1,0 +1,85 @@
+import { row } from './function-row.ts';
+
+const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
+
+/** Statistics over FLOAT64; NULL over nothing. */
+const statistics = Object.entries({
+  STDDEV: 'stddev_samp',
+  STDDEV_SAMP: 'stddev_samp',
+  STDDEV_POP: 'stddev_pop',
+  VARIANCE: 'var_samp',
+  VAR_SAMP: 'var_samp',
+  VAR_POP: 'var_pop',
+}).map(([name, duckDb]) => row(`${name}(FLOAT64) FLOAT64`, `${duckDb}($distinct$1)$over`));
+
+/** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
+export const aggregateRows = [
+  row('COUNT() INT64', 'count(*)$over'),
+  row('COUNT(T) INT64', 'count($distinct$1)$over'),
+  row('COUNTIF(BOOL) INT64', 'count($distinctcase when $1 then 1 end)$over'),
+  // DuckDB sums BIGINT in 128 bits; the cast fails where BigQuery overflows.
+  row('SUM(INT64) INT64', 'cast(sum($distinct$1)$over as bigint)'),
+  row('SUM(NUMERIC) NUMERIC', 'cast(sum($distinct$1)$over as decimal(38, 9))'),
+  row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over'),
+  row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
+  row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over'),
+  row('MIN(C) C', 'min($1)$over'),
+  row('MAX(C) C', 'max($1)$over'),
+  row('ANY_VALUE(T) T', 'any_value($1)$over'),
+  row('MAX_BY(T, C) T', 'arg_max($1, $2)'),
+  row('MIN_BY(T, C) T', 'arg_min($1, $2)'),
+  row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
+  row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
+  row('BIT_AND(INT64) INT64', 'bit_and($1)'),
+  row('BIT_OR(INT64) INT64', 'bit_or($1)'),
+  row('BIT_XOR(INT64) INT64', 'bit_xor($1)'),
+  ...statistics,
+  row('APPROX_COUNT_DISTINCT(C) INT64', 'approx_count_distinct($1)$over'),
+  ...sortable.map(type =>
+    row(
+      `APPROX_QUANTILES(${type}, INT64) ARRAY<${type}>`,
+      'quantile_disc($distinct$1, list_transform(range($2 + 1), lambda q: q / $2))',
+    ),
+  ),
+  row('ARRAY_AGG(T) ARRAY<T>', 'array_agg($distinct$1$order)$filter$over'),
+  row('STRING_AGG(STRING) STRING', "string_agg($distinct$1, ','$order)$over"),
+  row('STRING_AGG(STRING, STRING) STRING', 'string_agg($distinct$1, $2$order)$over'),
+];
+
+/** `any_value(x having max y)`. */
+export const extremeValueRows = {
+  MAX: [
+    row('ANY_VALUE(T, INT64) T', 'arg_max($1, $2)'),
+    ...sortable.map(t => row(`ANY_VALUE(T, ${t}) T`, 'arg_max($1, $2)')),
+  ],
+  MIN: [
+    row('ANY_VALUE(T, INT64) T', 'arg_min($1, $2)'),
+    ...sortable.map(t => row(`ANY_VALUE(T, ${t}) T`, 'arg_min($1, $2)')),
+  ],
+};
+
+/** Functions that exist with OVER only. */
+export const windowRows = [
+  row('ROW_NUMBER() INT64', 'row_number()$over'),
+  row('RANK() INT64', 'rank()$over'),
+  row('DENSE_RANK() INT64', 'dense_rank()$over'),
+  row('PERCENT_RANK() FLOAT64', 'percent_rank()$over'),
+  row('CUME_DIST() FLOAT64', 'cume_dist()$over'),
+  row('NTILE(INT64) INT64', 'ntile($1)$over'),
+  ...['LAG', 'LEAD'].flatMap(name => [
+    row(`${name}(T) T`, `${name.toLowerCase()}($1)$over`),
+    row(`${name}(T, INT64) T`, `${name.toLowerCase()}($1, $2)$over`),
+  ]),
+  row('FIRST_VALUE(T) T', 'first_value($1$filter)$over'),
+  row('LAST_VALUE(T) T', 'last_value($1$filter)$over'),
+  row('NTH_VALUE(T, INT64) T', 'nth_value($1, $2$filter)$over'),
+  row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont($1, $2)$over'),
+  ...sortable.map(type => row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, 'quantile_disc($1, $2)$over')),
+];
+
+/** Arguments that must be constants, and their range. */
+export const literalArguments: Readonly<Record<string, { index: number; from: number; to: number }>> = {
+  APPROX_QUANTILES: { index: 1, from: 1, to: 10_000 },
+  PERCENTILE_CONT: { index: 1, from: 0, to: 1 },
+  PERCENTILE_DISC: { index: 1, from: 0, to: 1 },
+};

@@ -1,0 +1,30 @@
+import { row } from './function-row.ts';
+
+/** ARRAY_LENGTH is a node of its own: it must not read the elements. */
+export const arrayRows = [
+  row('ARRAY_CONCAT(ARRAY<T>) ARRAY<T>', '$1'),
+  row('ARRAY_CONCAT(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
+  row('ARRAY_CONCAT(ARRAY<T>, ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat(bq_array_concat($1, $2), $3)'),
+  row('ARRAY_REVERSE(ARRAY<T>) ARRAY<T>', 'list_reverse($1)'),
+  row(
+    'ARRAY_FIRST(ARRAY<T>) T',
+    "(case when len($1) = 0 then error('ARRAY_FIRST cannot get the first element of an empty array') else $1[1] end)",
+  ),
+  row(
+    'ARRAY_LAST(ARRAY<T>) T',
+    "(case when len($1) = 0 then error('ARRAY_LAST cannot get the last element of an empty array') else $1[len($1)] end)",
+  ),
+  row('ARRAY_TO_STRING(ARRAY<STRING>, STRING) STRING', 'bq_array_to_string($1, $2)'),
+  row(
+    'ARRAY_TO_STRING(ARRAY<STRING>, STRING, STRING) STRING',
+    'array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2)',
+  ),
+  row('GENERATE_ARRAY(INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, 1)'),
+  row('GENERATE_ARRAY(INT64, INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, $3)'),
+  row(
+    'GENERATE_TIMESTAMP_ARRAY(TIMESTAMP, TIMESTAMP, INTERVAL) ARRAY<TIMESTAMP>',
+    'bq_generate_timestamps($1, $2, $3)',
+  ),
+  row('GENERATE_DATE_ARRAY(DATE, DATE) ARRAY<DATE>', "bq_generate_dates($1, $2, interval '1 day')"),
+  row('GENERATE_DATE_ARRAY(DATE, DATE, INTERVAL) ARRAY<DATE>', 'bq_generate_dates($1, $2, $3)'),
+];

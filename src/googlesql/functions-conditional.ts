@@ -1,0 +1,11 @@
+import { row } from './function-row.ts';
+
+export const conditionalRows = [
+  row('IF(BOOL, T, T) T', '(case when $1 then $2 else $3 end)'),
+  row('IFNULL(T, T) T', 'coalesce($1, $2)'),
+  row('COALESCE(T...) T', 'coalesce($*)'),
+  row('NULLIF(C, C) C', 'nullif($1, $2)'),
+  // DuckDB passes over NULL here, BigQuery answers NULL; NaN wins both in BigQuery.
+  row('GREATEST(C...) C', '(case when $null then null else greatest($*) end)'),
+  row('LEAST(C...) C', '(case when $null then null else least($*) end)'),
+];

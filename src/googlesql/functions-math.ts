@@ -1,0 +1,41 @@
+import { row } from './function-row.ts';
+
+const floatFunctions = Object.entries({
+  SQRT: 'sqrt($1)',
+  EXP: 'exp($1)',
+  LN: 'ln($1)',
+  LOG10: 'log10($1)',
+  SIN: 'sin($1)',
+  COS: 'cos($1)',
+  TAN: 'tan($1)',
+  FLOOR: 'floor($1)',
+  CEIL: 'ceil($1)',
+  CEILING: 'ceil($1)',
+  TRUNC: 'trunc($1)',
+  ROUND: 'round($1)',
+}).map(([name, template]) => row(`${name}(FLOAT64) FLOAT64`, template));
+
+const power = ['POW', 'POWER'].map(name => row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'pow($1, $2)'));
+
+export const mathRows = [
+  ...['INT64', 'NUMERIC', 'FLOAT64'].flatMap(type => [
+    row(`ABS(${type}) ${type}`, 'abs($1)'),
+    row(`SIGN(${type}) ${type}`, type === 'INT64' ? 'cast(sign($1) as bigint)' : 'sign($1)'),
+  ]),
+  ...floatFunctions,
+  ...power,
+  row('ROUND(FLOAT64, INT64) FLOAT64', 'round($1, cast($2 as integer))'),
+  row('LOG(FLOAT64) FLOAT64', 'ln($1)'),
+  row('LOG(FLOAT64, FLOAT64) FLOAT64', '(ln($1) / ln($2))'),
+  row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
+  row('DIV(INT64, INT64) INT64', 'bq_div($1, $2)'),
+  row('SAFE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / nullif($2, 0))'),
+  row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
+  ...Object.entries({ SAFE_ADD: '+', SAFE_SUBTRACT: '-', SAFE_MULTIPLY: '*' }).flatMap(([name, symbol]) => [
+    row(`${name}(INT64, INT64) INT64`, `try($1 ${symbol} $2)`),
+    row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `try($1 ${symbol} $2)`),
+  ]),
+  row('IS_NAN(FLOAT64) BOOL', 'isnan($1)'),
+  row('IS_INF(FLOAT64) BOOL', 'isinf($1)'),
+  row('RAND() FLOAT64', 'random()'),
+];

@@ -1,0 +1,98 @@
+import type { SpecialFunction } from './bind-context.ts';
+import { constantText } from './constant-text.ts';
+import { bindRow, row } from './function-row.ts';
+import { invalidQuery } from './sql-error.ts';
+import { scalar } from './types.ts';
+
+/** Lengths, positions and parts count code points, as DuckDB's do. */
+export const stringRows = [
+  row('CONCAT(STRING...) STRING', '($||)'),
+  row('CONCAT(BYTES...) BYTES', '($||)'),
+  row('LOWER(STRING) STRING', 'lower($1)'),
+  row('UPPER(STRING) STRING', 'upper($1)'),
+  row('LENGTH(STRING) INT64', 'length($1)'),
+  row('LENGTH(BYTES) INT64', 'octet_length($1)'),
+  row('CHAR_LENGTH(STRING) INT64', 'length($1)'),
+  row('CHARACTER_LENGTH(STRING) INT64', 'length($1)'),
+  row('BYTE_LENGTH(STRING) INT64', 'strlen($1)'),
+  row('BYTE_LENGTH(BYTES) INT64', 'octet_length($1)'),
+  row('OCTET_LENGTH(STRING) INT64', 'strlen($1)'),
+  // BigQuery trims every white space, DuckDB the space character alone.
+  row('TRIM(STRING) STRING', 'trim($1, $space)'),
+  row('LTRIM(STRING) STRING', 'ltrim($1, $space)'),
+  row('RTRIM(STRING) STRING', 'rtrim($1, $space)'),
+  row('TRIM(STRING, STRING) STRING', 'trim($1, $2)'),
+  row('LTRIM(STRING, STRING) STRING', 'ltrim($1, $2)'),
+  row('RTRIM(STRING, STRING) STRING', 'rtrim($1, $2)'),
+  row('REPLACE(STRING, STRING, STRING) STRING', 'bq_replace($1, $2, $3)'),
+  row('REVERSE(STRING) STRING', 'reverse($1)'),
+  row('REPEAT(STRING, INT64) STRING', 'bq_repeat($1, $2)'),
+  ...['SUBSTR', 'SUBSTRING'].flatMap(name => [
+    row(`${name}(STRING, INT64) STRING`, 'substr($1, bq_start($1, $2))'),
+    row(`${name}(STRING, INT64, INT64) STRING`, 'bq_substr($1, $2, $3)'),
+  ]),
+  row('LEFT(STRING, INT64) STRING', 'bq_left($1, $2)'),
+  row('RIGHT(STRING, INT64) STRING', 'bq_right($1, $2)'),
+  row('STARTS_WITH(STRING, STRING) BOOL', 'starts_with($1, $2)'),
+  row('ENDS_WITH(STRING, STRING) BOOL', 'ends_with($1, $2)'),
+  row('STRPOS(STRING, STRING) INT64', 'strpos($1, $2)'),
+  row('INSTR(STRING, STRING) INT64', 'strpos($1, $2)'),
+  row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(lower($1), lower($2))'),
+  row('LPAD(STRING, INT64) STRING', "bq_lpad($1, $2, ' ')"),
+  row('LPAD(STRING, INT64, STRING) STRING', 'bq_lpad($1, $2, $3)'),
+  row('RPAD(STRING, INT64) STRING', "bq_rpad($1, $2, ' ')"),
+  row('RPAD(STRING, INT64, STRING) STRING', 'bq_rpad($1, $2, $3)'),
+  row('SPLIT(STRING) ARRAY<STRING>', "string_split($1, ',')"),
+  row('SPLIT(STRING, STRING) ARRAY<STRING>', 'string_split($1, $2)'),
+  row('ASCII(STRING) INT64', "(case when $1 = '' then 0 else ascii($1) end)"),
+  row('CHR(INT64) STRING', 'chr(cast($1 as integer))'),
+  row('TO_HEX(BYTES) STRING', 'lower(hex($1))'),
+  row('MD5(STRING) BYTES', 'unhex(md5($1))'),
+  row('SHA1(STRING) BYTES', 'unhex(sha1($1))'),
+  row('SHA256(STRING) BYTES', 'unhex(sha256($1))'),
+  row('TO_BASE64(BYTES) STRING', 'to_base64($1)'),
+  row('FROM_BASE64(STRING) BYTES', 'from_base64($1)'),
+  row('REGEXP_CONTAINS(STRING, STRING) BOOL', 'regexp_matches($1, $2)'),
+  row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')"),
+  row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
+];
+
+const extractRow = [
+  row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
+];
+const extractAllRow = [
+  row(
+    'REGEXP_EXTRACT_ALL(STRING, STRING, INT64) ARRAY<STRING>',
+    'regexp_extract_all($1, $2, cast($3 as integer))',
+  ),
+];
+
+export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
+  REGEXP_EXTRACT: regexpFunction('REGEXP_EXTRACT', extractRow),
+  REGEXP_SUBSTR: regexpFunction('REGEXP_SUBSTR', extractRow),
+  REGEXP_EXTRACT_ALL: regexpFunction('REGEXP_EXTRACT_ALL', extractAllRow),
+};
+
+/** The answer is the capturing group when the pattern has one, so the pattern must be known here. */
+function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction {
+  return (context, call) => {
+    if (call.arguments.length !== 2) {
+      throw invalidQuery(`${name} is supported with two arguments: a value and a pattern`, call.at);
+    }
+    const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
+    const groups = countGroups(pattern);
+    if (groups > 1)
+      throw invalidQuery(`Regular expression has more than one capturing group: ${pattern}`, call.at);
+    const values = call.arguments.map(argument => context.binder.expression(context, argument));
+    const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
+    return bindRow(rows, `function ${name}`, [...values, group], call.at);
+  };
+}
+
+/** Capturing groups of an RE2 pattern; classes, escapes and `(?:` do not count. */
+export function countGroups(pattern: string): number {
+  const pieces = pattern.matchAll(
+    /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]|\((\?P?<[A-Za-z_]|\?)?/g,
+  );
+  return [...pieces].filter(([piece, flag]) => piece.startsWith('(') && flag !== '?').length;
+}

@@ -1,0 +1,66 @@
+import type { SqlPosition } from '../errors.ts';
+import type { SelectedItem } from './bind-select-list.ts';
+import { type BoundExpression, type BoundFrom, type BoundSelect, childrenOf } from './bound-tree.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Select } from './syntax-tree.ts';
+
+type Clauses = {
+  readonly select: Select;
+  readonly items: readonly SelectedItem[];
+  /** HAVING, QUALIFY and ORDER BY. */
+  readonly others: readonly BoundExpression[];
+  readonly from: BoundFrom | undefined;
+};
+
+/**
+ * Refuses a column that stands for many rows where one value is wanted: in a query with GROUP BY or an aggregate,
+ * every column must be grouped or aggregated.
+ */
+export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
+  const { select, items, others, from } = clauses;
+  if (groupBy === 'ALL') return;
+  const isAggregated =
+    groupBy || select.having || [...items.map(i => i.value), ...others].some(holdsAggregate);
+  if (!isAggregated) return;
+  const keys = new Set((groupBy ?? []).map(key => JSON.stringify(key)));
+  const relations = relationsOf(from);
+  for (const { value, at } of items) {
+    if (holdsUngrouped(value, keys, relations)) throw refusal('SELECT list expression', at);
+  }
+  for (const value of others) {
+    if (holdsUngrouped(value, keys, relations)) throw refusal('An expression', select.at);
+  }
+}
+
+function refusal(what: string, at: SqlPosition) {
+  return invalidQuery(`${what} references a column which is neither grouped nor aggregated`, at);
+}
+
+/** An analytic call is no aggregation, but its arguments may hold one. */
+export function holdsAggregate(expression: BoundExpression): boolean {
+  if (expression.kind === 'aggregate' && !expression.over) return true;
+  return childrenOf(expression).some(holdsAggregate);
+}
+
+function holdsUngrouped(expression: BoundExpression, keys: Set<string>, relations: Set<number>): boolean {
+  if (expression.kind === 'aggregate' && !expression.over) return false;
+  if (keys.size > 0 && keys.has(JSON.stringify(expression))) return false;
+  if (expression.kind === 'column') return relations.has(expression.relation);
+  return childrenOf(expression).some(child => holdsUngrouped(child, keys, relations));
+}
+
+function relationsOf(from: BoundFrom | undefined): Set<number> {
+  const found = new Set<number>();
+  const visit = (item: BoundFrom | undefined): void => {
+    if (!item) return;
+    if (item.kind === 'join') {
+      visit(item.left);
+      visit(item.right);
+      return;
+    }
+    found.add(item.relation);
+    if (item.kind === 'unnest') visit(item.input);
+  };
+  visit(from);
+  return found;
+}

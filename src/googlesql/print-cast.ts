@@ -1,0 +1,65 @@
+import type { BoundExpression } from './bound-tree.ts';
+import { duckDbType } from './duckdb-type.ts';
+import { convertStorage } from './print-storage.ts';
+import { quoteText } from './quote-text.ts';
+import { temporalPatterns } from './temporal-literal.ts';
+import { type SqlType, sameType } from './types.ts';
+
+/**
+ * Prints a cast with BigQuery's meaning: DuckDB's own reads `'1.5'` as an integer and `'t'` as a BOOL, and rounds
+ * halves to even.
+ */
+export function printCast(
+  sql: string,
+  { of, type: to, safe }: Extract<BoundExpression, { kind: 'cast' }>,
+): string {
+  const from = of.type;
+  if (sameType(from, to)) return convertStorage(sql, from, to);
+  const duckCast = safe ? 'try_cast' : 'cast';
+  switch (to.kind) {
+    case 'STRING':
+      return printAsText(sql, from);
+    case 'INT64':
+      if (from.kind === 'STRING') return safe ? `bq_safe_int64(${sql})` : `bq_int64(${sql})`;
+      return from.kind === 'BOOL' ? `cast(${sql} as bigint)` : `${duckCast}(round(${sql}) as bigint)`;
+    case 'BOOL':
+      if (from.kind === 'STRING') return safe ? `bq_safe_bool(${sql})` : `bq_bool(${sql})`;
+      return `(${sql} <> 0)`;
+    case 'FLOAT64':
+    case 'NUMERIC':
+    case 'BIGNUMERIC':
+      return `${duckCast}(${from.kind === 'STRING' ? `trim(${sql})` : sql} as ${duckDbType(to)})`;
+    case 'BYTES':
+      return `encode(${sql})`;
+    case 'TIMESTAMP':
+      if (from.kind !== 'STRING') return `timezone('UTC', cast(${sql} as timestamp))`;
+      return `${duckCast}(${checkedText(sql, 'TIMESTAMP')} as timestamptz)`;
+    default:
+      if (from.kind === 'TIMESTAMP') return `cast(timezone('UTC', ${sql}) as ${duckDbType(to)})`;
+      return `${duckCast}(${from.kind === 'STRING' ? checkedText(sql, to.kind) : sql} as ${duckDbType(to)})`;
+  }
+}
+
+/** A text that BigQuery would not read (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either. */
+function checkedText(sql: string, kind: string): string {
+  const pattern = quoteText(temporalPatterns[kind] ?? '');
+  return `case when ${sql} is null or regexp_full_match(${sql}, ${pattern}) then ${sql} else 'not a ${kind}: ' || ${sql} end`;
+}
+
+function printAsText(sql: string, { kind }: SqlType): string {
+  switch (kind) {
+    case 'TIMESTAMP':
+      return `bq_timestamp_text(${sql})`;
+    case 'DATETIME':
+      return `bq_datetime_text(${sql})`;
+    case 'FLOAT64':
+      return `bq_float_text(${sql})`;
+    case 'NUMERIC':
+    case 'BIGNUMERIC':
+      return `bq_wire_numeric(${sql})`;
+    case 'BYTES':
+      return `decode(${sql})`;
+    default:
+      return `cast(${sql} as varchar)`;
+  }
+}

@@ -1,0 +1,58 @@
+import type { BoundQuery } from './bound-tree.ts';
+import { printExpression } from './print-expression.ts';
+import { printJson } from './print-json.ts';
+import { printQuery } from './print-query.ts';
+import type { Printer } from './printer.ts';
+import { quoteText } from './quote-text.ts';
+
+export type PrintOptions = {
+  /** Rows beyond this are cut off. */
+  readonly maxRows: number;
+  /** DuckDB's name for a declared parameter, without the dollar sign. */
+  placeholderOf(parameterName: string): string;
+  /** DuckDB's name for the statement's instant. */
+  readonly nowPlaceholder: string;
+};
+
+export type PrintedStatement = {
+  readonly sql: string;
+  readonly parameterNames: ReadonlySet<string>;
+  readonly usesNow: boolean;
+  /** Base tables that are read; a subset that nothing reads is not printed. */
+  readonly tables: readonly string[];
+};
+
+/**
+ * Prints a bound query as one DuckDB statement that returns each row as the text of its JSON object.
+ * The JSON is made above ORDER BY and LIMIT: for the rows that leave, not for those that are read.
+ */
+export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
+  const parameterNames = new Set<string>();
+  let usesNow = false;
+  let lastAlias = 0;
+  const printer: Printer = {
+    places: new Map(),
+    usedSubsets: new Map(),
+    usedTables: new Set(),
+    sizes: new WeakMap(),
+    expression: printExpression,
+    query: printQuery,
+    newAlias: () => {
+      lastAlias += 1;
+      return `r${lastAlias}`;
+    },
+    parameter: name => {
+      parameterNames.add(name);
+      return `$${options.placeholderOf(name)}`;
+    },
+    now: () => {
+      usesNow = true;
+      return `$${options.nowPlaceholder}`;
+    },
+  };
+  const limited = { ...query, limit: Math.min(query.limit ?? options.maxRows, options.maxRows) };
+  const rows = printQuery(printer, limited, { keepsOrder: true });
+  const fields = query.columns.map(({ name, type }, i) => `${quoteText(name)}: ${printJson(`c${i}`, type)}`);
+  const sql = `select cast(to_json({${fields.join(', ')}}) as varchar) as "row" from (${rows})`;
+  return { sql, parameterNames, usesNow, tables: [...printer.usedTables] };
+}

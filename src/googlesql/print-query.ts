@@ -1,0 +1,119 @@
+import type {
+  BoundBody,
+  BoundExpression,
+  BoundOrder,
+  BoundQuery,
+  BoundSelect,
+  OutputColumn,
+} from './bound-tree.ts';
+import { sameStorage } from './coercion.ts';
+import { duckDbType } from './duckdb-type.ts';
+import { printConjuncts } from './print-condition.ts';
+import { printFrom } from './print-from.ts';
+import { convertStorage } from './print-storage.ts';
+import type { Printer } from './printer.ts';
+
+/**
+ * Prints a query with columns `c0`, `c1` …
+ * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
+ */
+export function printQuery(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
+  const isSliced = query.limit !== undefined || query.offset !== undefined;
+  const body = printBody(printer, query.body);
+  const order = query.orderBy.map(item => printOrder(printer, item, query)).join(', ');
+  const slice = [
+    order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
+    query.limit === undefined ? '' : ` limit ${query.limit}`,
+    query.offset === undefined ? '' : ` offset ${query.offset}`,
+  ].join('');
+  // Last, and backwards: only now is known which subsets are read, and by how many.
+  const subsets: string[] = [];
+  for (const subset of query.subsets.toReversed()) {
+    const uses = printer.usedSubsets.get(subset.id) ?? 0;
+    if (uses === 0) continue;
+    const inner = printQuery(printer, subset.query, { keepsOrder: false });
+    const isCheap = uses === 1 || readsOneSource(subset.query);
+    subsets.unshift(`w${subset.id} as ${isCheap ? 'not materialized ' : ''}(${inner})`);
+  }
+  return `${subsets.length > 0 ? `with ${subsets.join(', ')} ` : ''}${body}${slice}`;
+}
+
+/** A filtered scan is cheaper done twice than kept: the filters of each reader go down into it. */
+function readsOneSource({ body, limit }: BoundQuery): boolean {
+  return (
+    body.kind === 'select' &&
+    limit === undefined &&
+    !body.groupBy &&
+    !body.distinct &&
+    body.from?.kind === 'table'
+  );
+}
+
+function printBody(printer: Printer, body: BoundBody): string {
+  switch (body.kind) {
+    case 'select':
+      return printSelect(printer, body);
+    case 'query':
+      return `(${printer.query(printer, body.query, { keepsOrder: false })})`;
+    case 'setOperation': {
+      const operator = `${body.operator.toLowerCase()}${body.all ? ' all' : ''}`;
+      const parts = body.parts.map(part =>
+        asColumns(`(${printBody(printer, part.body)})`, part.columns, body.columns),
+      );
+      return parts.join(` ${operator} `);
+    }
+  }
+}
+
+/** Casts a branch to the types that the whole set operation has. */
+function asColumns(sql: string, from: readonly OutputColumn[], to: readonly OutputColumn[]): string {
+  if (from.every(({ type }, i) => sameStorage(type, to[i]!.type))) return sql;
+  const columns = from.map(({ type }, i) => `${convert(`c${i}`, type, to[i]!.type)} as c${i}`);
+  return `(select ${columns.join(', ')} from ${sql})`;
+}
+
+function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type']): string {
+  if (sameStorage(from, to)) return sql;
+  if (from.kind === to.kind) return convertStorage(sql, from, to);
+  if (from.kind === 'NULL' || to.kind !== 'TIMESTAMP') return `cast(${sql} as ${duckDbType(to)})`;
+  return `timezone('UTC', cast(${sql} as timestamp))`;
+}
+
+function printSelect(printer: Printer, select: BoundSelect): string {
+  const source = select.from && printFrom(printer, select.from);
+  const conditions = [
+    ...(source?.filters ?? []),
+    ...(select.where ? printConjuncts(printer, select.where) : []),
+  ];
+  const items = select.items.map((item, i) => `${printer.expression(printer, item)} as c${i}`);
+  return [
+    `select ${select.distinct ? 'distinct ' : ''}${items.join(', ')}`,
+    source?.sql ? ` from ${source.sql}` : '',
+    conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
+    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select.items)}` : '',
+    select.having ? ` having ${printer.expression(printer, select.having)}` : '',
+    select.qualify ? ` qualify ${printer.expression(printer, select.qualify)}` : '',
+  ].join('');
+}
+
+/** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */
+function printGroupBy(
+  printer: Printer,
+  keys: NonNullable<BoundSelect['groupBy']>,
+  items: readonly BoundExpression[],
+): string {
+  if (keys === 'ALL') return 'all';
+  const texts = items.map(item => JSON.stringify(item));
+  return keys
+    .map(key => {
+      const index = texts.indexOf(JSON.stringify(key));
+      return index === -1 ? printer.expression(printer, key) : String(index + 1);
+    })
+    .join(', ');
+}
+
+function printOrder(printer: Printer, { by, descending, nulls }: BoundOrder, { body }: BoundQuery): string {
+  const column = (index: number) => (body.kind === 'select' ? String(index + 1) : `c${index}`);
+  const key = typeof by === 'number' ? column(by) : printer.expression(printer, by);
+  return `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
+}

@@ -1,0 +1,21 @@
+import type { BoundExpression, BoundQuery } from './bound-tree.ts';
+
+/** What printing one statement carries along. */
+export type Printer = {
+  /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
+  readonly places: Map<string, string>;
+  /** Subsets that something printed reads, and how often. */
+  readonly usedSubsets: Map<number, number>;
+  /** Base tables that something printed reads. */
+  readonly usedTables: Set<string>;
+  /** Sizes that are already counted, see `expansionSize`. */
+  readonly sizes: WeakMap<BoundExpression, number>;
+  expression(printer: Printer, expression: BoundExpression): string;
+  /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
+  query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;
+  newAlias(): string;
+  parameter(name: string): string;
+  now(): string;
+};
+
+export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;

@@ -1,0 +1,10 @@
+/** A DuckDB string literal. NUL, which DuckDB's parser stops at, becomes a call. */
+export function quoteText(text: string): string {
+  const quoted = text.split('\0').map(part => `'${part.replaceAll("'", "''")}'`);
+  return quoted.length === 1 ? quoted[0]! : `(${quoted.join(' || chr(0) || ')})`;
+}
+
+/** A DuckDB identifier. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

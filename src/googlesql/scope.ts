@@ -1,0 +1,108 @@
+import type { SqlPosition } from '../errors.ts';
+import type { BoundExpression } from './bound-tree.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Identifier } from './syntax-tree.ts';
+import { structOf } from './types.ts';
+
+/** A column that a name can reach, and the expression that the name stands for. */
+export type NamedValue = { readonly name: string; readonly value: BoundExpression };
+
+/** What one FROM item brings: a table of columns, or one value (an UNNEST element) whose fields show through. */
+export type RangeVariable =
+  | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
+  | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression };
+
+/** The names that an expression can see. */
+export type Scope = {
+  readonly variables: readonly RangeVariable[];
+  /** Columns merged by USING: one name, no ambiguity. */
+  readonly merged: readonly NamedValue[];
+  /** Names of the SELECT list, which win in GROUP BY, HAVING, QUALIFY and ORDER BY. */
+  readonly aliases: readonly NamedValue[];
+  /** The query around a subquery. */
+  readonly parent?: Scope;
+};
+
+export const emptyScope: Scope = { variables: [], merged: [], aliases: [] };
+
+export const sameName = (a: string | undefined, b: string | undefined): boolean =>
+  a !== undefined && a.toLowerCase() === b?.toLowerCase();
+
+/** What the first part of a path names: a value, or a table whose columns follow. */
+export type Resolved =
+  | { readonly kind: 'value'; readonly value: BoundExpression }
+  | { readonly kind: 'table'; readonly variable: Extract<RangeVariable, { kind: 'table' }> };
+
+/**
+ * Finds a name, innermost query first. In one query: an output alias (where they count), then a FROM alias,
+ * then a column merged by USING, then a column or an exposed field.
+ * @throws GatewayError `invalid_query` when two columns carry the name
+ */
+export function resolveName(scope: Scope, identifier: Identifier): Resolved | undefined {
+  for (let level: Scope | undefined = scope; level; level = level.parent) {
+    const found = resolveInLevel(level, identifier);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefined {
+  const { name } = identifier;
+  const alias = onlyOne(
+    scope.aliases.filter(a => sameName(a.name, name)),
+    identifier,
+  );
+  if (alias) return { kind: 'value', value: alias.value };
+  const variable = scope.variables.find(v => sameName(v.name, name));
+  if (variable)
+    return variable.kind === 'table' ? { kind: 'table', variable } : { kind: 'value', value: variable.value };
+  const merged = scope.merged.find(column => sameName(column.name, name));
+  if (merged) return { kind: 'value', value: merged.value };
+  const column = onlyOne(columnsNamed(scope, name), identifier);
+  return column && { kind: 'value', value: column.value };
+}
+
+/** Every column or exposed field of a name, over all FROM items. */
+export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
+  return scope.variables.flatMap(columnsOf).filter(column => sameName(column.name, name));
+}
+
+/** The columns of a FROM item; an element that is no STRUCT has none but itself. */
+export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
+  if (variable.kind === 'table') return variable.columns;
+  const { value } = variable;
+  if (value.type.kind !== 'STRUCT') return [];
+  return value.type.fields.map(({ name, type }) => ({
+    name,
+    value: { kind: 'field', type, of: value, name },
+  }));
+}
+
+/** A whole row of a table as one value: `select t from t`. */
+export function rowValue(columns: readonly NamedValue[]): BoundExpression {
+  const type = structOf(columns.map(({ name, value }) => ({ name, type: value.type })));
+  return { kind: 'struct', type, values: columns.map(column => column.value) };
+}
+
+/** Two FROM scopes side by side, as a join leaves them. */
+export function joinScopes(left: Scope, right: Scope, at: SqlPosition): Scope {
+  for (const { name } of right.variables) {
+    if (left.variables.some(v => sameName(v.name, name))) {
+      throw invalidQuery(`Duplicate table alias ${name} in the same FROM clause`, at);
+    }
+  }
+  return {
+    ...left,
+    variables: [...left.variables, ...right.variables],
+    merged: [...left.merged, ...right.merged],
+  };
+}
+
+function onlyOne(columns: readonly NamedValue[], { name, at }: Identifier): NamedValue | undefined {
+  const [first, ...others] = columns;
+  // The same expression under the same name twice is no ambiguity: `select x, x … order by x`.
+  if (others.some(other => JSON.stringify(other.value) !== JSON.stringify(first?.value))) {
+    throw invalidQuery(`Column name ${name} is ambiguous`, at);
+  }
+  return first;
+}

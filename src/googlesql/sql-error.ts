@@ -1,0 +1,11 @@
+import { GatewayError, type SqlPosition } from '../errors.ts';
+
+/** A fault in a query's text, worded like BigQuery's own: `Unrecognized name: foo at [1:8]`. */
+export function invalidQuery(message: string, at: SqlPosition): GatewayError {
+  return new GatewayError('invalid_query', `${message} at [${at.line}:${at.column}]`, { position: at });
+}
+
+/** A caller's SQL reaches for what the sandbox keeps closed: another table, another kind of statement. */
+export function sandboxRefused(message: string, at: SqlPosition): GatewayError {
+  return new GatewayError('sandbox_refused', `${message} at [${at.line}:${at.column}]`, { position: at });
+}

@@ -1,0 +1,30 @@
+const date = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
+const time = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d{1,9})?)?`;
+const zone = String.raw`(?:[Zz]|\s*[+-]\d{1,2}(?::?\d{2})?|\s*UTC|\s+[A-Za-z]+(?:\/[A-Za-z_]+)+)`;
+
+/** What a text of each type looks like; the patterns are RE2 as well, for texts that only come at run time. */
+export const temporalPatterns: Readonly<Record<string, string>> = {
+  TIMESTAMP: String.raw`\s*${date}(?:[ Tt]${time})?${zone}?\s*`,
+  DATETIME: String.raw`\s*${date}(?:[ Tt]${time})?\s*`,
+  DATE: String.raw`\s*${date}\s*`,
+  TIME: String.raw`\s*${time}\s*`,
+};
+
+/**
+ * Checks the text of a date or time literal.
+ * @returns the text that DuckDB reads as the same value; undefined when it is none
+ */
+export function parseTemporalLiteral(text: string, kind: string): string | undefined {
+  const pattern = temporalPatterns[kind];
+  if (!pattern || !new RegExp(`^${pattern}$`).test(text)) return undefined;
+  const trimmed = text.trim();
+  return kind === 'TIME' || isCalendarDate(trimmed) ? trimmed : undefined;
+}
+
+function isCalendarDate(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.split(/[-\sTt]/, 3).map(Number);
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  return day <= (days[month - 1] ?? 0);
+}

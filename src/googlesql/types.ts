@@ -1,0 +1,79 @@
+/** A type without parts. `NULL` is the type of a bare NULL that nothing has given a type yet. */
+export type ScalarKind =
+  | 'STRING'
+  | 'BYTES'
+  | 'BOOL'
+  | 'INT64'
+  | 'FLOAT64'
+  | 'NUMERIC'
+  | 'BIGNUMERIC'
+  | 'TIMESTAMP'
+  | 'DATETIME'
+  | 'DATE'
+  | 'TIME'
+  | 'JSON'
+  | 'INTERVAL'
+  | 'NULL';
+
+export type ScalarType = { readonly kind: ScalarKind };
+
+/**
+ * An array, to every caller. `single` says how it is stored: the repeated record is one plain DuckDB STRUCT
+ * (no element: see `StructType.presence`), never a LIST.
+ */
+export type ArrayType = { readonly kind: 'ARRAY'; readonly element: SqlType; readonly single: boolean };
+
+export type StructField = { readonly name: string; readonly type: SqlType };
+
+/** `presence`: the stored struct has a boolean leaf `_p`, NULL exactly when there is no struct. */
+export type StructType = {
+  readonly kind: 'STRUCT';
+  readonly fields: readonly StructField[];
+  readonly presence: boolean;
+};
+
+/** A GoogleSQL type, with what the DuckDB printer must know of its storage. */
+export type SqlType = ScalarType | ArrayType | StructType;
+
+export type CatalogColumn = { readonly name: string; readonly type: SqlType };
+
+/** A base table. `physicalName` is the DuckDB table's name, unquoted. */
+export type CatalogTable = {
+  readonly name: string;
+  readonly physicalName: string;
+  readonly columns: readonly CatalogColumn[];
+};
+
+/** Base tables by the name that a query writes, dots included: `cloudflare.logs.prod`. */
+export type Catalog = ReadonlyMap<string, CatalogTable>;
+
+/** The name of a type as BigQuery writes it in its messages. */
+export function typeName(type: SqlType): string {
+  switch (type.kind) {
+    case 'ARRAY':
+      return `ARRAY<${typeName(type.element)}>`;
+    case 'STRUCT':
+      return `STRUCT<${type.fields.map(f => (f.name ? `${f.name} ` : '') + typeName(f.type)).join(', ')}>`;
+    default:
+      return type.kind;
+  }
+}
+
+/** Whether two types are one and the same to a caller; storage does not count. */
+export function sameType(a: SqlType, b: SqlType): boolean {
+  if (a.kind === 'ARRAY') return b.kind === 'ARRAY' && sameType(a.element, b.element);
+  if (a.kind !== 'STRUCT') return a.kind === b.kind;
+  return (
+    b.kind === 'STRUCT' &&
+    a.fields.length === b.fields.length &&
+    a.fields.every((field, i) => sameType(field.type, b.fields[i]!.type))
+  );
+}
+
+export const scalar = (kind: ScalarKind): ScalarType => ({ kind });
+export const arrayOf = (element: SqlType): ArrayType => ({ kind: 'ARRAY', element, single: false });
+export const structOf = (fields: readonly StructField[]): StructType => ({
+  kind: 'STRUCT',
+  fields,
+  presence: false,
+});

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { parseQuery } from '../../src/googlesql/parse-query.ts';
+
+it('binds AND tighter than OR, and NOT tighter than both', () => {
+  const { body } = parseQuery('select not a and b or c');
+  expect(body).toMatchObject({
+    items: [
+      {
+        expression: {
+          operator: 'OR',
+          left: { operator: 'AND', left: { kind: 'unary', operator: 'NOT' } },
+        },
+      },
+    ],
+  });
+});
+
+it('tells a parenthesised join from a derived table', () => {
+  const kinds = [
+    '(a join b on true)',
+    '(select 1)',
+    '((select 1) x join b on true)',
+    '((select 1) union all (select 2))',
+  ];
+  const found = kinds.map(text => {
+    const { body } = parseQuery(`select 1 from ${text}`);
+    return body.kind === 'select' ? body.from?.kind : undefined;
+  });
+  expect(found).toEqual(['join', 'derived', 'join', 'derived']);
+});
+
+it('takes a comma after the last item and one semicolon', () => {
+  expect(() => parseQuery('select a, from t;')).not.toThrow();
+});
+
+it('reads a table name with dashes', () => {
+  const { body } = parseQuery('select 1 from my-project.data.logs');
+  expect(body).toMatchObject({
+    from: { path: [{ name: 'my-project' }, { name: 'data' }, { name: 'logs' }] },
+  });
+});
+
+it.each([
+  ['', 'Syntax error: Unexpected end of script at [1:1]'],
+  ['select', 'Syntax error: Unexpected end of script at [1:7]'],
+  ['select 1 from', 'Syntax error: Expected table name but got end of script at [1:14]'],
+  ['select 1;\nselect 2', 'Syntax error: Expected end of input but got keyword SELECT at [2:1]'],
+  ['select (1', 'Syntax error: Expected ")" but got end of script at [1:10]'],
+  ['select a = b = c', 'Syntax error: Unexpected "=" at [1:14]'],
+  ['select 1 from a pivot (x)', 'PIVOT is not supported at [1:17]'],
+  ['with recursive a as (select 1) select 1', 'WITH RECURSIVE is not supported at [1:6]'],
+  ['select 1 from t for system_time as of x', 'FOR SYSTEM_TIME AS OF is not supported at [1:17]'],
+  ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
+  ['select 1 from f(1)', 'Table-valued function not found: f at [1:15]'],
+])('refuses %j with what it met and where', (text, message) => {
+  expect(() => parseQuery(text)).toThrow(expect.objectContaining({ code: 'invalid_query', message }));
+});
+
+it('refuses nesting without end, however it nests, in an instant', () => {
+  for (const open of ['(', 'not ', '- ', 'select (', 'select 1 from (']) {
+    const text = `${open.startsWith('select') ? '' : 'select '}${open.repeat(5000)}1`;
+    expect(() => parseQuery(text)).toThrow(/nested too deeply/);
+  }
+});

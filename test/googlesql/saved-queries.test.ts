@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
+import { catalogOf, openSmallDatabase, type SmallDatabase } from './small-database.ts';
+
+const logsAll = readFileSync('sql/logs.all.sql', 'utf8');
+const apiCounts = readFileSync('sql/usage.api-counts.sql', 'utf8');
+const noBounds = { project: 'p1', iso_timestamp_start: '', iso_timestamp_end: null };
+
+describe.each(['single', 'list'] as const)('the saved queries on the %s layout', layout => {
+  let database: SmallDatabase;
+  beforeEach(async () => {
+    database = await openSmallDatabase(layout);
+  });
+
+  it('returns the rows of one project, newest first, ties by id (1: logs.all rule 1)', async () => {
+    await database.insert('cloudflare.logs.prod', [
+      { id: 'b', timestamp: '2026-01-15 10:00:00+00', path: '/rest/v1' },
+      { id: 'a', timestamp: '2026-01-15 10:00:00+00', message: null },
+      { id: 'c', timestamp: '2026-01-15 11:00:00+00', metadata: null },
+      { id: 'd', timestamp: '2026-01-15 12:00:00+00', project: 'p2' },
+    ]);
+    const request = [{ url: 'https://p1.example/rest', path: '/rest/v1', bytes: 1 }];
+    const record = { project: 'p1', project_ref: 'p1', score: 0.5 };
+    expect(await database.rows(logsAll, { parameters: noBounds })).toEqual([
+      { id: 'c', timestamp: 1768474800000000, event_message: 'm', metadata: [] },
+      { id: 'a', timestamp: 1768471200000000, event_message: null, metadata: [{ ...record, request: [] }] },
+      { id: 'b', timestamp: 1768471200000000, event_message: 'm', metadata: [{ ...record, request }] },
+    ]);
+  });
+
+  it('takes the start as exclusive and the end as inclusive, to the microsecond (1: logs.all rules 2 to 4)', async () => {
+    await database.insert('cloudflare.logs.prod', [
+      { id: 'start', timestamp: '2026-01-15 10:00:00.000001+00' },
+      { id: 'inside', timestamp: '2026-01-15 10:00:00.000002+00' },
+      { id: 'end', timestamp: '2026-01-15 10:00:00.000003+00' },
+      { id: 'after', timestamp: '2026-01-15 10:00:00.000004+00' },
+    ]);
+    const rows = await database.rows(`${logsAll};`, {
+      parameters: {
+        project: 'p1',
+        iso_timestamp_start: '2026-01-15T12:00:00.000001+02:00',
+        iso_timestamp_end: '2026-01-15T10:00:00.000003Z',
+      },
+    });
+    expect(rows.map(row => (row as { id: string }).id)).toEqual(['end', 'inside']);
+  });
+
+  it('answers a caller over a subset whose project stands in the metadata', async () => {
+    await database.insert('deno-relay-logs', [
+      { id: 'mine', timestamp: '2026-01-15 10:00:00+00' },
+      { id: 'theirs', timestamp: '2026-01-15 10:00:00+00', project: 'p2' },
+      { id: 'empty', timestamp: '2026-01-15 10:00:00+00', metadata: null },
+    ]);
+    const callerSql = 'select id from function_edge_logs order by id';
+    expect(await database.rows(logsAll, { callerSql, parameters: noBounds })).toEqual([{ id: 'mine' }]);
+  });
+
+  it.each([
+    ['minutely', '2026-01-15T10:59:59.999999Z', '2026-01-15T11:00:00Z', '2026-01-15T11:00:00'],
+    ['hourly', '2026-01-15T10:59:59.999999Z', '2026-01-15T11:59:59Z', '2026-01-15T11:00:00'],
+    ['daily', '2026-01-08T11:59:59.999999Z', '2026-01-08T12:00:00Z', '2026-01-08T00:00:00'],
+  ])(
+    'buckets %s and starts the window inclusively (1: usage.api-counts rule 3)',
+    async (interval, before, first, bucket) => {
+      await database.insert('cloudflare.logs.prod', [
+        { id: 'before', timestamp: before, path: '/rest/v1' },
+        { id: 'first', timestamp: first, path: '/auth/v1' },
+        { id: 'other', timestamp: first, path: '/rest/v1', url: 'https://p2.example/' },
+        { id: 'none', timestamp: first },
+      ]);
+      expect(await database.rows(apiCounts, { parameters: { interval, project: 'p1\\.' } })).toEqual([
+        {
+          timestamp: bucket,
+          total_rest_requests: 0,
+          total_storage_requests: 0,
+          total_auth_requests: 1,
+          total_realtime_requests: 0,
+        },
+      ]);
+    },
+  );
+});
+
+it('names columns, parameters and tables of a saved query', () => {
+  const parameterNames = ['interval', 'project'];
+  const compiled = compileForDuckDb({
+    sql: apiCounts,
+    catalog: catalogOf('single'),
+    parameterNames,
+    maxRows: 10,
+  });
+  expect(compiled.columns[0]).toEqual({ name: 'timestamp', type: 'DATETIME', mode: 'NULLABLE' });
+  expect(compiled.parameters.map(p => [p.name, p.kind])).toEqual([
+    ['interval', 'STRING'],
+    ['project', 'STRING'],
+    ['current_timestamp', 'NOW'],
+  ]);
+  expect(compiled.tables).toEqual(['cloudflare.logs.prod']);
+  expect(compiled.functions).toContain('REGEXP_CONTAINS');
+});
+
+it('leaves no sort of a subset, no unnest of a single record and no correlated join in the text', () => {
+  const { sql } = compileForDuckDb({
+    sql: logsAll,
+    callerSql: 'select count(*) as n from function_logs',
+    catalog: catalogOf('single'),
+    parameterNames: Object.keys(noBounds),
+    maxRows: 10,
+  });
+  expect(sql).not.toMatch(/order by|unnest|exists/);
+});

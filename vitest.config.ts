@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+// graphql 17 has a `development` export condition that Vite takes while Node does not; with it the package is
+// loaded twice and refuses to work with itself.
+const conditions = ['node', 'import', 'module', 'default'];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
