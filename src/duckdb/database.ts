@@ -1,0 +1,121 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { CatalogColumn, CatalogTable } from '../googlesql/types.ts';
+import { convertLayout, extendLayout, firstLayout, quoteName, storedType, storedTypeSql } from './layout.ts';
+import type { Source } from './sources.ts';
+
+/** An open database file and one connection to it. */
+export type Database = { readonly connection: DuckDBConnection; close(): void };
+
+/** The database is held by another process: DuckDB knows one writer, or any number of readers. */
+export class DatabaseBusyError extends Error {
+  override readonly name = 'DatabaseBusyError';
+
+  constructor(path: string, cause: unknown) {
+    super(
+      `The database ${path} is in use by another process, perhaps a running gateway. Stop it, then try again`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Opens a database file for writing, and makes the tables and columns of the sources that it lacks.
+ * @throws DatabaseBusyError
+ */
+export async function openForWriting(path: string, sources: readonly Source[]): Promise<Database> {
+  await mkdir(dirname(path), { recursive: true });
+  let instance: DuckDBInstance;
+  try {
+    instance = await DuckDBInstance.create(path);
+  } catch (error) {
+    if (String(error).includes('lock')) throw new DatabaseBusyError(path, error);
+    throw error;
+  }
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'; SET memory_limit = '2GB'");
+  await makeTables(connection, sources);
+  return {
+    connection,
+    close: () => {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+/** Makes the tables and the columns that the sources have and the database lacks. */
+async function makeTables(connection: DuckDBConnection, sources: readonly Source[]): Promise<void> {
+  const there = new Map((await readCatalog(connection)).map(table => [table.name, table.columns]));
+  for (const { name, columns } of sources) {
+    const wanted = firstLayout(columns);
+    const stored = there.get(name);
+    if (stored) await changeLayout(connection, name, stored, extendLayout(stored, wanted));
+    else await connection.run(`CREATE TABLE ${quoteName(name)} (${columnsSql(wanted)})`);
+  }
+}
+
+/** Brings a table's columns from one layout into another that holds as much or more. */
+export async function changeLayout(
+  connection: DuckDBConnection,
+  table: string,
+  from: readonly CatalogColumn[],
+  to: readonly CatalogColumn[],
+): Promise<void> {
+  for (const { name, type } of to) {
+    const old = from.find(column => column.name === name)?.type;
+    const [column, typeSql] = [quoteName(name), storedTypeSql(type)];
+    if (old && storedTypeSql(old) === typeSql) continue;
+    const change = old
+      ? `ALTER ${column} SET DATA TYPE ${typeSql} USING ${convertLayout(column, old, type)}`
+      : `ADD COLUMN ${column} ${typeSql}`;
+    await connection.run(`ALTER TABLE ${quoteName(table)} ${change}`);
+  }
+}
+
+/** Sets a connection up for the statements that the front-end prints. */
+export async function prepareConnection(
+  connection: DuckDBConnection,
+  macros: readonly string[],
+): Promise<void> {
+  await connection.run("SET TimeZone = 'UTC'");
+  // The newest rows are found by their sort columns alone, and the wide ones fetched by row number: without it
+  // DuckDB does so up to 50 rows only, and `logs.all` with its 100 takes three times as long.
+  await connection.run('SET late_materialization_max_rows = 10000');
+  for (const macro of macros) await connection.run(macro);
+}
+
+/** The tables of a database with their columns as they lie. */
+export async function readCatalog(connection: DuckDBConnection): Promise<CatalogTable[]> {
+  const names = await connection.runAndReadAll(
+    "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name NOT LIKE '\\_%' ESCAPE '\\' ORDER BY 1",
+  );
+  const tables: CatalogTable[] = [];
+  for (const [name] of names.getRows()) {
+    tables.push({
+      name: String(name),
+      physicalName: String(name),
+      columns: await readColumns(connection, String(name)),
+    });
+  }
+  return tables;
+}
+
+/** The columns of one table as they lie. */
+export async function readColumns(connection: DuckDBConnection, table: string): Promise<CatalogColumn[]> {
+  const { columnNames, columnTypes } = await describe(
+    connection,
+    `SELECT * FROM ${quoteName(table)} LIMIT 0`,
+  );
+  return columnNames.map((name, at) => ({ name, type: storedType(columnTypes[at]!) }));
+}
+
+async function describe(connection: DuckDBConnection, sql: string) {
+  const result = await connection.run(sql);
+  return { columnNames: result.columnNames(), columnTypes: result.columnTypes() };
+}
+
+function columnsSql(columns: readonly CatalogColumn[]): string {
+  return columns.map(({ name, type }) => `${quoteName(name)} ${storedTypeSql(type)}`).join(', ');
+}

@@ -1,0 +1,133 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.ts';
+import type { Engine, RunOptions, Statement } from '../engine/engine.ts';
+import { GatewayError } from '../errors.ts';
+import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
+import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
+import { orAborted } from '../or-aborted.ts';
+import type { ResultSet } from '../rows.ts';
+import type { EngineChild } from './engine-child.ts';
+import { toCallersError } from './engine-errors.ts';
+import type { EngineEvent } from './engine-events.ts';
+import type { BoundValue, EngineSettings } from './engine-protocol.ts';
+import { createEngineSupervisor } from './engine-supervisor.ts';
+import { createSlots } from './slots.ts';
+
+type DuckDbEngineOptions = {
+  readonly databasePath: string;
+  readonly clock: Clock;
+  readonly emit: (event: EngineEvent) => void;
+  /** Queries that run at the same time. Default 4. */
+  readonly maxConcurrentQueries?: number;
+  /** Queries that wait for one of those; more are refused as `overloaded`. Default 256. */
+  readonly maxWaitingQueries?: number;
+  /** Megabytes for DuckDB's buffers; the process may be half as large again and 512 MB. Default 1024. */
+  readonly memoryLimitMb?: number;
+  /** Bytes of one result. Default 64 MiB. */
+  readonly maxResultBytes?: number;
+  /** Milliseconds an interrupted query has to end before its process is killed. Default 2000. */
+  readonly graceMs?: number;
+};
+
+/** The embedded engine, and the id of the process that runs its queries now. */
+export type DuckDbEngine = Engine & { readonly pid: number | undefined };
+
+/** Compiled statements that are kept. */
+const maxCompiled = 500;
+
+/**
+ * Starts the embedded engine: BigQuery SQL, translated for DuckDB, run in a process of its own that can be interrupted and
+ * killed; where that process ends, the next query starts a new one. Resolves once the database is open.
+ * @throws Error where the database can't be opened
+ */
+export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
+  const { clock, emit } = options;
+  const settings = engineSettings(options);
+  const slots = createSlots(settings.connections, options.maxWaitingQueries ?? 256);
+  const supervisor = createEngineSupervisor({ settings, emit, graceMs: options.graceMs ?? 2000 });
+  const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
+
+  /** Compiles against the tables as they lie in the database that this process has open. */
+  async function compile(
+    owner: EngineChild,
+    statement: Omit<Statement, 'endpoint'>,
+  ): Promise<CompiledStatement> {
+    const tables = await owner.catalog;
+    const { sql, callerSql, maxRows } = statement;
+    const key = JSON.stringify([owner.pid, maxRows, sql, callerSql]);
+    const known = compiled.get(key);
+    if (known) return known;
+    const catalog = new Map(tables.map(table => [table.name, table]));
+    const parameterNames = statement.parameters.map(({ name }) => name);
+    const fresh = compileForDuckDb({ sql, callerSql, catalog, parameterNames, maxRows });
+    compiled.set(key, fresh);
+    return fresh;
+  }
+
+  async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
+    const owner = supervisor.current();
+    const { sql, parameters, columns } = await compile(owner, statement);
+    const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
+      if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
+      return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
+    });
+    const startedMs = performance.now();
+    const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values }, limit);
+    const ms = performance.now() - startedMs;
+    emit({ type: 'engine.query', endpoint: statement.endpoint, ms, rows: rowCount, bytes: rowsJson.length });
+    return { columns, rowsJson, rowCount };
+  }
+
+  await supervisor.current().catalog.catch((cause: Error) => {
+    throw new Error(`The embedded engine could not open ${options.databasePath}: ${cause.message}`, {
+      cause,
+    });
+  });
+  return {
+    get pid() {
+      return supervisor.current().pid;
+    },
+    async run(statement, runOptions) {
+      const limit = startLimit(runOptions);
+      try {
+        const release = await slots.take(limit.signal);
+        // The slot is free again when DuckDB is done with the query, which may be later than the caller's answer.
+        const result = runNow(statement, limit.signal).finally(release);
+        return await orAborted(result, limit.signal);
+      } catch (error) {
+        throw toCallersError(error, statement.endpoint, emit);
+      } finally {
+        limit.clear();
+      }
+    },
+    async describe({ sql, parameters }) {
+      try {
+        return (await compile(supervisor.current(), { sql, parameters, maxRows: 0 })).columns;
+      } catch (error) {
+        throw toCallersError(error, 'describe', emit);
+      }
+    },
+    close: () => supervisor.close(),
+  };
+}
+
+function engineSettings(options: DuckDbEngineOptions): EngineSettings {
+  const memoryLimitMb = options.memoryLimitMb ?? 1024;
+  return {
+    databasePath: options.databasePath,
+    connections: options.maxConcurrentQueries ?? 4,
+    macros: duckDbMacros,
+    memoryLimitMb,
+    residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
+    maxResultBytes: options.maxResultBytes ?? 64 * 1024 * 1024,
+  };
+}
+
+/** A signal that aborts with what the caller is told: that it left, or that its time is over. */
+function startLimit({ signal, timeoutMs }: RunOptions): { signal: AbortSignal; clear(): void } {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => {
+    timeout.abort(new GatewayError('deadline_exceeded', `The query did not finish within ${timeoutMs} ms`));
+  }, timeoutMs);
+  return { signal: AbortSignal.any([signal, timeout.signal]), clear: () => clearTimeout(timer) };
+}

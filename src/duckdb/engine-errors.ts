@@ -1,0 +1,46 @@
+import { GatewayError } from '../errors.ts';
+import { EngineGoneError } from './engine-child.ts';
+import type { EngineEvent } from './engine-events.ts';
+
+/** DuckDB's kinds of error that come from the query's own values: a bad cast, a bad pattern, an overflow. */
+const dataFaults: ReadonlySet<string> = new Set(['Conversion', 'Invalid Input', 'Out of Range']);
+
+/** How RE2 begins its complaints about a pattern. */
+const patternFault =
+  /^(missing [\])]|unexpected \)|no argument for|bad repetition|bad number|invalid (escape|character|perl|UTF|named|repetition)|trailing \\|pattern too large)/;
+
+/** What a failure of the engine means to a caller; generated SQL and names of tables never reach one. */
+export function toCallersError(
+  error: unknown,
+  endpoint: string,
+  emit: (event: EngineEvent) => void,
+): unknown {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof EngineGoneError) {
+    return error.isOutOfMemory
+      ? outOfMemory()
+      : new GatewayError('unavailable', 'The engine has stopped and is starting again', { cause: error });
+  }
+  if (!(error instanceof Error)) return error;
+  if (error.name === 'AbortError') {
+    return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });
+  }
+  const [, kind = '', detail = ''] = /^([\w ]+?) Error: ([^\n]*)/.exec(error.message) ?? [];
+  if (dataFaults.has(kind) && patternFault.test(detail)) {
+    return new GatewayError('invalid_query', `Cannot parse regular expression: ${detail}`, { cause: error });
+  }
+  if (dataFaults.has(kind) && !detail.startsWith('Cannot ')) {
+    return new GatewayError('invalid_query', detail.replace(/ when casting from source column .*$/, ''), {
+      cause: error,
+    });
+  }
+  if (kind === 'Out of Memory') return outOfMemory();
+  if (kind === 'Result') return new GatewayError('engine_failed', detail);
+  // What is left is a fault of the translation; "Cannot …" is the lock-down speaking.
+  emit({ type: 'engine.bug', endpoint, message: error.message });
+  return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
+}
+
+function outOfMemory(): GatewayError {
+  return new GatewayError('engine_failed', 'The query needs more memory than it may use');
+}

@@ -1,0 +1,18 @@
+/** What happens to the embedded engine. */
+export type EngineEvent =
+  | { readonly type: 'engine.started'; readonly ms: number }
+  /** The process ended; the next query starts a new one. */
+  | { readonly type: 'engine.stopped'; readonly reason: string }
+  /** A query was given to the engine and answered. */
+  | {
+      readonly type: 'engine.query';
+      readonly endpoint: string;
+      readonly ms: number;
+      readonly rows: number;
+      readonly bytes: number;
+    }
+  /** DuckDB refused a statement that our front-end printed: a fault of ours. */
+  | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
+
+/** Sample rows were not brought up to now. */
+export type SampleEvent = { readonly type: 'sample.skipped'; readonly message: string };

@@ -1,0 +1,40 @@
+import type { CatalogTable } from '../googlesql/types.ts';
+
+/** What the engine process is started with. */
+export type EngineSettings = {
+  readonly databasePath: string;
+  /** Queries that can run at the same time. */
+  readonly connections: number;
+  /** Statements each connection runs first. */
+  readonly macros: readonly string[];
+  /** Megabytes that DuckDB may use for buffers, sorts and aggregates. */
+  readonly memoryLimitMb: number;
+  /** Megabytes of resident memory at which the process is killed: lists and strings escape DuckDB's own limit. */
+  readonly residentLimitMb: number;
+  /** Bytes of one result. */
+  readonly maxResultBytes: number;
+};
+
+/** A value for a statement's placeholder; `micros` is a TIMESTAMPTZ. */
+export type BoundValue = { readonly placeholder: string } & (
+  | { readonly text: string | null }
+  | { readonly micros: bigint }
+);
+
+/** From the gateway to the engine process. */
+export type EngineCommand =
+  | {
+      readonly type: 'run';
+      readonly id: number;
+      readonly sql: string;
+      readonly values: readonly BoundValue[];
+    }
+  | { readonly type: 'interrupt'; readonly id: number };
+
+/** From the engine process to the gateway. */
+export type EngineReport =
+  | { readonly type: 'ready'; readonly catalog: readonly CatalogTable[] }
+  | { readonly type: 'rows'; readonly id: number; readonly rowsJson: Uint8Array; readonly rowCount: number }
+  | { readonly type: 'failed'; readonly id: number; readonly message: string }
+  /** The process is over its resident limit and asks to be killed. */
+  | { readonly type: 'out of memory' };

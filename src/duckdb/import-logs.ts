@@ -1,0 +1,154 @@
+import type { Readable } from 'node:stream';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { parseExactJson } from '../exact-json.ts';
+import type { SqlType } from '../googlesql/types.ts';
+import { changeLayout, type Database, openForWriting, readColumns } from './database.ts';
+import { convertLayout, listLayout, quoteName, quoteText, storedTypeSql, widenLayout } from './layout.ts';
+import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
+import type { Source } from './sources.ts';
+
+/** Where rows come from: lines of JSON, or a Parquet file. */
+export type ImportInput =
+  | { readonly format: 'ndjson'; readonly input: Readable }
+  | { readonly format: 'parquet'; readonly file: string };
+
+type ImportOptions = ImportInput & {
+  readonly databasePath: string;
+  readonly sources: readonly Source[];
+  /** Name of the source that the rows belong to. */
+  readonly source: string;
+  /** Called with the rows read so far, after each batch. */
+  readonly onProgress?: (rows: number) => void;
+  /** Called for each line that can't be stored; lines count from 1. */
+  readonly onBadLine?: (line: number, reason: string) => void;
+};
+
+export type ImportResult = {
+  readonly imported: number;
+  readonly rejected: number;
+  /** Dotted paths of fields that the source does not have, each once. */
+  readonly ignoredFields: readonly string[];
+};
+
+/** Rows and characters of one batch, whichever comes first; a batch is stored whole or not at all. */
+const batchRows = 5000;
+const batchCharacters = 16 * 1024 * 1024;
+
+/**
+ * Streams log rows into a source's table. A bad line is reported and left out; the rest is kept.
+ * @throws DatabaseBusyError; Error where the source is unknown or the Parquet file can't be read
+ */
+export async function importLogs(options: ImportOptions): Promise<ImportResult> {
+  const source = options.sources.find(({ name }) => name === options.source);
+  if (!source) {
+    const known = options.sources.map(({ name }) => name).join(', ');
+    throw new Error(`No source is named ${JSON.stringify(options.source)}; allowed: ${known}`);
+  }
+  const database = await openForWriting(options.databasePath, options.sources);
+  try {
+    return await importInto(database, source, options);
+  } finally {
+    database.close();
+  }
+}
+
+async function importInto(
+  { connection }: Database,
+  source: Source,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const findings: Findings = { ignoredFields: new Set(), severalElements: new Set() };
+  let line = 0;
+  let imported = 0;
+  let rejected = 0;
+  let batch: string[] = [];
+  let characters = 0;
+
+  const store = async () => {
+    if (batch.length > 0) await storeBatch(connection, source, batch, findings.severalElements);
+    imported += batch.length;
+    batch = [];
+    characters = 0;
+    options.onProgress?.(line);
+  };
+  for await (const text of readLines(connection, options)) {
+    line++;
+    if (text.trim() === '') continue;
+    try {
+      const row = JSON.stringify(normaliseRow(source.columns, parseExactJson(text), findings));
+      batch.push(row);
+      characters += row.length;
+    } catch (error) {
+      if (!(error instanceof RowError) && !(error instanceof SyntaxError)) throw error;
+      rejected++;
+      options.onBadLine?.(line, error.message);
+    }
+    if (batch.length >= batchRows || characters >= batchCharacters) await store();
+  }
+  await store();
+  return { imported, rejected, ignoredFields: [...findings.ignoredFields].sort() };
+}
+
+async function* readLines(connection: DuckDBConnection, options: ImportOptions): AsyncIterable<string> {
+  if (options.format === 'ndjson') {
+    yield* splitLines(options.input);
+    return;
+  }
+  const rows = await connection.stream(`SELECT to_json(r) FROM read_parquet(${quoteText(options.file)}) r`);
+  for await (const chunk of rows.yieldRows()) {
+    for (const [text] of chunk) yield String(text);
+  }
+}
+
+async function* splitLines(input: Readable): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const part of input) {
+    const lines = (rest + (typeof part === 'string' ? part : decoder.decode(part, { stream: true }))).split(
+      '\n',
+    );
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+/** Stores a batch, after widening the table where a record of it holds several elements. */
+async function storeBatch(
+  connection: DuckDBConnection,
+  { name, columns }: Source,
+  rows: readonly string[],
+  severalElements: ReadonlySet<string>,
+): Promise<void> {
+  const stored = await readColumns(connection, name);
+  const widened = widenLayout(stored, severalElements);
+  await connection.run('BEGIN');
+  try {
+    await changeLayout(connection, name, stored, widened);
+    const incoming = listLayout(columns);
+    const values = incoming.map(({ name: column, type }) => {
+      const target = widened.find(other => other.name === column)?.type ?? type;
+      return `${convertLayout(`r.${quoteName(column)}`, type, target)} AS ${quoteName(column)}`;
+    });
+    const structure = JSON.stringify([
+      Object.fromEntries(incoming.map(({ name: column, type }) => [column, jsonType(type)])),
+    ]);
+    const insert = await connection.prepare(
+      `INSERT INTO ${quoteName(name)} BY NAME SELECT ${values.join(', ')} FROM (SELECT unnest(from_json($rows, ${quoteText(structure)})) AS r)`,
+    );
+    insert.bindVarchar(1, `[${rows.join(',')}]`);
+    await insert.run();
+    await connection.run('COMMIT');
+  } catch (error) {
+    await connection.run('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The structure that from_json reads a logical value with. */
+function jsonType(type: SqlType): unknown {
+  if (type.kind === 'ARRAY') return [jsonType(type.element)];
+  if (type.kind === 'STRUCT')
+    return Object.fromEntries(type.fields.map(field => [field.name, jsonType(field.type)]));
+  return storedTypeSql(type);
+}

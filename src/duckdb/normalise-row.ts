@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { keptDigits } from '../exact-json.ts';
+import { formatTimestamp, parseTimestamp } from '../parse-timestamp.ts';
+import type { SourceField, SourceFields } from './sources.ts';
+
+/** What one row showed about its source, gathered over an import. */
+export type Findings = {
+  /** Dotted paths of fields that the source does not have. */
+  readonly ignoredFields: Set<string>;
+  /** Dotted paths of repeated records that held more than one element. */
+  readonly severalElements: Set<string>;
+};
+
+/** A row that can't be stored: which field, and why. */
+export class RowError extends Error {
+  override readonly name = 'RowError';
+}
+
+/**
+ * Brings a parsed JSON row into the source's logical form: every column there, every repeated record a list, integers and
+ * timestamps as text that DuckDB casts without loss. An id is made where there is none.
+ * @throws RowError
+ */
+export function normaliseRow(
+  columns: SourceFields,
+  row: unknown,
+  findings: Findings,
+): Record<string, unknown> {
+  if (!isObject(row)) throw new RowError('is not a JSON object');
+  const normal = normaliseRecord(columns, row, '', findings);
+  normal.id ??= randomUUID();
+  if (normal.timestamp === null) throw new RowError('timestamp is missing');
+  return normal;
+}
+
+function normaliseRecord(
+  fields: SourceFields,
+  record: Record<string, unknown>,
+  path: string,
+  findings: Findings,
+): Record<string, unknown> {
+  for (const name of Object.keys(record)) {
+    if (!Object.hasOwn(fields, name)) findings.ignoredFields.add(path + name);
+  }
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      normaliseField(field, record[name], path + name, findings),
+    ]),
+  );
+}
+
+function normaliseField(field: SourceField, value: unknown, path: string, findings: Findings): unknown {
+  if (!Array.isArray(field)) return normaliseScalar(field, value, path);
+  if (value === null || value === undefined) return [];
+  // A lone value is the array of it: other log pipelines write a record without its brackets.
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  const [element] = field;
+  if (typeof element === 'string') {
+    return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path));
+  }
+  if (list.length > 1) findings.severalElements.add(path);
+  return list
+    .filter(item => item !== null)
+    .map(item => {
+      if (!isObject(item))
+        throw new RowError(`${path} is ${show(item)}; allowed: an object or an array of objects`);
+      return normaliseRecord(element, item, `${path}.`, findings);
+    });
+}
+
+function normaliseScalar(type: Extract<SourceField, string>, value: unknown, path: string): unknown {
+  if (value === null || value === undefined) return null;
+  const bad = (allowed: string): never => {
+    throw new RowError(`${path} is ${show(value)}; allowed: ${allowed}`);
+  };
+  switch (type) {
+    case 'STRING':
+      if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed();
+      return typeof value === 'object' && keptDigits(value) === undefined
+        ? JSON.stringify(value)
+        : textOf(value);
+    case 'BOOL':
+      if (typeof value === 'boolean') return value;
+      return value === 'true' || (value !== 'false' && bad('true or false'));
+    case 'INT64':
+      return isInt64(textOf(value)) ? textOf(value) : bad('a 64-bit integer');
+    case 'FLOAT64':
+      return Number.isFinite(Number(value)) && value !== '' ? Number(value) : bad('a number');
+    case 'TIMESTAMP': {
+      const micros = isInt64(textOf(value)) ? BigInt(textOf(value)) : parseTimestamp(textOf(value));
+      return micros === undefined ? bad('ISO 8601 text or integer microseconds') : formatTimestamp(micros);
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  return keptDigits(value) ?? String(value);
+}
+
+function isInt64(text: string): boolean {
+  return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && keptDigits(value) === undefined
+  );
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,32 @@
+/** ES2026's JSON with source text access, which the compiler's library does not know yet. */
+type ExactJson = {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): unknown;
+};
+const exactJson = JSON as unknown as ExactJson; // the same object, with its newer signatures
+
+/** Hints at an integer beyond 2^53; a hint inside a string costs time, not correctness. */
+const maybeBigInteger = /-?(?:9\d{15}|\d{17,})/;
+
+/**
+ * Parses JSON as JSON.parse does, but an integer beyond 2^53 becomes an object that JSON.stringify writes back with all
+ * its digits.
+ * @throws SyntaxError
+ */
+export function parseExactJson(text: string): unknown {
+  return maybeBigInteger.test(text) ? exactJson.parse(text, keepDigits) : JSON.parse(text);
+}
+
+/** The digits of an integer that parseExactJson kept, undefined for any other value. */
+export function keptDigits(value: unknown): string | undefined {
+  const isKept = typeof value === 'object' && value !== null && 'rawJSON' in value && Object.isFrozen(value);
+  return isKept ? String(value.rawJSON) : undefined;
+}
+
+function keepDigits(_key: string, value: unknown, { source }: { source?: string }): unknown {
+  const isInexact = typeof value === 'number' && !Number.isSafeInteger(value);
+  return isInexact && source && /^-?\d+$/.test(source) ? exactJson.rawJSON(source) : value;
+}

@@ -1,0 +1,61 @@
+const dateAndTime =
+  /^(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?:[Tt ](?<hour>\d{1,2}):(?<minute>\d{1,2})(?::(?<second>\d{1,2})(?:\.(?<fraction>\d{1,9}))?)?)?/;
+
+/** A space before the hours is the `+` of a query string that nobody encoded; it can't follow a bare date. */
+const offset = /^(?: ?(?<sign>[+-])| )(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$/;
+
+/** Years 0001 to 9999, BigQuery's range of TIMESTAMP. */
+const minMicros = -62_135_596_800_000_000n;
+const maxMicros = 253_402_300_799_999_999n;
+
+/**
+ * Reads a timestamp as BigQuery's CAST does: ISO 8601, or `YYYY-MM-DD HH:MM:SS`; UTC where the text has no zone.
+ *
+ * Kindnesses to callers: seconds may be left out; digits beyond microseconds are cut off (for a bound on microsecond
+ * data both sides of the cut mean the same); `…T10:00:00 02:00` is `+02:00`.
+ *
+ * @returns microseconds since 1970, or undefined when the text is no timestamp
+ */
+export function parseTimestamp(text: string): bigint | undefined {
+  const match = dateAndTime.exec(text);
+  if (!match?.groups) return undefined;
+  const { year, month, day, hour, minute = '0', second = '0', fraction = '' } = match.groups;
+  const zone = parseZone(text.slice(match[0].length), hour !== undefined);
+  if (zone === undefined) return undefined;
+  const fields = { year, month, day, hour: hour ?? '0', minute, second };
+  try {
+    const local = Temporal.PlainDateTime.from(mapNumbers(fields), { overflow: 'reject' });
+    const millis = BigInt(local.toZonedDateTime(zone).epochMilliseconds);
+    const instant = millis * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
+    return instant >= minMicros && instant <= maxMicros ? instant : undefined;
+  } catch (error) {
+    // Temporal throws it for a day, an hour or a zone that does not exist.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** The canonical text of an instant: `2026-01-15T10:00:00.123456Z`, always with six digits. */
+export function formatTimestamp(micros: bigint): string {
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const wholeMillis = Number((micros - fraction) / 1000n);
+  return `${new Date(wholeMillis).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}Z`;
+}
+
+/** @returns the zone in Temporal's spelling, or undefined when the text is none */
+function parseZone(text: string, afterTime: boolean): string | undefined {
+  if (text === '' || /^ ?z$/i.test(text)) return 'UTC';
+  const numeric = offset.exec(text)?.groups;
+  if (!numeric) return /^ [A-Za-z][A-Za-z0-9_+/-]*$/.test(text) ? text.slice(1) : undefined;
+  const { sign, hours = '', minutes = '00' } = numeric;
+  if ((!sign && !afterTime) || Number(hours) > 14 || Number(minutes) > 59) return undefined;
+  return `${sign === '-' ? '-' : '+'}${hours.padStart(2, '0')}:${minutes}`;
+}
+
+function mapNumbers<K extends string>(fields: Record<K, string | undefined>): Record<K, number> {
+  // The keys stay as they are; Object.fromEntries only knows them as strings.
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, Number(value)])) as Record<
+    K,
+    number
+  >;
+}

@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDuckDbEngine, type DuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
+import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
+import { importLogs } from '../../src/duckdb/import-logs.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import type { Statement } from '../../src/engine/engine.ts';
+import { edgeRow } from '../support/edge-row.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const edge = '`cloudflare.logs.prod`';
+/** Counts for hours, and can be interrupted. */
+const endless = `SELECT count(*) AS n FROM ${Array.from({ length: 12 }, (_, n) => `${edge} AS t${n}`).join(', ')}`;
+
+async function openEngine({
+  rows = 10,
+  ...options
+}: { rows?: number } & Partial<Parameters<typeof createDuckDbEngine>[0]> = {}) {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const lines = Array.from({ length: rows }, (_, n) => {
+    const timestamp = new Date(Date.UTC(2026, 0, 15, 10, 0, n)).toISOString();
+    return `${JSON.stringify(edgeRow({ id: `id-${n}`, timestamp, project: 'ours' }))}\n`;
+  });
+  await importLogs({
+    databasePath,
+    sources: readSources(),
+    source: 'cloudflare.logs.prod',
+    format: 'ndjson',
+    input: Readable.from(lines),
+  });
+  const events: EngineEvent[] = [];
+  const clock = { now: () => Date.parse('2026-01-15T12:00:00.001Z') };
+  const engine = await createDuckDbEngine({
+    databasePath,
+    clock,
+    emit: event => events.push(event),
+    ...options,
+  });
+  onTestFinished(() => engine.close());
+  return { engine, events };
+}
+
+type Asked = Partial<Statement> & { signal?: AbortSignal; timeoutMs?: number };
+
+function ask(engine: DuckDbEngine, sql: string, { signal, timeoutMs = 20_000, ...more }: Asked = {}) {
+  const statement = { endpoint: 'test', sql, parameters: [], maxRows: 1000, ...more };
+  return engine.run(statement, { signal: signal ?? new AbortController().signal, timeoutMs });
+}
+
+async function rowsOf(...asked: Parameters<typeof ask>) {
+  const { rowsJson, rowCount } = await ask(...asked);
+  const rows = JSON.parse(rowsJson.toString());
+  expect(rows).toHaveLength(rowCount);
+  return rows;
+}
+
+test('answers rows in the order of the query, cut to the limit, with its columns', async () => {
+  const { engine, events } = await openEngine();
+  const sql = `SELECT id, timestamp FROM ${edge} ORDER BY timestamp DESC`;
+  const { columns, rowsJson } = await ask(engine, sql, { maxRows: 2 });
+  expect(columns.map(({ name, type }) => [name, type])).toEqual([
+    ['id', 'STRING'],
+    ['timestamp', 'TIMESTAMP'],
+  ]);
+  expect(rowsJson.toString()).toBe(
+    '[{"id":"id-9","timestamp":1768471209000000},{"id":"id-8","timestamp":1768471208000000}]',
+  );
+  expect(events).toContainEqual({
+    type: 'engine.query', endpoint: 'test', ms: expect.any(Number), rows: 2, bytes: rowsJson.length,
+  }); // biome-ignore format: one event
+  expect(await engine.describe({ sql, parameters: [] })).toEqual(columns);
+});
+
+test('binds parameters as they are, and takes now from the clock', async () => {
+  const { engine } = await openEngine();
+  const value = `'; DROP TABLE x; -- "\\ é 💥`;
+  const parameters = [
+    { name: 'a', value },
+    { name: 'b', value: null },
+  ];
+  expect(await rowsOf(engine, 'SELECT @a AS a, @b AS b, current_timestamp() AS now', { parameters })).toEqual(
+    [{ a: value, b: null, now: 1768478400001000 }],
+  );
+});
+
+test.each([
+  ['SELECT cast(id AS INT64) AS n FROM `cloudflare.logs.prod`', []],
+  ['SELECT regexp_contains(id, @p) AS n FROM `cloudflare.logs.prod`', [{ name: 'p', value: '(' }]],
+])("a fault of the query's values is invalid_query: %s", async (sql, parameters) => {
+  const { engine } = await openEngine();
+  await expect(ask(engine, sql, { parameters })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: expect.not.stringMatching(/SELECT|LINE/),
+  });
+});
+
+test('a query over its time is stopped, and the next one answers', async () => {
+  const { engine, events } = await openEngine();
+  await expect(ask(engine, endless, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.query']);
+});
+
+test('a query that nobody waits for is stopped, and frees its place', async () => {
+  const { engine } = await openEngine({ maxConcurrentQueries: 1 });
+  const caller = new AbortController();
+  const running = ask(engine, endless, { signal: caller.signal });
+  const next = rowsOf(engine, 'SELECT 1 AS n');
+  caller.abort();
+  await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+  expect(await next).toEqual([{ n: 1 }]);
+});
+
+test('queries beyond those that may run and wait are refused as overloaded', async () => {
+  const { engine } = await openEngine({ maxConcurrentQueries: 1, maxWaitingQueries: 1 });
+  const caller = new AbortController();
+  const running = ask(engine, endless, { signal: caller.signal });
+  const waiting = ask(engine, 'SELECT 1 AS n');
+  await expect(ask(engine, 'SELECT 2 AS n')).rejects.toMatchObject({ code: 'overloaded' });
+  caller.abort();
+  await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+  expect((await waiting).rowCount).toBe(1);
+});
+
+test('after kill -9 of its process a running query is unavailable and the next one answers', async () => {
+  const { engine, events } = await openEngine();
+  const caller = new AbortController();
+  const running = ask(engine, endless, { signal: caller.signal });
+  const settled = expect(running).rejects.toMatchObject({ code: 'unavailable' });
+  await new Promise(resolve => setImmediate(resolve)); // the query has left for the process
+  process.kill(engine.pid!, 'SIGKILL');
+  await settled;
+  expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  expect(events.map(({ type }) => type)).toEqual([
+    'engine.started',
+    'engine.stopped',
+    'engine.started',
+    'engine.query',
+  ]);
+});
+
+test('a result over the limit is refused', async () => {
+  const { engine } = await openEngine({ maxResultBytes: 500 });
+  await expect(ask(engine, `SELECT * FROM ${edge}`)).rejects.toMatchObject({ code: 'engine_failed' });
+});
+
+test('a database that is not there is refused at the start', async () => {
+  const databasePath = join(await temporaryDirectory(), 'none.duckdb');
+  const start = createDuckDbEngine({ databasePath, clock: { now: () => 0 }, emit: () => undefined });
+  await expect(start).rejects.toThrow('could not open');
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { EngineGoneError } from '../../src/duckdb/engine-child.ts';
+import { toCallersError } from '../../src/duckdb/engine-errors.ts';
+import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
+import { GatewayError } from '../../src/errors.ts';
+
+function translate(error: unknown) {
+  const events: EngineEvent[] = [];
+  const translated = toCallersError(error, 'logs.all', event => events.push(event));
+  return { translated, events };
+}
+
+test.each([
+  [
+    "Conversion Error: Could not convert string 'abc' to INT64\n\nLINE 1: select secret\n   ^",
+    "Could not convert string 'abc' to INT64",
+  ],
+  [
+    "Conversion Error: Could not convert string 'x' to INT64 when casting from source column hidden",
+    "Could not convert string 'x' to INT64",
+  ],
+  ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'Overflow in addition of INT64 (1 + 2)!'],
+  ['Invalid Input Error: missing ): (', 'Cannot parse regular expression: missing ): ('],
+])("a fault of the query's own values is the caller's: %s", (message, expected) => {
+  const { translated, events } = translate(new Error(message));
+  expect(translated).toMatchObject({ code: 'invalid_query', message: expected });
+  expect(events).toEqual([]);
+});
+
+test.each([
+  'Binder Error: Referenced column "hidden" not found in FROM clause!',
+  'Catalog Error: Table with name cloudflare.logs.prod does not exist!',
+  'Permission Error: Cannot access file "/etc/passwd" - file system operations are disabled by configuration',
+  'Invalid Input Error: Cannot execute statement of type "INSERT" on database "logs"',
+  'IO Error: Could not read /data/logs.duckdb',
+])('a fault of the engine tells the caller nothing, and is an event: %s', message => {
+  const { translated, events } = translate(new Error(message));
+  expect(translated).toMatchObject({ code: 'engine_failed', message: 'The engine refused the query' });
+  expect(events).toEqual([{ type: 'engine.bug', endpoint: 'logs.all', message }]);
+});
+
+test.each([
+  [new Error('Out of Memory Error: could not allocate block'), 'engine_failed'],
+  [new EngineGoneError('out of memory', true), 'engine_failed'],
+  [new EngineGoneError('SIGKILL', false), 'unavailable'],
+  [new DOMException('aborted', 'AbortError'), 'cancelled'],
+  [new GatewayError('deadline_exceeded', 'late'), 'deadline_exceeded'],
+])('%s answers %s', (error, code) => {
+  const { translated, events } = translate(error);
+  expect(translated).toMatchObject({ code });
+  expect(events).toEqual([]);
+});

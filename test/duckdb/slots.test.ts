@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { createSlots } from '../../src/duckdb/slots.ts';
+
+const never = new AbortController().signal;
+
+test('callers beyond the free slots wait, and go in the order they came', async () => {
+  const slots = createSlots(1, 10);
+  const order: string[] = [];
+  const release = await slots.take(never);
+  const queued = ['first', 'second'].map(async name => {
+    const releaseNext = await slots.take(never);
+    order.push(name);
+    releaseNext();
+  });
+  expect(order).toEqual([]);
+  release();
+  await Promise.all(queued);
+  expect(order).toEqual(['first', 'second']);
+});
+
+test('a caller beyond the queue is refused as overloaded', async () => {
+  const slots = createSlots(1, 1);
+  const release = await slots.take(never);
+  const waiting = slots.take(never);
+  await expect(slots.take(never)).rejects.toMatchObject({ code: 'overloaded' });
+  release();
+  (await waiting)();
+});
+
+test('a caller that leaves the queue makes room and takes no slot', async () => {
+  const slots = createSlots(1, 1);
+  const release = await slots.take(never);
+  const caller = new AbortController();
+  const leaving = slots.take(caller.signal);
+  caller.abort(new Error('gone'));
+  await expect(leaving).rejects.toThrow('gone');
+  const next = slots.take(never);
+  release();
+  (await next)();
+  await slots.take(never);
+});
