@@ -1,0 +1,90 @@
+import { randomBytes as systemRandomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import { hashToken } from './hash-token.ts';
+
+const recordSchema = z.strictObject({
+  /** The visible part of the token, after `sqg_`. */
+  id: z.string().regex(/^[0-9a-f]{8}$/),
+  name: z.string().min(1),
+  /** SHA-256 of the whole token, hexadecimal. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().optional(),
+  revokedAt: z.iso.datetime().optional(),
+});
+
+/** An issued token as it is kept: everything but the token itself. */
+export type TokenRecord = Readonly<z.infer<typeof recordSchema>>;
+
+type IssueOptions = {
+  readonly file: string;
+  /** Who will use it. */
+  readonly name: string;
+  /** ISO 8601; absent: it does not expire. */
+  readonly expiresAt?: string;
+  readonly clock: Clock;
+  /** Default: the system's. */
+  readonly randomBytes?: (size: number) => Buffer;
+};
+
+/**
+ * Makes a token and keeps its hash in the file.
+ * @returns the token, `sqg_<id>_<secret>`: the only time it can be seen
+ */
+export async function issueToken(options: IssueOptions): Promise<string> {
+  const randomBytes = options.randomBytes ?? systemRandomBytes;
+  const id = randomBytes(4).toString('hex');
+  const token = `sqg_${id}_${randomBytes(32).toString('base64url')}`;
+  const record: TokenRecord = {
+    id,
+    name: options.name,
+    hash: hashToken(token).toString('hex'),
+    createdAt: new Date(options.clock.now()).toISOString(),
+    ...(options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }),
+  };
+  await writeTokens(options.file, [...(await readTokens(options.file)), record]);
+  return token;
+}
+
+/** Marks a token as revoked; false when the file has none of this id. */
+export async function revokeToken(options: { file: string; id: string; clock: Clock }): Promise<boolean> {
+  const all = await readTokens(options.file);
+  if (!all.some(({ id }) => id === options.id)) return false;
+  const revokedAt = new Date(options.clock.now()).toISOString();
+  await writeTokens(
+    options.file,
+    all.map(record => (record.id === options.id ? { revokedAt, ...record } : record)),
+  );
+  return true;
+}
+
+/**
+ * Reads all tokens of a file, revoked ones too; a file that is not there has none.
+ * @throws Error that names the file where it is not a list of token records
+ */
+export async function readTokens(file: string): Promise<TokenRecord[]> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // every fs error has a code
+    throw error;
+  }
+  try {
+    return z.array(recordSchema).parse(JSON.parse(text));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new Error(`The tokens file ${file} can't be read: ${reason}`);
+  }
+}
+
+/** Replaces the file in one step; only its owner may read it. */
+async function writeTokens(file: string, records: readonly TokenRecord[]): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const unfinished = `${file}.${process.pid}.tmp`;
+  await writeFile(unfinished, `${JSON.stringify(records, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(unfinished, file);
+}

@@ -1,0 +1,119 @@
+import { timingSafeEqual } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { AuthEvent } from './auth-events.ts';
+import { hashToken } from './hash-token.ts';
+import { readTokens, type TokenRecord } from './token-file.ts';
+
+/** Who asks. Scopes, fixed parameters and limits of a token will stand here too (contract section 8). */
+export type Caller = {
+  /** The visible part of the token; `development` for the plain one, `environment` for a bare hash. */
+  readonly tokenId: string;
+  readonly name: string;
+};
+
+/** The tokens that are accepted right now. */
+export type Tokens = {
+  /**
+   * Finds the caller of a presented token.
+   * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens
+   */
+  authenticate(presented: string | undefined): Caller;
+  /** Reads the file again when it has changed. */
+  refresh(): Promise<void>;
+  close(): void;
+};
+
+type TokensOptions = {
+  /** File of issued tokens; it need not be there yet. */
+  readonly file: string;
+  /** SHA-256 digests of further tokens, hexadecimal. */
+  readonly hashes: readonly string[];
+  /** One plain token, for development. */
+  readonly accessToken: string | undefined;
+  readonly clock: Clock;
+  readonly emit: (event: AuthEvent) => void;
+};
+
+type Accepted = { readonly hash: Buffer; readonly caller: Caller; readonly expiresAtMs: number };
+
+/** A longer text can't be a token, and is not worth hashing. */
+const maxTokenLength = 4096;
+
+/** How often the file is looked at; a revoked token is refused that much later. */
+const refreshMs = 2000;
+
+/**
+ * Reads the accepted tokens and follows changes of their file.
+ * @throws Error where the file is there and broken at start
+ */
+export async function createTokens({
+  file,
+  hashes,
+  accessToken,
+  clock,
+  emit,
+}: TokensOptions): Promise<Tokens> {
+  const fixed: Accepted[] = hashes.map(hash =>
+    accepted(Buffer.from(hash, 'hex'), 'environment', 'environment'),
+  );
+  if (accessToken !== undefined) fixed.push(accepted(hashToken(accessToken), 'development', 'development'));
+  let issued: Accepted[] = [];
+  let readVersion = '';
+
+  async function load(): Promise<void> {
+    const version = await versionOf(file);
+    if (version === readVersion) return;
+    readVersion = version;
+    issued = (await readTokens(file)).filter(({ revokedAt }) => revokedAt === undefined).map(acceptedRecord);
+    emit({ type: 'tokens.loaded', count: issued.length });
+  }
+
+  await load();
+  const refresh = () =>
+    load().catch((error: Error) => emit({ type: 'tokens.broken', message: error.message }));
+  const timer = setInterval(refresh, refreshMs).unref();
+
+  return {
+    authenticate(presented) {
+      if (presented === undefined || presented === '') {
+        throw new GatewayError('unauthorized', 'No access token; send X-API-KEY or Authorization: Bearer');
+      }
+      const caller =
+        presented.length > maxTokenLength ? undefined : findCaller(presented, [...fixed, ...issued], clock);
+      if (caller) return caller;
+      throw new GatewayError('unauthorized', 'The access token is not known, has expired or was revoked');
+    },
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Compares with every token, in constant time each, so that the time says nothing about any of them. */
+function findCaller(presented: string, all: readonly Accepted[], clock: Clock): Caller | undefined {
+  const hash = hashToken(presented);
+  let found: Accepted | undefined;
+  for (const candidate of all) {
+    if (timingSafeEqual(candidate.hash, hash)) found = candidate;
+  }
+  return found && clock.now() < found.expiresAtMs ? found.caller : undefined;
+}
+
+function acceptedRecord({ id, name, hash, expiresAt }: TokenRecord): Accepted {
+  return accepted(Buffer.from(hash, 'hex'), id, name, expiresAt);
+}
+
+function accepted(hash: Buffer, tokenId: string, name: string, expiresAt?: string): Accepted {
+  const expiresAtMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+  return { hash, caller: { tokenId, name }, expiresAtMs };
+}
+
+async function versionOf(file: string): Promise<string> {
+  try {
+    const { mtimeMs, size, ino } = await stat(file);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return 'absent';
+  }
+}

@@ -1,0 +1,59 @@
+import { replacement } from './replacement.ts';
+
+/** Digits with single dots between them, at most one more group than an address has. */
+const dottedDigits = /\d+(?:\.\d+)*/g;
+
+/** A release word makes `1.2.3.4-beta` a version. */
+const release = /^-(?:alpha|beta|rc|dev|pre|preview|snapshot|canary|nightly|final|release|stable|build)/i;
+
+/** `curl/1.2.3.4` is a product's version, unless the word names an address or a port follows. */
+const product = /(?:^|[^\w./@-])([a-z][\w+-]*)\/$/i;
+const addressWords = new Set(
+  'ip ipv4 addr address host client peer src dst source destination remote from to via localhost'.split(' '),
+);
+
+/** An escape in front of an address, whose last letter or digits are no part of it: `\n`, `=`, `%3D`. */
+const escapeBefore = /(?:\\[bfnrt]|\\u[0-9a-f]{4}|%[2357][0-9a-f]|%40|%0[9ad])$/i;
+const longestEscape = 6;
+
+/** Longest product name that is looked for before a version. */
+const longestProduct = 64;
+
+/** Replaces IPv4 addresses: four numbers of at most 255, and neither a version nor a part of a longer number. */
+export function redactIpv4(text: string): string {
+  return text.replace(dottedDigits, (digits: string, at: number) => {
+    const start = addressStart(text, digits, at);
+    if (start === undefined) return digits;
+    return isVersion(text, at + start, at + digits.length) ? digits : digits.slice(0, start) + replacement;
+  });
+}
+
+/** Where in the digits an address starts: after the digits that end an escape, as in `%2010.0.0.1`. */
+function addressStart(text: string, digits: string, at: number): number | undefined {
+  if (isIpv4(digits) && hasBoundaryBefore(text, at)) return 0;
+  const first = digits.indexOf('.');
+  for (let skip = 1; skip <= Math.min(4, first - 1); skip++) {
+    const isAfterEscape = escapeBefore.test(text.slice(Math.max(0, at + skip - longestEscape), at + skip));
+    if (isAfterEscape && isIpv4(digits.slice(skip))) return skip;
+  }
+  return undefined;
+}
+
+function isIpv4(digits: string): boolean {
+  if (digits.length > 15) return false;
+  const parts = digits.split('.');
+  return parts.length === 4 && parts.every(part => part.length <= 3 && Number(part) <= 255);
+}
+
+function hasBoundaryBefore(text: string, at: number): boolean {
+  const isLetter = at > 0 && /[a-z]/i.test(text[at - 1]!);
+  return !isLetter || escapeBefore.test(text.slice(Math.max(0, at - longestEscape), at));
+}
+
+function isVersion(text: string, start: number, end: number): boolean {
+  const after = text.slice(end, end + 12);
+  if (/^[a-z]/i.test(after) || release.test(after)) return true;
+  if (text[start - 1] !== '/' || /^:\d/.test(after)) return false;
+  const name = product.exec(text.slice(Math.max(0, start - longestProduct), start))?.[1];
+  return name !== undefined && !addressWords.has(name.toLowerCase());
+}

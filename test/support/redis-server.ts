@@ -1,0 +1,116 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
+
+/** A private Redis of the tests. */
+export type RedisServer = {
+  readonly url: string;
+  readonly port: number;
+  /** The process to freeze or kill; of the Docker client where Redis runs in a container. */
+  readonly pid: number;
+  /** Kills the server and waits until it is gone. */
+  stop(): Promise<void>;
+};
+
+const run = promisify(execFile);
+
+/** What to type where neither a binary, nor apt as root, nor Docker is there. */
+const remedy = 'sudo apt-get update && sudo apt-get install -y redis-server';
+
+/**
+ * Starts a Redis that keeps nothing on disk, on loopback; installs the binary where there is none.
+ * @param options.port default: a free one
+ * @throws Error with the one line to type where Redis can't be had
+ */
+export async function startRedisServer(options: { port?: number } = {}): Promise<RedisServer> {
+  const port = options.port ?? (await freePort());
+  const [command, ...before] = await redisCommand(port);
+  const settings = ['--port', String(port), '--save', '', '--appendonly', 'no'];
+  const child = spawn(command, [...before, ...settings], { cwd: tmpdir(), stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  await Promise.race([answers(port), failed(child)]);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid!,
+    async stop() {
+      // A frozen process takes no other signal.
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** The program and its first arguments; installs it first where it must. */
+async function redisCommand(port: number): Promise<[string, ...string[]]> {
+  const binary: [string, ...string[]] = ['redis-server', '--bind', '127.0.0.1', '--dir', tmpdir()];
+  if (await works('redis-server', ['--version'])) return binary;
+  if (process.getuid?.() === 0 && (await works('apt-get', ['--version']))) {
+    if (await installWithApt()) return binary;
+  }
+  if (await works('docker', ['info'])) {
+    return ['docker', 'run', '--rm', '-i', '-p', `127.0.0.1:${port}:${port}`, 'redis:7', 'redis-server'];
+  }
+  throw new Error(`The tests need a redis-server. Type: ${remedy}`);
+}
+
+async function installWithApt(): Promise<boolean> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const options = ['-o', 'DPkg::Lock::Timeout=120'];
+  try {
+    await run('apt-get', [...options, 'update'], { env });
+    await run('apt-get', [...options, 'install', '-y', '--no-install-recommends', 'redis-server'], { env });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function works(command: string, args: readonly string[]): Promise<boolean> {
+  try {
+    await run(command, args, { timeout: 10_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo; // it listens on TCP
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Resolves when the server says PONG, so that no test meets one that is still loading. */
+async function answers(port: number): Promise<void> {
+  const deadlineMs = Date.now() + 60_000;
+  while (Date.now() < deadlineMs) {
+    if (await ping(port)) return;
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+  throw new Error(`redis-server on port ${port} did not answer within 60 s`);
+}
+
+function ping(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const end = (isUp: boolean) => {
+      socket.destroy();
+      resolve(isUp);
+    };
+    socket.setTimeout(1000, () => end(false));
+    socket.on('data', data => end(data.toString().startsWith('+PONG')));
+    socket.on('error', () => end(false));
+    socket.on('close', () => resolve(false));
+  });
+}
+
+async function failed(child: ChildProcess): Promise<never> {
+  const [code] = await once(child, 'exit'); // rejects on 'error': not to be started at all
+  throw new Error(`redis-server ended with code ${code} before it answered`);
+}
