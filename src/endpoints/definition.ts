@@ -1,0 +1,100 @@
+import { z } from 'zod';
+
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$/,
+    'must be words of letters and digits joined by ".", "-" or "_"',
+  )
+  .max(128);
+
+/** A name that is also a valid GraphQL name and an unquoted BigQuery identifier. */
+const identifier = z
+  .string()
+  .regex(
+    /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/,
+    'must be letters, digits and "_", not starting with a digit or "__"',
+  );
+
+const description = z.string().trim().min(1, 'must not be empty');
+
+const common = { description, required: z.boolean().default(false) };
+
+const parameter = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('string'), ...common }),
+  z.strictObject({ type: z.literal('timestamp'), ...common }),
+  z.strictObject({ type: z.literal('regexp'), ...common }),
+  z.strictObject({
+    type: z.literal('enum'),
+    ...common,
+    values: z.array(identifier).min(1),
+    typeName: identifier.optional(),
+  }),
+]);
+
+const column = z.strictObject({
+  type: z.enum([
+    'STRING', 'BYTES', 'BOOL', 'INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC',
+    'TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'JSON', 'STRUCT',
+  ]), // biome-ignore format: one list
+  repeated: z.boolean().default(false),
+  required: z.boolean().default(false),
+  description,
+});
+
+const seconds = z
+  .int()
+  .min(0)
+  .max(7 * 86_400);
+
+/** Callers' own channel names, which a parameter must not hide. */
+const reservedParameters = new Set(['sql', 'lql']);
+
+/** The YAML header of a saved query, as written. */
+export const headerSchema = z
+  .strictObject({
+    id: z.guid('must be a UUID').toLowerCase(),
+    name,
+    description,
+    parameters: z
+      .record(identifier, parameter)
+      .default({})
+      .refine(all => !Object.keys(all).some(key => reservedParameters.has(key.toLowerCase())), {
+        message: 'must not be named "sql" or "lql": callers send their own query by these names',
+      }),
+    columns: z
+      .record(identifier, column)
+      .refine(all => Object.keys(all).length > 0, 'must name at least one column'),
+    maxRows: z.int().min(1).max(100_000).default(1000),
+    cacheSeconds: seconds.default(0),
+    warmSeconds: seconds.default(0),
+    sandbox: z.boolean().default(false),
+    redactPii: z.boolean().default(false),
+  })
+  .refine(header => header.warmSeconds === 0 || header.warmSeconds <= header.cacheSeconds, {
+    path: ['warmSeconds'],
+    message: 'must not be longer than cacheSeconds: an entry would be gone before it is warmed',
+  });
+
+type Named<T> = T & { readonly name: string };
+
+export type ParameterDefinition = Named<z.infer<typeof parameter>>;
+
+export type ColumnDefinition = Named<z.infer<typeof column>>;
+
+/**
+ * A saved query: one file `sql/<name>.sql`, a YAML header in its leading block comment, then BigQuery SQL.
+ * Everything that serves the query reads this one definition.
+ */
+export type EndpointDefinition = Omit<z.infer<typeof headerSchema>, 'parameters' | 'columns'> & {
+  /** In the order of the header. */
+  readonly parameters: readonly ParameterDefinition[];
+  /** In the order of the query's output. */
+  readonly columns: readonly ColumnDefinition[];
+  /** The whole file, header included, so that a line in an error is a line of the file. */
+  readonly sql: string;
+  /** SHA-256 of everything that shapes the rows; part of every cache key. Hex. */
+  readonly hash: string;
+  /** File name without its folder. */
+  readonly file: string;
+};

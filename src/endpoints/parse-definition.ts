@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { type EndpointDefinition, headerSchema } from './definition.ts';
+
+/** One thing wrong with a saved query's file. */
+export type DefinitionProblem = {
+  /** Counts from 1. */
+  readonly line: number;
+  /** Dotted path in the header, such as `parameters.interval.values`; `sql` for the statement; empty for the file. */
+  readonly key: string;
+  readonly message: string;
+};
+
+/** A saved query's file that can't be served; the message has a line `file:line: key: problem` for each problem. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+  readonly file: string;
+  readonly problems: readonly DefinitionProblem[];
+
+  constructor(file: string, problems: readonly DefinitionProblem[]) {
+    super(
+      problems
+        .map(({ line, key, message }) => `${file}:${line}: ${key ? `${key}: ` : ''}${message}`)
+        .join('\n'),
+    );
+    this.file = file;
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads a saved query's file.
+ * @param file name without folder; must be `<name>.sql`
+ * @throws DefinitionError with every problem found
+ */
+export function parseDefinition(file: string, text: string): EndpointDefinition {
+  const yaml = headerText(file, text);
+  const lines = new LineCounter();
+  const document = parseDocument(yaml, { lineCounter: lines, uniqueKeys: true, strict: true });
+  const fail = (problems: DefinitionProblem[]): never => {
+    throw new DefinitionError(file, problems);
+  };
+  if (document.errors.length > 0) {
+    fail(
+      document.errors.map(error => ({
+        line: lines.linePos(error.pos[0]).line,
+        key: '',
+        message: error.message.split(' at line')[0] ?? error.message,
+      })),
+    );
+  }
+  const header = headerSchema.safeParse(document.toJS());
+  if (!header.success) fail(header.error.issues.map(issue => problemOf(issue, document, lines)));
+  if (!header.success) throw header.error;
+  const { parameters, columns, ...settings } = header.data;
+  if (file !== `${settings.name}.sql`) {
+    fail([
+      {
+        line: lineOf(['name'], document, lines),
+        key: 'name',
+        message: `must match the file: ${settings.name}.sql`,
+      },
+    ]);
+  }
+  const named = <T>(all: Record<string, T>) => Object.entries(all).map(([name, rest]) => ({ name, ...rest }));
+  return {
+    ...settings,
+    parameters: named(parameters),
+    columns: named(columns),
+    sql: text,
+    hash: definitionHash(text.slice(yaml.length + 4), settings, parameters, columns),
+    file,
+  };
+}
+
+/** The line on which a column or parameter stands in a saved query's header; 1 when it does not. */
+export function headerLine(file: string, text: string, path: readonly string[]): number {
+  const lines = new LineCounter();
+  return lineOf(path, parseDocument(headerText(file, text), { lineCounter: lines }), lines);
+}
+
+/** The text between the leading comment's marks; starts on line 1 of the file, so that YAML lines are file lines. */
+function headerText(file: string, text: string): string {
+  const end = text.indexOf('*/');
+  if (!text.startsWith('/*') || end < 0) {
+    throw new DefinitionError(file, [
+      { line: 1, key: '', message: 'must start with its YAML header in a block comment: /* … */' },
+    ]);
+  }
+  return text.slice(2, end);
+}
+
+function problemOf(issue: z.core.$ZodIssue, document: Document, lines: LineCounter): DefinitionProblem {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') path.push(issue.keys[0] ?? '');
+  const message = issue.code === 'unrecognized_keys' ? 'is not a known key' : issue.message;
+  return { line: lineOf(path, document, lines), key: path.join('.'), message };
+}
+
+/** The line of the deepest part of the path that the header has. */
+function lineOf(path: readonly string[], document: Document, lines: LineCounter): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
+    if (!isMap(parent)) continue;
+    const pair = parent.items.find(item => isNode(item.key) && String(item.key) === path[depth - 1]);
+    if (pair && isNode(pair.key) && pair.key.range) return lines.linePos(pair.key.range[0]).line;
+  }
+  return 1;
+}
+
+/** Descriptions and the warming period may change without making stored rows wrong. */
+function definitionHash(
+  sql: string,
+  settings: { id: string; maxRows: number; sandbox: boolean },
+  parameters: z.infer<typeof headerSchema>['parameters'],
+  columns: z.infer<typeof headerSchema>['columns'],
+): string {
+  const shape = [
+    settings.id,
+    settings.maxRows,
+    settings.sandbox,
+    Object.entries(parameters).map(([name, { type }]) => [name, type]),
+    Object.entries(columns).map(([name, { type, repeated }]) => [name, type, repeated]),
+    sql,
+  ];
+  return createHash('sha256').update(JSON.stringify(shape)).digest('hex');
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { QueryParameter } from '../engine/engine.ts';
+
+/** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract section 5). */
+export type CacheKey = {
+  /** SHA-256 of the canonical text, hexadecimal. */
+  readonly digest: string;
+  /** The text itself: stored with the entry and compared on every read. */
+  readonly canonical: string;
+};
+
+/** Names the one entry that holds the rows of these values, whatever door and spelling they came by. */
+export function cacheKey(
+  definition: Pick<EndpointDefinition, 'hash'>,
+  parameters: readonly QueryParameter[],
+  callerSql: string | undefined,
+): CacheKey {
+  const canonical = JSON.stringify([
+    definition.hash,
+    parameters.map(({ name, value }) => [name, value]),
+    callerSql ?? null,
+  ]);
+  return { digest: createHash('sha256').update(canonical).digest('hex'), canonical };
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { DefinitionError, headerLine, parseDefinition } from '../../src/endpoints/parse-definition.ts';
+
+const valid = `/*
+id: 11111111-2222-3333-4444-555555555555
+name: one
+description: The number one.
+parameters:
+  size:
+    type: enum
+    values: [small, large]
+    description: How large.
+columns:
+  n:
+    type: INT64
+    required: true
+    description: One.
+cacheSeconds: 60
+*/
+select 1 as n
+`;
+
+function problemsOf(text: string, file = 'one.sql') {
+  try {
+    parseDefinition(file, text);
+  } catch (error) {
+    if (error instanceof DefinitionError) return error;
+    throw error;
+  }
+  throw new Error('the definition was accepted');
+}
+
+test('reads parameters and columns in the order of the header, with defaults', () => {
+  const definition = parseDefinition('one.sql', valid);
+  expect(definition).toMatchObject({
+    id: '11111111-2222-3333-4444-555555555555',
+    name: 'one',
+    parameters: [{ name: 'size', type: 'enum', values: ['small', 'large'], required: false }],
+    columns: [{ name: 'n', type: 'INT64', repeated: false, required: true }],
+    maxRows: 1000,
+    cacheSeconds: 60,
+    warmSeconds: 0,
+    sandbox: false,
+    redactPii: false,
+    sql: valid,
+  });
+});
+
+test.each([
+  ['an unknown key', valid.replace('cacheSeconds', 'cacheSecond'), 'one.sql:15: cacheSecond: is not a known key'],
+  ['a value of the wrong type', valid.replace('60', 'soon'), 'one.sql:15: cacheSeconds: Invalid input: expected number'],
+  ['a nested value', valid.replace('[small, large]', '[]'), 'one.sql:8: parameters.size.values:'],
+  ['a missing key, at the nearest line', valid.replace('    values: [small, large]\n', ''), 'one.sql:6: parameters.size.values:'],
+  ['an id that is no UUID', valid.replace('11111111', '1'), 'one.sql:2: id: must be a UUID'],
+  ['a name unlike the file', valid.replace('name: one', 'name: two'), 'one.sql:3: name: must match the file: two.sql'],
+  ['a key given twice', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\ncacheSeconds: 61'), 'one.sql:16: Map keys must be unique'],
+  ['YAML that does not parse', valid.replace('description: The number one.', 'description: "The'), 'one.sql:'],
+  ['a missing header', 'select 1', 'one.sql:1: must start with its YAML header'],
+  ['warming after the entry is gone', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\nwarmSeconds: 61'), 'one.sql:16: warmSeconds: must not be longer'],
+  ['a parameter that hides sql=', valid.replace('  size:', '  sql:'), 'one.sql:5: parameters: must not be named "sql"'],
+  ['a column without GraphQL name', valid.replace('  n:', '  __n:'), 'one.sql:11: columns.__n'],
+])('names file, line and key of %s', (_what, text, message) => {
+  expect(problemsOf(text).message).toContain(message);
+}); // biome-ignore format: a table
+
+test('lists every problem of a file at once', () => {
+  const error = problemsOf(valid.replace('60', 'soon').replace('INT64', 'INT65'));
+  expect(error.problems.map(({ line, key }) => [line, key])).toEqual([
+    [12, 'columns.n.type'],
+    [15, 'cacheSeconds'],
+  ]);
+});
+
+test('the hash changes with the SQL and the row shape, not with descriptions', () => {
+  const { hash } = parseDefinition('one.sql', valid);
+  const hashOf = (text: string) => parseDefinition('one.sql', text).hash;
+  expect(hashOf(valid.replace('The number one', 'A number'))).toBe(hash);
+  expect(hashOf(valid.replace('cacheSeconds: 60', 'cacheSeconds: 30'))).toBe(hash);
+  expect(hashOf(valid.replace('select 1', 'select 2'))).not.toBe(hash);
+  expect(hashOf(valid.replace('INT64', 'STRING'))).not.toBe(hash);
+});
+
+test('finds the line of a key', () => {
+  expect(headerLine('one.sql', valid, ['columns', 'n'])).toBe(11);
+  expect(headerLine('one.sql', valid, ['columns', 'missing'])).toBe(10);
+});

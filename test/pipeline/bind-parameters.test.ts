@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { bindParameters, type RawParameters, readCallerSql } from '../../src/pipeline/bind-parameters.ts';
+
+const definition = (sandbox: boolean) =>
+  parseDefinition(
+    'one.sql',
+    `/*
+id: 11111111-2222-3333-4444-555555555555
+name: one
+description: Test.
+parameters:
+  project: { type: string, required: true, description: A project. }
+  interval: { type: enum, values: [minutely, hourly], description: An interval. }
+  since: { type: timestamp, description: A bound. }
+  url: { type: regexp, description: A pattern. }
+columns:
+  n: { type: INT64, description: A number. }
+sandbox: ${sandbox}
+*/
+select 1 as n`,
+  );
+
+const bind = (raw: RawParameters) => bindParameters(definition(true), { project: 'p', ...raw });
+const refusal = (raw: RawParameters) => {
+  try {
+    bind(raw);
+  } catch (error) {
+    if (error instanceof GatewayError) return [error.code, error.message];
+    throw error;
+  }
+  throw new Error('accepted');
+};
+
+test('binds every declared parameter in the order of the header; what is absent or empty is null', () => {
+  expect(bind({ since: '', url: 'a|b', unknown: 'x' })).toEqual([
+    { name: 'project', value: 'p' },
+    { name: 'interval', value: null },
+    { name: 'since', value: null },
+    { name: 'url', value: 'a|b' },
+  ]);
+});
+
+test('two spellings of one timestamp are one value', () => {
+  const value = { name: 'since', value: '2026-01-15T10:00:00.000000Z' };
+  expect(bind({ since: '2026-01-15T10:00:00Z' })).toContainEqual(value);
+  expect(bind({ since: '2026-01-15 12:00:00+02:00' })).toContainEqual(value);
+});
+
+test('numbers and booleans of a JSON body are read as text', () => {
+  expect(bindParameters(definition(true), { project: 42 })[0]).toEqual({ name: 'project', value: '42' });
+});
+
+test.each([
+  [{ project: '' }, 'Parameter "project" is required; allowed: a non-empty string'],
+  [{ project: null }, 'Parameter "project" is required; allowed: a non-empty string'],
+  [{ project: ['a'] }, 'Parameter "project" is an array; allowed: a string'],
+  [{ project: {} }, 'Parameter "project" is an object; allowed: a string'],
+  [{ project: 'a\0b' }, 'Parameter "project" contains a NUL character; allowed: any other text'],
+  [{ project: '\ud800' }, 'Parameter "project" contains half of a surrogate pair; allowed: well-formed Unicode text'],
+  [{ project: 'x'.repeat(4097) }, 'Parameter "project" has 4097 characters; allowed: at most 4096'],
+  [{ interval: 'weekly' }, 'Parameter "interval" is "weekly"; allowed: one of minutely, hourly'],
+  [{ interval: 'MINUTELY' }, 'Parameter "interval" is "MINUTELY"; allowed: one of minutely, hourly'],
+  [{ since: 'yesterday' }, 'Parameter "since" is "yesterday"; allowed: an ISO 8601 timestamp such as 2026-01-15T10:00:00.123456Z, years 0001 to 9999'],
+  [{ url: 'x'.repeat(1025) }, 'Parameter "url" has 1025 characters; allowed: an RE2 regular expression of 1 to 1024 characters'],
+])('refuses %j and says what is allowed', (raw, message) => {
+  expect(refusal(raw)).toEqual(['invalid_parameter', message]);
+}); // biome-ignore format: a table
+
+test.each(['(', '(?=a)', '(?!a)', '\\1', 'a**', '[z-a]', 'a{1001}'])(
+  'refuses the pattern %s, which RE2 does not know',
+  url => {
+    expect(refusal({ url })[1]).toMatch(/^Parameter "url" is not a valid pattern \(.+\); allowed: an RE2 /);
+  },
+);
+
+test.each(['(?i)x', '(?P<n>a)', '\\pN', '[[:alpha:]]', '\\Qa.b\\E', 'a|b$'])('takes the pattern %s', url => {
+  expect(bind({ url })).toContainEqual({ name: 'url', value: url });
+});
+
+test("the caller's SQL is read where the endpoint is sandboxed, and blank text is none", () => {
+  expect(readCallerSql(definition(true), { sql: 'select 1' })).toBe('select 1');
+  expect(readCallerSql(definition(true), { sql: ' \n' })).toBeUndefined();
+  expect(readCallerSql(definition(true), {})).toBeUndefined();
+  expect(readCallerSql(definition(false), { sql: 'select 1' })).toBeUndefined();
+  expect(() => readCallerSql(definition(true), { sql: 'x'.repeat(65_537) })).toThrow('at most 65536');
+});

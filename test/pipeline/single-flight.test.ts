@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createSingleFlight } from '../../src/pipeline/single-flight.ts';
+
+const never = new AbortController().signal;
+
+test('callers of one key share one load, callers of another do not', async () => {
+  const flights = createSingleFlight<string>();
+  const loaded: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const ask = (key: string) =>
+    flights(key, never, async () => {
+      loaded.push(key);
+      await gate.promise;
+      return key;
+    });
+  const answers = Promise.all([ask('a'), ask('a'), ask('b'), ask('a')]);
+  gate.resolve();
+  expect(await answers).toEqual(['a', 'a', 'b', 'a']);
+  expect(loaded).toEqual(['a', 'b']);
+});
+
+test('the next caller after a landing loads anew, after a failure too', async () => {
+  const flights = createSingleFlight<number>();
+  await expect(flights('a', never, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
+  expect(await flights('a', never, async () => 2)).toBe(2);
+});
+
+test('a caller who leaves leaves at once; the load goes on for the others', async () => {
+  const flights = createSingleFlight<string>();
+  const gate = Promise.withResolvers<string>();
+  const leaver = new AbortController();
+  let loadSignal: AbortSignal | undefined;
+  const load = (signal: AbortSignal) => {
+    loadSignal = signal;
+    return gate.promise;
+  };
+  const left = flights('a', leaver.signal, load);
+  const stayed = flights('a', never, load);
+  leaver.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  expect(loadSignal?.aborted).toBe(false);
+  gate.resolve('rows');
+  expect(await stayed).toBe('rows');
+});
+
+test('the last caller who leaves cancels the load, and the next one starts a new one', async () => {
+  const flights = createSingleFlight<string>();
+  const first = new AbortController();
+  const second = new AbortController();
+  let loadSignal: AbortSignal | undefined;
+  const load = (signal: AbortSignal) => {
+    loadSignal = signal;
+    return new Promise<string>(() => {});
+  };
+  const left = Promise.allSettled([flights('a', first.signal, load), flights('a', second.signal, load)]);
+  first.abort();
+  second.abort();
+  await left;
+  expect(loadSignal?.aborted).toBe(true);
+  expect(await flights('a', never, async () => 'new')).toBe('new');
+});
