@@ -1,0 +1,135 @@
+import { open } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { issueToken, readTokens, revokeToken } from './auth/token-file.ts';
+import { systemClock } from './clock.ts';
+import { databasePath, tokensFile } from './composition-root.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { DatabaseBusyError } from './duckdb/database.ts';
+import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
+import { readSources } from './duckdb/sources.ts';
+import { writeSchemas } from './write-schemas.ts';
+
+const usage = `Commands:
+  npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
+  npm run token -- issue --name <who> [--expires <date>]        make a token; it is shown once
+  npm run token -- list                                         show what was issued
+  npm run token -- revoke <id>                                  refuse a token from now on
+  npm run schema                                                write schema/schema.graphql and schema/openapi.json
+`;
+
+/** A command that can't be carried out as it was typed. */
+class UsageError extends Error {}
+
+const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
+  import: importCommand,
+  token: tokenCommand,
+  schema: config => writeSchemas(config.SQL_DIR, 'schema'),
+};
+
+try {
+  const [name = '', ...args] = process.argv.slice(2);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command)
+    throw new UsageError(name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}`);
+  await command(readConfig(process.env), args);
+} catch (error) {
+  const isExpected = [UsageError, ConfigError, DatabaseBusyError].some(type => error instanceof type);
+  process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
+  if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
+  process.exitCode = 1;
+}
+
+async function importCommand(config: Config, args: string[]): Promise<void> {
+  const [source, file, ...rest] = args;
+  const sources = readSources();
+  if (source === undefined || file === undefined || rest.length > 0) {
+    throw new UsageError('import takes a source and a file');
+  }
+  if (!sources.some(({ name }) => name === source)) {
+    throw new UsageError(
+      `No source is named ${JSON.stringify(source)}; allowed: ${sources.map(({ name }) => name).join(', ')}`,
+    );
+  }
+  const say = (text: string) => process.stderr.write(text);
+  const { imported, rejected, ignoredFields } = await importLogs({
+    ...(await openInput(file)),
+    databasePath: databasePath(config),
+    sources,
+    source,
+    onProgress: rows => say(process.stderr.isTTY ? `\r${rows.toLocaleString('en')} rows read` : ''),
+    onBadLine: (line, reason) => say(`\nline ${line} is left out: ${reason}\n`),
+  });
+  for (const field of ignoredFields) say(`\nfield ${field} is not in ${source} and was ignored`);
+  process.stdout.write(`\n${imported} rows imported into ${source}, ${rejected} left out\n`);
+}
+
+async function openInput(file: string): Promise<ImportInput> {
+  if (file === '-') return { format: 'ndjson', input: process.stdin };
+  const handle = await open(file);
+  if (!file.endsWith('.parquet')) return { format: 'ndjson', input: handle.createReadStream() };
+  await handle.close();
+  return { format: 'parquet', file };
+}
+
+async function tokenCommand(config: Config, args: string[]): Promise<void> {
+  const { values, positionals } = parseTokenArgs(args);
+  const file = tokensFile(config);
+  const [action, id] = positionals;
+  switch (action) {
+    case 'issue': {
+      if (!values.name) throw new UsageError('token issue needs --name <who>');
+      const token = await issueToken({
+        file,
+        name: values.name,
+        expiresAt: readDate(values.expires),
+        clock: systemClock,
+      });
+      process.stdout.write(`${token}\n`);
+      process.stderr.write(`Keep it: only its hash is stored, in ${file}.\n`);
+      return;
+    }
+    case 'list':
+      for (const { id: tokenId, name, createdAt, expiresAt, revokedAt } of await readTokens(file)) {
+        const state = revokedAt
+          ? `revoked ${revokedAt}`
+          : expiresAt
+            ? `expires ${expiresAt}`
+            : 'does not expire';
+        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}\n`);
+      }
+      return;
+    case 'revoke': {
+      if (!id) throw new UsageError('token revoke needs the id of a token');
+      const wasThere = await revokeToken({ file, id: id.replace(/^sqg_/, ''), clock: systemClock });
+      if (!wasThere) throw new UsageError(`No token has the id ${JSON.stringify(id)}`);
+      process.stdout.write(`${id} is revoked\n`);
+      return;
+    }
+    default:
+      throw new UsageError('token takes issue, list or revoke');
+  }
+}
+
+function parseTokenArgs(args: string[]) {
+  try {
+    const options = { name: { type: 'string' }, expires: { type: 'string' } } as const;
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readDate(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime()))
+    throw new UsageError(`--expires is ${JSON.stringify(text)}; allowed: a date such as 2027-01-31`);
+  return date.toISOString();
+}
+
+function explain(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException; // every field may be missing, and then is not shown
+  // The system's and DuckDB's own words about a file say enough.
+  if (code !== undefined || /^(?:IO|Invalid Input) Error: /.test(message)) return message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

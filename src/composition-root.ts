@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { readTokens } from './auth/token-file.ts';
+import { createTokens } from './auth/tokens.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
+import { readSources } from './duckdb/sources.ts';
+import { checkDefinition } from './endpoints/check-definition.ts';
+import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
+import type { GatewayEvent } from './events.ts';
+import { createGraphqlDoor } from './graphql/answer-graphql.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { buildOpenApi } from './http/openapi.ts';
+import type { PipelineDeps } from './pipeline/run-endpoint.ts';
+import { createSingleFlight } from './pipeline/single-flight.ts';
+import type { Progress } from './progress-bar.ts';
+import { createMemoryStore } from './store/memory-store.ts';
+import { createRedisStore } from './store/redis-store.ts';
+
+/** What a process brings to its gateway: time, and somebody who hears of what happens. */
+export type Surroundings = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  /** The one plain token to accept; absent: only issued tokens. */
+  readonly accessToken: string | undefined;
+};
+
+/** A gateway that is ready to listen. */
+export type Gateway = {
+  readonly server: Server;
+  readonly endpoints: EndpointRegistry;
+  /** Answers what is under way, then ends the engine and the store. */
+  close(): Promise<void>;
+};
+
+/** The file of the embedded database in a data folder. */
+export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
+  return join(config.DATA_DIR, 'logs.duckdb');
+}
+
+/** The file of issued tokens. */
+export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): string {
+  return config.TOKENS_FILE ?? join(config.DATA_DIR, 'tokens.json');
+}
+
+/**
+ * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
+ * @returns the plain token to accept, if any, and a project that has rows
+ */
+export async function prepareData(
+  config: Config,
+  {
+    clock,
+    emit,
+    onProgress,
+  }: Pick<Surroundings, 'clock' | 'emit'> & { onProgress: (progress: Progress) => void },
+): Promise<{ accessToken: string | undefined; sampleProject: string }> {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  // Loaded here alone: they bring DuckDB into this process, which is over once the engine's own process has it.
+  const { writeSample } = await import('./sample/write-sample.ts');
+  const { sampleProjects } = await import('./sample/sample-sources.ts');
+  const { DatabaseBusyError } = await import('./duckdb/database.ts');
+  try {
+    await writeSample({
+      databasePath: databasePath(config),
+      sources: readSources(),
+      rows: config.SAMPLE_ROWS,
+      nowMs: clock.now(),
+      onProgress,
+    });
+  } catch (error) {
+    // Another gateway reads the same file: its rows will do.
+    if (!(error instanceof DatabaseBusyError)) throw error;
+    emit({ type: 'sample.skipped', message: error.message });
+  }
+  return {
+    accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)),
+    sampleProject: sampleProjects[0],
+  };
+}
+
+/** The token of a data folder for which none was issued: made once, kept beside the data. */
+async function sampleToken(config: Config): Promise<string | undefined> {
+  if (config.TOKEN_HASHES || (await readTokens(tokensFile(config))).length > 0) return undefined;
+  const file = join(config.DATA_DIR, 'sample-token');
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch {
+    const token = `sample_${randomBytes(18).toString('base64url')}`;
+    await writeFile(file, `${token}\n`, { mode: 0o600 });
+    return token;
+  }
+}
+
+/**
+ * Puts a gateway together; the only place that names adapters.
+ * @throws AggregateError with the DefinitionErrors of broken saved queries
+ */
+export async function composeGateway(
+  config: Config,
+  { clock, emit, accessToken }: Surroundings,
+): Promise<Gateway> {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const engine = await createDuckDbEngine({
+    databasePath: databasePath(config),
+    clock,
+    emit,
+    maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+    memoryLimitMb: config.ENGINE_MEMORY_MB,
+  });
+  const endpoints = await createEndpointRegistry({
+    directory: config.SQL_DIR,
+    check: definition => checkDefinition(engine, definition),
+    emit,
+  });
+  const tokens = await createTokens({
+    file: tokensFile(config),
+    hashes: config.TOKEN_HASHES ?? [],
+    accessToken,
+    clock,
+    emit,
+  });
+  const store = config.REDIS_URL
+    ? createRedisStore({ url: config.REDIS_URL, emit })
+    : createMemoryStore({ maxBytes: config.CACHE_MEMORY_MB * 1024 * 1024, clock });
+  const pipeline: PipelineDeps = {
+    tokens,
+    endpoints,
+    engine,
+    store,
+    flights: createSingleFlight(),
+    clock,
+    emit,
+    queryTimeoutMs: config.QUERY_TIMEOUT_MS,
+  };
+  const server = createHttpServer({
+    pipeline,
+    graphql: createGraphqlDoor({
+      pipeline,
+      endpoints,
+      graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
+    }),
+    openapi: () => buildOpenApi(endpoints.all()),
+    cors: { origins: config.CORS_ORIGINS },
+    compat: config.COMPAT,
+    emit,
+  });
+  return {
+    server,
+    endpoints,
+    close: async () => {
+      await closeServer(server);
+      endpoints.close();
+      tokens.close();
+      await Promise.all([engine.close(), store.close()]);
+    },
+  };
+}
+
+/** Resolves when the last answer under way has been sent. */
+function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    server.close(error => (error ? reject(error) : resolve()));
+    server.closeIdleConnections();
+  });
+}

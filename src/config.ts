@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+const count = (fallback: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const text = z.string().trim().min(1);
+const list = z.string().transform(value =>
+  value
+    .split(',')
+    .map(part => part.trim())
+    .filter(Boolean),
+);
+const flag = z.enum(['true', 'false']).transform(value => value === 'true');
+
+/**
+ * Every variable of the environment that the service reads: its shape, its default, its meaning.
+ * `docs/configuration.md` and `.env.example` list the same rows; a test keeps them equal.
+ */
+export const variables = {
+  PORT: { schema: count(4000, 0, 65_535), meaning: 'TCP port to listen on; 0 takes a free one.' },
+  HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
+  ENGINE: { schema: z.enum(['duckdb']).default('duckdb'), meaning: 'Executor of the queries; `duckdb` is embedded.' },
+  REDIS_URL: { schema: z.url({ protocol: /^rediss?$/ }).optional(), meaning: 'Redis shared by all gateways; unset: the cache is in process.' },
+  ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development.' },
+  TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
+  TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
+  SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
+  DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
+  SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },
+  COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
+  CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
+  GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
+  NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off.' },
+  LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Least level that is logged, as JSON lines on standard error.' },
+  QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take.' },
+  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 256), meaning: 'Queries that run at the same time; more wait, then get 503.' },
+  ENGINE_MEMORY_MB: { schema: count(1024, 64, 1_048_576), meaning: 'Megabytes the embedded engine may use for one process.' },
+  CACHE_MEMORY_MB: { schema: count(64, 1, 1_048_576), meaning: 'Megabytes of the in-process cache.' },
+} satisfies Record<string, { schema: z.ZodType; meaning: string }>; // biome-ignore format: a table
+
+type Variables = typeof variables;
+
+/** The environment as the service understands it. */
+export type Config = { readonly [Name in keyof Variables]: z.output<Variables[Name]['schema']> };
+
+/** The environment can't be used; the message has a line for each variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads the environment; a variable set to an empty text counts as unset.
+ * @throws ConfigError
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, { schema }] of Object.entries(variables)) {
+    const read = schema.safeParse(environment[name] || undefined);
+    if (read.success) config[name] = read.data;
+    else problems.push(`${name}: ${read.error.issues.map(issue => issue.message).join('; ')}`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config as Config; // each value has come through its own schema
+}

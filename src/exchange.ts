@@ -1,0 +1,26 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+
+/** One HTTP request on its way to a door. */
+export type Exchange = {
+  readonly request: IncomingMessage;
+  /** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
+  readonly requestId: string;
+  /** The path as it came over the wire, without query string and without a trailing slash. */
+  readonly path: string;
+  /** The query string as it came over the wire, without the `?`. */
+  readonly queryText: string;
+  /** Aborted with a `cancelled` GatewayError when the caller goes away. */
+  readonly signal: AbortSignal;
+  /**
+   * Reads the whole request body as UTF-8 text.
+   * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`
+   */
+  readBody(maxBytes: number): Promise<string>;
+};
+
+/** A door's answer to an Exchange. */
+export type Reply = {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+};

@@ -1,0 +1,8 @@
+/** Characters of a URL. Contract section 2 asks for at least 64 KiB; callers put SQL there. */
+export const maxUrlLength = 72 * 1024;
+
+/** Bytes of a request's head; above `maxUrlLength`, so that most requests with too long a URL get a proper answer. */
+export const maxHeaderBytes = 256 * 1024;
+
+/** Bytes of a request body of the REST door. */
+export const maxBodyBytes = 1024 * 1024;

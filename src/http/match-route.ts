@@ -1,0 +1,40 @@
+import { GatewayError } from '../errors.ts';
+import { decodePathSegment } from './read-query-string.ts';
+
+/** Where a path leads. */
+export type Route =
+  | { readonly name: 'rest'; readonly endpoint: string }
+  | { readonly name: 'graphql' | 'openapi' | 'health' | 'home' };
+
+/** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
+export const routeMethods: Record<Route['name'], readonly string[]> = {
+  rest: ['GET', 'HEAD', 'POST'],
+  graphql: ['GET', 'POST'],
+  openapi: ['GET', 'HEAD'],
+  health: ['GET', 'HEAD'],
+  home: ['GET', 'HEAD'],
+};
+
+/** The paths of the fixed routes. */
+const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
+  '/graphql': 'graphql',
+  '/openapi.json': 'openapi',
+  '/health': 'health',
+  '/': 'home',
+};
+
+/** Three spellings of one route; the last two are older (contract section 2). */
+const restPath =
+  /^(?:\/api\/endpoints\/query\/name\/|\/api\/endpoints\/query\/|\/endpoints\/query\/)([^/]+)$/;
+
+/**
+ * Finds the route of a path.
+ * @throws GatewayError `route_not_found`, `invalid_request`
+ */
+export function matchRoute(path: string): Route {
+  const segment = restPath.exec(path)?.[1];
+  if (segment !== undefined) return { name: 'rest', endpoint: decodePathSegment(segment) };
+  const name = Object.hasOwn(fixedRoutes, path) ? fixedRoutes[path] : undefined;
+  if (name) return { name };
+  throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);
+}

@@ -1,0 +1,170 @@
+import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
+import { graphqlTypeName } from '../endpoints/names.ts';
+import { errorCodes } from '../errors.ts';
+
+/** Builds the OpenAPI 3.1 document of the REST route from the definitions alone. */
+export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Saved queries',
+      version: '1',
+      description: 'Each saved query answers by its name and by its UUID.',
+    },
+    security: [{ apiKey: [] }, { bearer: [] }],
+    paths: Object.fromEntries(endpoints.flatMap(pathsOf)),
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+      parameters: { redactPii },
+      responses: { error: errorResponse },
+      schemas: Object.fromEntries(
+        endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
+      ),
+    },
+  };
+}
+
+function pathsOf(endpoint: EndpointDefinition): [string, object][] {
+  const operation = (suffix: string) => ({
+    operationId: graphqlTypeName(endpoint.name) + suffix,
+    summary: endpoint.description,
+    parameters: [
+      ...endpoint.parameters.map(queryParameter),
+      ...(endpoint.sandbox ? [sandboxSql(endpoint)] : []),
+      { $ref: '#/components/parameters/redactPii' },
+    ],
+    responses: {
+      200: {
+        description: `At most ${endpoint.maxRows} rows.`,
+        content: { 'application/json': { schema: resultSchema(endpoint) } },
+      },
+      default: { $ref: '#/components/responses/error' },
+    },
+  });
+  return [
+    [`/api/endpoints/query/${endpoint.name}`, { get: operation('') }],
+    [`/api/endpoints/query/${endpoint.id}`, { get: operation('ById') }],
+  ];
+}
+
+function queryParameter(parameter: ParameterDefinition): object {
+  const { name, required, description } = parameter;
+  return { name, in: 'query', required, description, schema: parameterSchema(parameter) };
+}
+
+function parameterSchema(parameter: ParameterDefinition): object {
+  switch (parameter.type) {
+    case 'string':
+      return { type: 'string' };
+    case 'enum':
+      return { type: 'string', enum: parameter.values };
+    case 'timestamp':
+      // Not `format: date-time`: empty text, other zones and a blank instead of the T are welcome too.
+      return { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] };
+    case 'regexp':
+      return { type: 'string', description: 'RE2 syntax' };
+  }
+}
+
+function sandboxSql({ name }: EndpointDefinition): object {
+  return {
+    name: 'sql',
+    in: 'query',
+    required: false,
+    description: `One SELECT in BigQuery SQL over the subsets of ${name}; it replaces the saved final statement.`,
+    schema: { type: 'string' },
+  };
+}
+
+/** With `sql` the caller decides the columns. */
+function resultSchema({ name, sandbox }: EndpointDefinition): object {
+  const saved = { $ref: `#/components/schemas/${graphqlTypeName(name)}Row` };
+  return {
+    type: 'object',
+    required: ['result'],
+    additionalProperties: false,
+    properties: {
+      result: { type: 'array', items: sandbox ? { anyOf: [saved, { type: 'object' }] } : saved },
+    },
+  };
+}
+
+function rowSchema({ name, columns }: EndpointDefinition): object {
+  return {
+    type: 'object',
+    description: `A row of ${name}.`,
+    required: columns.map(column => column.name),
+    properties: Object.fromEntries(columns.map(column => [column.name, columnSchema(column)])),
+  };
+}
+
+function columnSchema({ type, repeated, required, description }: ColumnDefinition): object {
+  const value = valueSchemas[type];
+  if (repeated) return { type: 'array', items: value, description };
+  return required ? { ...value, description } : { anyOf: [value, { type: 'null' }], description };
+}
+
+/** The JSON of each BigQuery type (contract section 2). */
+const valueSchemas: Record<ColumnDefinition['type'], object> = {
+  STRING: { type: 'string' },
+  BYTES: { type: 'string', contentEncoding: 'base64' },
+  BOOL: { type: 'boolean' },
+  INT64: { type: 'integer', format: 'int64' },
+  FLOAT64: { anyOf: [{ type: 'number' }, { enum: ['NaN', 'Infinity', '-Infinity'] }] },
+  NUMERIC: { type: 'string', format: 'decimal' },
+  BIGNUMERIC: { type: 'string', format: 'decimal' },
+  TIMESTAMP: { type: 'integer', format: 'int64', description: 'Microseconds since 1970.' },
+  DATETIME: { type: 'string', examples: ['2026-08-21T14:00:00'] },
+  DATE: { type: 'string', format: 'date' },
+  TIME: { type: 'string' },
+  JSON: { type: 'string', contentMediaType: 'application/json' },
+  STRUCT: { type: 'object' },
+};
+
+const redactPii = {
+  name: 'LF-ENDPOINT-REDACT-PII',
+  in: 'header',
+  required: false,
+  description: "Overrides the endpoint's redaction of personal data for this request; any letter case.",
+  schema: { type: 'string', enum: ['true', 'false'] },
+};
+
+const errorResponse = {
+  description: 'Any failure, with the status of its code.',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['error'],
+        properties: {
+          error: {
+            type: 'object',
+            required: ['code', 'message', 'status', 'errors', 'request_id'],
+            properties: {
+              code: { enum: Object.keys(errorCodes) },
+              message: { type: 'string' },
+              status: { type: 'integer' },
+              errors: {
+                type: 'array',
+                items: {
+                  type: 'object',
+                  required: ['reason', 'message'],
+                  properties: {
+                    reason: { type: 'string' },
+                    message: { type: 'string' },
+                    line: { type: 'integer' },
+                    column: { type: 'integer' },
+                  },
+                },
+              },
+              request_id: { type: 'string' },
+            },
+          },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,26 @@
+import { type Logger, pino } from 'pino';
+import type { GatewayEvent } from './events.ts';
+
+/** Levels of the events that are not plain information. */
+const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> = {
+  'endpoint.answered': 'debug',
+  'endpoint.failed': 'debug',
+  'endpoint.broken': 'error',
+  'http.bug': 'error',
+  'store.failed': 'debug',
+};
+
+/**
+ * Makes the subscriber that writes events as JSON lines to standard error.
+ * Standard output stays free for what a person reads.
+ */
+export function createEventLog(level: string): (event: GatewayEvent) => void {
+  const logger: Logger = pino(
+    { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(2),
+  );
+  return ({ type, ...facts }) => {
+    const { cause, ...rest } = facts as { cause?: unknown };
+    logger[levels[type] ?? 'info']({ event: type, ...rest, ...(cause === undefined ? {} : { err: cause }) });
+  };
+}

@@ -1,0 +1,73 @@
+import type { AddressInfo } from 'node:net';
+import { systemClock } from './clock.ts';
+import { composeGateway, prepareData } from './composition-root.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { createEventLog } from './log-events.ts';
+import { createProgressBar } from './progress-bar.ts';
+
+/**
+ * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
+ * A start that can't succeed says why in plain words and exits with 1.
+ */
+export async function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
+  try {
+    await run(readConfig(environment));
+  } catch (error) {
+    process.stderr.write(`The gateway could not start.\n${explain(error)}\n`);
+    process.exit(1);
+  }
+}
+
+async function run(config: Config): Promise<void> {
+  const emit = createEventLog(config.LOG_LEVEL);
+  const drawProgress = createProgressBar(process.stderr, 'Writing sample data');
+  const { accessToken, sampleProject } = await prepareData(config, {
+    clock: systemClock,
+    emit,
+    onProgress: progress => {
+      if (progress.total >= worthABar) drawProgress(progress);
+    },
+  });
+  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken });
+  await new Promise<void>((resolve, reject) => {
+    gateway.server.once('error', reject);
+    gateway.server.listen(config.PORT, config.HOST, resolve);
+  });
+  // `address` is null or a string only for servers that listen on no TCP port.
+  const { address, port, family } = gateway.server.address() as AddressInfo;
+  const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  process.stdout.write(welcome(config, origin, accessToken, sampleProject));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void gateway.close().then(() => process.exit(0));
+    });
+  }
+}
+
+/** Fewer sample rows than these are written before a bar could be read. */
+const worthABar = 5000;
+
+function welcome(config: Config, origin: string, token: string | undefined, project: string): string {
+  const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
+  const route = `${origin}/api/endpoints/query`;
+  return `
+Saved query gateway at ${origin}
+  engine   ${config.ENGINE}, data in ${config.DATA_DIR}
+  cache    ${cache}
+  GraphQL  ${origin}/graphql
+  OpenAPI  ${origin}/openapi.json
+  token    ${token ?? 'issued tokens only (npm run token -- list)'}
+
+Try:
+  curl -H 'X-API-KEY: ${token ?? '<ACCESS_TOKEN>'}' '${route}/logs.all?project=${project}'
+  curl -H 'X-API-KEY: ${token ?? '<ACCESS_TOKEN>'}' '${route}/usage.api-counts?interval=hourly&project=${project}'
+
+`;
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof AggregateError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException; // every field may be missing, and then is not shown
+  if (code === 'EADDRINUSE') return `${message}. Choose another port: PORT=4001 npm start`;
+  return error instanceof Error ? (error.stack ?? message) : String(error);
+}

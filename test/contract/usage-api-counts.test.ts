@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+const now = '2026-01-15T12:34:56.789000Z';
+
+let nextId = 0;
+const request = (timestamp: string, path: string, more: { project?: string; url?: string } = {}) =>
+  edgeRow({ id: `r${nextId++}`, timestamp, project: 'live', path, ...more });
+
+const twoRequests = request('2026-01-15T12:00:30Z', '/rest/v1/a');
+twoRequests.metadata = [
+  {
+    request: [
+      { path: '/rest/v1/a', url: 'https://live.supabase.co/rest/v1/a' },
+      { path: '/storage/v1/b', url: 'https://live.supabase.co/storage/v1/b' },
+      { path: '/auth/v1/c', url: 'https://elsewhere.example/auth/v1/c' },
+    ],
+  },
+];
+
+/** Each edge of each window has a row on it and a row a microsecond outside. */
+const rows = {
+  'cloudflare.logs.prod': [
+    request('2026-01-15T11:34:56.788999Z', '/rest/v1/just-outside-an-hour'),
+    request('2026-01-15T11:34:56.789000Z', '/rest/v1/on-the-edge-of-an-hour'),
+    request('2026-01-15T11:59:59.999999Z', '/auth/v1/token'),
+    twoRequests,
+    request('2026-01-15T12:00:59.999999Z', '/rest/v1/realtime/both'),
+    request('2026-01-15T12:34:56.789000Z', '/realtime/v1/websocket'),
+    request('2026-01-15T13:00:00Z', '/rest/v1/future: there is no end'),
+    request('2026-01-15T12:10:00Z', '/functions/v1/none-of-the-four'),
+    request('2026-01-15T12:10:00Z', '/rest/v1/other', { project: 'other' }),
+    {
+      ...request('2026-01-15T12:10:00Z', '/rest/v1/no-request'),
+      metadata: [{ response: [{ status_code: 200 }] }],
+    },
+    { ...request('2026-01-15T12:10:00Z', '/rest/v1/no-metadata'), metadata: [] },
+    request('2026-01-08T12:34:56.789000Z', '/storage/v1/on-the-edge-of-seven-days'),
+    request('2026-01-08T12:34:56.788999Z', '/storage/v1/just-outside-seven-days'),
+    request('2026-01-12T00:00:00Z', '/storage/v1/object'),
+  ],
+  'postgres.logs': [
+    {
+      id: 'p',
+      timestamp: '2026-01-15T12:00:00Z',
+      project: 'live',
+      event_message: 'https://live.supabase.co/rest',
+    },
+  ],
+};
+
+const bucket = (timestamp: string, rest: number, storage: number, auth: number, realtime: number) => ({
+  timestamp,
+  total_rest_requests: rest,
+  total_storage_requests: storage,
+  total_auth_requests: auth,
+  total_realtime_requests: realtime,
+});
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({ rows, now });
+  return gateway.close;
+});
+
+const counts = async (interval: string, project = 'live.supabase') => {
+  const query = new URLSearchParams({ interval, project });
+  const { status, body } = await gateway.get(`/api/endpoints/query/usage.api-counts?${query}`);
+  expect(status).toBe(200);
+  return body.result;
+};
+
+const minutely = [
+  bucket('2026-01-15T11:34:00', 1, 0, 0, 0),
+  bucket('2026-01-15T11:59:00', 0, 0, 1, 0),
+  bucket('2026-01-15T12:00:00', 2, 1, 0, 1),
+  bucket('2026-01-15T12:10:00', 0, 0, 0, 0),
+  bucket('2026-01-15T12:34:00', 0, 0, 0, 1),
+  bucket('2026-01-15T13:00:00', 1, 0, 0, 0),
+];
+
+describe('usage.api-counts, contract section 1', () => {
+  test('rules 3 to 5, minutely: now − 60 minutes with its edge, by minute, ascending, no empty bucket', async () => {
+    expect(await counts('minutely')).toEqual(minutely);
+  });
+
+  test('rule 3, hourly: now − 1 hour with its edge, by hour', async () => {
+    expect(await counts('hourly')).toEqual([
+      bucket('2026-01-15T11:00:00', 1, 0, 1, 0),
+      bucket('2026-01-15T12:00:00', 2, 1, 0, 2),
+      bucket('2026-01-15T13:00:00', 1, 0, 0, 0),
+    ]);
+  });
+
+  test('rule 3, daily: now − 7 days with its edge, by day', async () => {
+    expect(await counts('daily')).toEqual([
+      bucket('2026-01-08T00:00:00', 0, 1, 0, 0),
+      bucket('2026-01-12T00:00:00', 0, 1, 0, 0),
+      bucket('2026-01-15T00:00:00', 5, 1, 1, 2),
+    ]);
+  });
+
+  test('rule 1: edge request rows only, each expanded into its request entries', async () => {
+    const [, , noon] = await counts('minutely');
+    expect(noon).toEqual(bucket('2026-01-15T12:00:00', 2, 1, 0, 1));
+  });
+
+  test('rule 2: an entry counts when its `url` contains a match of the pattern', async () => {
+    expect(await counts('minutely', 'https://(live|none)[.]supabase')).toEqual(minutely);
+    expect(await counts('minutely', '(?i)LIVE.SUPABASE')).toEqual(minutely);
+    expect(await counts('minutely', '^live')).toEqual([]);
+    expect(await counts('minutely', 'elsewhere')).toEqual([bucket('2026-01-15T12:00:00', 0, 0, 1, 0)]);
+    expect(await counts('minutely', '^https://other[.]')).toEqual([
+      bucket('2026-01-15T12:10:00', 1, 0, 0, 0),
+    ]);
+  });
+
+  test('rule 4: a counter with nothing to count is 0, never null', async () => {
+    expect(await counts('minutely')).toContainEqual(bucket('2026-01-15T12:10:00', 0, 0, 0, 0));
+  });
+});
+
+test('the answer is stored for 900 s, and is the same entry by name and by UUID', async () => {
+  const own = await openGateway({ rows, now });
+  try {
+    const query = '?interval=minutely&project=live';
+    const { id } = own.endpoint('usage.api-counts');
+    const states = [];
+    for (const [reference, seconds] of [
+      ['usage.api-counts', 0],
+      [id, 0],
+      [id.toUpperCase(), 899],
+      [id, 1],
+    ] as const) {
+      own.clock.advance(seconds * 1000);
+      const { headers } = await own.get(`/api/endpoints/query/${reference}${query}`);
+      states.push([headers.get('x-cache'), headers.get('age')]);
+    }
+    expect(states).toEqual([
+      ['MISS', '0'],
+      ['HIT', '0'],
+      ['HIT', '899'],
+      ['MISS', '0'],
+    ]);
+  } finally {
+    await own.close();
+  }
+});
+
+test('`logs.all` is not stored: every request runs the query', async () => {
+  const { headers } = await gateway.get('/api/endpoints/query/logs.all?project=live');
+  expect([headers.get('x-cache'), headers.get('cache-control')]).toEqual(['BYPASS', 'no-store']);
+});

@@ -1,0 +1,191 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+
+const rows = {
+  'cloudflare.logs.prod': [
+    edgeRow({ id: 'a', timestamp: '2026-01-15T11:30:00.5Z', project: 'ours' }),
+    {
+      ...edgeRow({ id: 'b', timestamp: '2026-01-15T11:40:00Z', project: 'ours' }),
+      event_message: 'from 203.0.113.7',
+    },
+    edgeRow({ id: 'c', timestamp: '2026-01-15T11:50:00.000001Z', project: 'theirs', path: '/auth/v1/token' }),
+  ],
+};
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({ rows, now: '2026-01-15T12:00:00Z' });
+  return gateway.close;
+});
+
+const codes = (body: { errors: { extensions: { code: string } }[] }) =>
+  body.errors.map(({ extensions }) => extensions.code);
+
+describe('both doors return the same rows', () => {
+  test('logsAll', async () => {
+    const { body } = await gateway.graphql(
+      '{ logsAll(project: "ours") { id timestamp eventMessage metadata } }',
+    );
+    const rest = await gateway.get('/api/endpoints/query/logs.all?project=ours');
+    expect(body.data.logsAll).toEqual(
+      rest.body.result.map((row: Record<string, unknown>) => ({
+        id: row.id,
+        timestamp: row.id === 'a' ? '2026-01-15T11:30:00.5Z' : '2026-01-15T11:40:00Z',
+        eventMessage: row.event_message,
+        metadata: row.metadata,
+      })),
+    );
+    expect(body.data.logsAll).toHaveLength(2);
+  });
+
+  test('usageApiCounts', async () => {
+    const { body } = await gateway.graphql(
+      `query ($interval: UsageInterval!) {
+        usageApiCounts(project: "ours", interval: $interval) {
+          timestamp totalRestRequests totalStorageRequests totalAuthRequests totalRealtimeRequests
+        }
+      }`,
+      { interval: 'HOURLY' },
+    );
+    const rest = await gateway.get('/api/endpoints/query/usage.api-counts?project=ours&interval=hourly');
+    expect(rest.body.result).toHaveLength(1);
+    expect(body.data.usageApiCounts).toEqual([
+      {
+        timestamp: `${rest.body.result[0].timestamp}Z`,
+        totalRestRequests: 2,
+        totalStorageRequests: 0,
+        totalAuthRequests: 0,
+        totalRealtimeRequests: 0,
+      },
+    ]);
+  });
+
+  test('and one cache entry: what REST stored, GraphQL hits', async () => {
+    await gateway.get('/api/endpoints/query/usage.api-counts?project=shared&interval=daily');
+    const { body } = await gateway.graphql(
+      '{ usageApiCounts(project: "shared", interval: DAILY) { timestamp } }',
+    );
+    expect(body.extensions.cache).toEqual([{ path: 'usageApiCounts', state: 'hit', ageSeconds: 0 }]);
+  });
+});
+
+test('timestamp arguments take what REST takes, empty text and null too', async () => {
+  const ids = async (bounds: string) => {
+    const { body } = await gateway.graphql(`{ logsAll(project: "ours", ${bounds}) { id } }`);
+    return body.data.logsAll.map((row: { id: string }) => row.id);
+  };
+  expect(await ids('isoTimestampStart: "2026-01-15T12:30:00.5+01:00"')).toEqual(['b']);
+  expect(await ids('isoTimestampEnd: "2026-01-15 11:30:00.5"')).toEqual(['a']);
+  expect(await ids('isoTimestampStart: "", isoTimestampEnd: null')).toEqual(['b', 'a']);
+});
+
+test('a field that fails leaves its neighbours their rows', async () => {
+  const { status, body } = await gateway.graphql(`{
+    good: logsAll(project: "ours") { id }
+    bad: logsAll(project: "ours", isoTimestampStart: "yesterday") { id }
+  }`);
+  expect(status).toBe(200);
+  expect(body.data).toEqual({ good: [{ id: 'b' }, { id: 'a' }], bad: null });
+  expect(body.errors).toMatchObject([
+    {
+      message: expect.stringContaining('Parameter "iso_timestamp_start" is "yesterday"'),
+      path: ['bad'],
+      extensions: { code: 'invalid_parameter', status: 400 },
+    },
+  ]);
+});
+
+test('equal fields of one operation run one query, fifty aliases are allowed', async () => {
+  const before = gateway.events.filter(({ type }) => type === 'engine.query').length;
+  const fields = Array.from({ length: 50 }, (_, n) => `f${n}: logsAll(project: "ours") { id }`);
+  const { body } = await gateway.graphql(`{ ${fields.join('\n')} }`);
+  expect(Object.values(body.data)).toEqual(Array.from({ length: 50 }, () => [{ id: 'b' }, { id: 'a' }]));
+  expect(gateway.events.filter(({ type }) => type === 'engine.query')).toHaveLength(before + 1);
+});
+
+test('redaction by header holds here too, and never mixes', async () => {
+  const message = async (headers: Record<string, string>) => {
+    const { body } = await gateway.graphql('{ logsAll(project: "ours") { eventMessage } }', {}, headers);
+    return body.data.logsAll[0].eventMessage;
+  };
+  expect(await message({ 'lf-endpoint-redact-pii': 'true' })).toBe('from REDACTED');
+  expect(await message({})).toBe('from 203.0.113.7');
+});
+
+describe('requests that can not be answered', () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    gateway.send('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+
+  test.each([
+    ['no token', '{"query":"{__typename}"}', { 'x-api-key': '' }, 401, 'unauthorized'],
+    ['a garbage token', '{"query":"{__typename}"}', { 'x-api-key': 'garbage' }, 401, 'unauthorized'],
+    ['malformed JSON', '{"query', {}, 400, 'invalid_graphql'],
+    ['no query', '{}', {}, 400, 'invalid_graphql'],
+    ['a list', '[]', {}, 400, 'invalid_graphql'],
+    ['a body of 2 MB', ' '.repeat(2_000_000), {}, 413, 'body_too_large'],
+    ['a form', 'query=x', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    ['an Accept without JSON', '{"query":"{__typename}"}', { accept: 'text/csv' }, 406, 'not_acceptable'],
+    ['a variable of the wrong type', '{"query":"query($p:String!){logsAll(project:$p){id}}","variables":{"p":1}}', {}, 400, 'invalid_graphql'],
+    ['a missing variable', '{"query":"query($p:String!){logsAll(project:$p){id}}"}', {}, 400, 'invalid_graphql'],
+  ])('%s', async (_what, body, headers, status, code) => {
+    const answer = await post(body, headers as Record<string, string>);
+    expect([answer.status, codes(answer.body)]).toEqual([status, [code]]);
+  }); // biome-ignore format: a table
+
+  test.each([
+    ['a document that does not parse', '{ logsAll('],
+    ['an unknown field', '{ nothing }'],
+    ['an unknown enum value', '{ usageApiCounts(project: "x", interval: WEEKLY) { timestamp } }'],
+    ['a missing argument', '{ usageApiCounts(interval: DAILY) { timestamp } }'],
+    [
+      'more than 100 saved queries',
+      `{ ${Array.from({ length: 101 }, (_, n) => `f${n}: logsAll(project: "x") { id }`)} }`,
+    ],
+    ['more than 10,000 tokens', `{ ${'__typename '.repeat(10_001)} }`],
+  ])('%s: 400 where the caller reads graphql-response, 200 where it reads JSON', async (_what, query) => {
+    const strict = await gateway.graphql(query, {}, { accept: 'application/graphql-response+json' });
+    expect([strict.status, new Set(codes(strict.body))]).toEqual([400, new Set(['invalid_graphql'])]);
+    expect((await gateway.graphql(query)).status).toBe(200);
+  });
+});
+
+test('integers beyond 2^53 keep their digits', async () => {
+  const big = `/*
+id: 00000000-0000-0000-0000-000000000001
+name: big
+description: A big number.
+columns:
+  n: { type: INT64, required: true, description: A number. }
+*/
+select 9223372036854775807 as n`;
+  const own = await openGateway({ now: '2026-01-15T12:00:00Z', sqlFiles: { 'big.sql': big } });
+  try {
+    expect((await own.get('/api/endpoints/query/big')).text).toBe('{"result":[{"n":9223372036854775807}]}');
+    expect((await own.graphql('{ big { n } }')).text).toContain('"big":[{"n":9223372036854775807}]');
+  } finally {
+    await own.close();
+  }
+});
+
+test('GraphiQL is for browsers in development, without a token', async () => {
+  const page = await fetch(`${gateway.origin}/graphql`, { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html']);
+  const data = await fetch(`${gateway.origin}/graphql?query={__typename}`, {
+    headers: { accept: 'text/html' },
+  });
+  expect(data.status).toBe(401);
+  const own = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { NODE_ENV: 'production' } });
+  try {
+    const answer = await fetch(`${own.origin}/graphql`, {
+      headers: { accept: 'text/html', 'x-api-key': testToken },
+    });
+    expect(answer.headers.get('content-type')).toContain('application/json');
+  } finally {
+    await own.close();
+  }
+});

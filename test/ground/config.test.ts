@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
+
+test('an empty environment gives the defaults, and an empty text counts as unset', () => {
+  expect(readConfig({})).toMatchObject({
+    PORT: 4000,
+    HOST: '127.0.0.1',
+    ENGINE: 'duckdb',
+    SAMPLE_ROWS: 50_000,
+  });
+  expect(readConfig({ PORT: '', REDIS_URL: '' })).toEqual(readConfig({}));
+  expect(readConfig({}).REDIS_URL).toBeUndefined();
+});
+
+test('texts are read as what they mean', () => {
+  const config = readConfig({
+    PORT: '0',
+    GRAPHIQL: 'false',
+    CORS_ORIGINS: 'https://a.example, https://b.example',
+  });
+  expect(config).toMatchObject({
+    PORT: 0,
+    GRAPHIQL: false,
+    CORS_ORIGINS: ['https://a.example', 'https://b.example'],
+  });
+});
+
+test('every variable that is not allowed has its line', () => {
+  const read = () =>
+    readConfig({
+      PORT: '70000',
+      ENGINE: 'oracle',
+      REDIS_URL: 'http://x',
+      GRAPHIQL: 'yes',
+      TOKEN_HASHES: 'abc',
+    });
+  expect(read).toThrow(ConfigError);
+  expect(read).toThrow(
+    /^PORT: .*\nENGINE: .*duckdb.*\nREDIS_URL: .*\nTOKEN_HASHES: must be SHA-256 .*\nGRAPHIQL: .*$/,
+  );
+});

@@ -1,0 +1,170 @@
+import { connect } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    rows: {
+      'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' })],
+    },
+    now: '2026-01-15T12:00:00Z',
+  });
+  return gateway.close;
+});
+
+const logs = '/api/endpoints/query/logs.all';
+const usage = '/api/endpoints/query/usage.api-counts';
+const json = { 'content-type': 'application/json' };
+
+/** What every failure looks like (contract section 2). */
+const errorBody = (code: string, status: number, message: unknown = expect.any(String)) => ({
+  error: {
+    code,
+    message,
+    status,
+    errors: [expect.objectContaining({ reason: expect.any(String), message: expect.any(String) })],
+    request_id: expect.any(String),
+  },
+});
+
+/** Sends bytes as they are, and reads the answer until the server closes. */
+async function sendRaw(bytes: string | Buffer) {
+  const socket = connect(gateway.port, '127.0.0.1');
+  socket.end(bytes);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body) };
+}
+
+describe('a malformed request gets JSON and the right status', () => {
+  test.each([
+    ['an unknown route', 'GET', '/api/endpoints', {}, 404, 'route_not_found'],
+    ['an unknown route below the known', 'GET', `${logs}/more`, {}, 404, 'route_not_found'],
+    ['an unknown endpoint', 'GET', '/api/endpoints/query/logs.none', {}, 404, 'endpoint_not_found'],
+    ['an unknown UUID', 'GET', '/api/endpoints/query/00000000-0000-0000-0000-000000000000', {}, 404, 'endpoint_not_found'],
+    ['a wrong method', 'DELETE', logs, {}, 405, 'method_not_allowed'],
+    ['a method of another route', 'PUT', '/graphql', {}, 405, 'method_not_allowed'],
+    ['a missing token', 'GET', `${logs}?project=ours`, { headers: { 'x-api-key': '' } }, 401, 'unauthorized'],
+    ['a garbage token', 'GET', `${logs}?project=ours`, { headers: { 'x-api-key': 'garbage' } }, 401, 'unauthorized'],
+    ['a Bearer without a token', 'GET', `${logs}?project=ours`, { headers: { authorization: 'Bearer ' } }, 401, 'unauthorized'],
+    ['a missing parameter', 'GET', logs, {}, 400, 'invalid_parameter'],
+    ['an empty required parameter', 'GET', `${logs}?project=`, {}, 400, 'invalid_parameter'],
+    ['interval `weekly`', 'GET', `${usage}?interval=weekly&project=ours`, {}, 400, 'invalid_parameter'],
+    ['timestamp `yesterday`', 'GET', `${logs}?project=ours&iso_timestamp_start=yesterday`, {}, 400, 'invalid_parameter'],
+    ['regex `(`', 'GET', `${usage}?interval=daily&project=(`, {}, 400, 'invalid_parameter'],
+    ['bad UTF-8 in an escape', 'GET', `${logs}?project=%FF`, {}, 400, 'invalid_request'],
+    ['half an escape', 'GET', `${logs}?project=%`, {}, 400, 'invalid_request'],
+    ['bad UTF-8 in the path', 'GET', '/api/endpoints/query/%C3', {}, 400, 'invalid_request'],
+    ['a NUL', 'GET', `${logs}?project=%00`, {}, 400, 'invalid_parameter'],
+    ['a 100 KB query string', 'GET', `${logs}?project=${'x'.repeat(100_000)}`, {}, 414, 'uri_too_long'],
+    ['malformed JSON', 'POST', logs, { headers: json, body: '{"project"' }, 400, 'invalid_body'],
+    ['a JSON array', 'POST', logs, { headers: json, body: '[]' }, 400, 'invalid_body'],
+    ['bad UTF-8 in a body', 'POST', logs, { headers: json, body: Buffer.from([0x7b, 0xff, 0x7d]) }, 400, 'invalid_body'],
+    ['a body of the wrong type', 'POST', logs, { headers: { 'content-type': 'text/plain' }, body: 'project=ours' }, 415, 'unsupported_media_type'],
+    ['a form', 'POST', logs, { body: new URLSearchParams({ project: 'ours' }) }, 415, 'unsupported_media_type'],
+    ['a body of 2 MB', 'POST', logs, { headers: json, body: ' '.repeat(2_000_000) }, 413, 'body_too_large'],
+    ['a parameter that is an object', 'POST', logs, { headers: json, body: '{"project":{}}' }, 400, 'invalid_parameter'],
+    ['an Accept without JSON', 'GET', `${logs}?project=ours`, { headers: { accept: 'text/csv' } }, 406, 'not_acceptable'],
+    ['a redaction header of another value', 'GET', `${logs}?project=ours`, { headers: { 'lf-endpoint-redact-pii': 'yes' } }, 400, 'invalid_header'],
+  ])('%s', async (_what, method, path, init, status, code) => {
+    const answer = await gateway.send(path, { method, ...(init as RequestInit) });
+    expect([answer.status, answer.body]).toEqual([status, errorBody(code, status)]);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.body.error.request_id).toBe(answer.headers.get('x-request-id'));
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+  }); // biome-ignore format: a table
+
+  test('an empty body with a JSON content type is no body', async () => {
+    const answer = await gateway.send(`${logs}?project=ours`, { method: 'POST', headers: json, body: '' });
+    expect([answer.status, answer.body.result.length]).toEqual([200, 1]);
+    expect((await gateway.send(logs, { method: 'POST', headers: json, body: '' })).status).toBe(400);
+  });
+
+  test('a GET with a JSON content type and no body', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    expect((await gateway.get(`${logs}?project=ours`, headers)).body.result).toHaveLength(1);
+  });
+
+  test('bytes that are not HTTP', async () => {
+    const { status, body } = await sendRaw('hello\r\n\r\n');
+    expect([status, body]).toEqual([400, errorBody('invalid_request', 400)]);
+  });
+
+  test('raw bytes in the URL that are not UTF-8', async () => {
+    const bytes = Buffer.from(
+      `GET ${logs}?project=\xff HTTP/1.1\r\nX-API-KEY: ${testToken}\r\nConnection: close\r\n\r\n`,
+      'latin1',
+    );
+    expect(await sendRaw(bytes)).toMatchObject({ status: 400, body: errorBody('invalid_request', 400) });
+  });
+
+  test('a URL beyond what the parser holds', async () => {
+    const { status, body } = await sendRaw(`GET ${logs}?project=${'x'.repeat(400_000)} HTTP/1.1\r\n\r\n`);
+    expect([status, body]).toEqual([414, errorBody('uri_too_long', 414)]);
+  });
+
+  test('headers beyond what the parser holds', async () => {
+    const { status, body } = await sendRaw(
+      `GET ${logs} HTTP/1.1\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(400)}\r\n`,
+    );
+    expect([status, body]).toEqual([431, errorBody('headers_too_large', 431)]);
+  });
+
+  test('a body that is shorter than it says', async () => {
+    const head = `POST ${logs} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\nContent-Type: application/json\r\n`;
+    await sendRaw(`${head}Content-Length: 50\r\n\r\n{}`).catch(() => undefined);
+    expect((await gateway.get('/health')).status).toBe(200);
+  });
+
+  test('CONNECT', async () => {
+    expect(await sendRaw('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n')).toMatchObject({
+      status: 405,
+      body: errorBody('method_not_allowed', 405),
+    });
+  });
+
+  test('a 405 says what is allowed', async () => {
+    const { headers } = await gateway.send(logs, { method: 'DELETE' });
+    expect(headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
+  });
+
+  test('a message names the parameter, what was wrong and what is allowed', async () => {
+    const { body } = await gateway.get(`${usage}?interval=weekly&project=ours`);
+    expect(body.error.message).toBe(
+      'Parameter "interval" is "weekly"; allowed: one of minutely, hourly, daily',
+    );
+  });
+});
+
+describe('drop-in mode, COMPAT=logflare', () => {
+  let compat: OpenGateway;
+  beforeAll(async () => {
+    compat = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { COMPAT: 'logflare' } });
+    return compat.close;
+  });
+
+  test.each([`${usage}?interval=weekly&project=x`, logs, `${usage}?interval=daily&project=(`])(
+    'a query failure answers 200 with the same error object: %s',
+    async path => {
+      const { status, body } = await compat.get(path);
+      expect([status, body]).toEqual([200, errorBody('invalid_parameter', 400)]);
+    },
+  );
+
+  test.each([
+    [`${logs}?project=x`, { 'x-api-key': 'garbage' }],
+    [`${logs}?project=x`, { 'x-api-key': '' }],
+    ['/api/endpoints/query/none', {}],
+    ['/nowhere', {}],
+  ])('an access failure answers 401 and one body: %s %j', async (path, headers) => {
+    const { status, text } = await compat.get(path, headers as Record<string, string>);
+    expect([status, text]).toEqual([401, '{"error":"Unauthorized"}']);
+  });
+
+  test('what is neither keeps its status', async () => {
+    expect((await compat.send(logs, { method: 'DELETE' })).status).toBe(405);
+  });
+});

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs a command as the npm scripts do, in a data folder of its own. */
+async function openShell() {
+  const directory = await temporaryDirectory();
+  const cli = (args: string[], input = '') =>
+    new Promise<{ code: number; out: string; err: string }>(resolve => {
+      const options = { cwd: root, env: { ...process.env, DATA_DIR: directory } };
+      const child = execFile('node', ['src/cli.ts', ...args], options, (error, out, err) => {
+        resolve({ code: error ? Number(error.code) : 0, out, err });
+      });
+      child.stdin?.end(input);
+    });
+  return { directory, cli };
+}
+
+describe('token', () => {
+  test('issues a token once, lists it without its secret, revokes it', async () => {
+    const { directory, cli } = await openShell();
+    const { out } = await cli(['token', 'issue', '--name', 'ada', '--expires', '2027-01-31']);
+    const [, token = '', id = ''] = /^((sqg_[0-9a-f]{8})_\S+)\n$/.exec(out) ?? [];
+    const file = join(directory, 'tokens.json');
+    expect(await readFile(file, 'utf8')).not.toContain(token.slice(13));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const list = await cli(['token', 'list']);
+    expect(list.out).toMatch(new RegExp(`^${id} .*expires 2027-01-31T00:00:00.000Z +ada\n$`));
+    expect((await cli(['token', 'revoke', id])).code).toBe(0);
+    expect((await cli(['token', 'list'])).out).toContain('revoked');
+  });
+
+  test.each([
+    [['token'], 'token takes issue, list or revoke'],
+    [['token', 'issue'], 'token issue needs --name'],
+    [['token', 'issue', '--name', 'x', '--expires', 'soon'], '--expires is "soon"; allowed: a date'],
+    [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
+    [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],
+    [['tokens'], 'No command is named "tokens"'],
+    [[], 'No command is given'],
+  ])('%j is refused with what is allowed', async (args, message) => {
+    const { cli } = await openShell();
+    const { code, err } = await cli(args);
+    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    expect(err).toContain('npm run token -- issue --name');
+  });
+});
+
+describe('import', () => {
+  test('reads standard input, and names bad lines and ignored fields', async () => {
+    const { cli } = await openShell();
+    const lines = '{"timestamp":"2026-01-01","color":"red"}\nnonsense\n{"timestamp":"2026-01-02"}\n';
+    const { code, out, err } = await cli(['import', 'postgres.logs', '-'], lines);
+    expect([code, out.trim()]).toEqual([0, '2 rows imported into postgres.logs, 1 left out']);
+    expect(err).toContain('line 2 is left out: ');
+    expect(err).toContain('field color is not in postgres.logs and was ignored');
+  });
+
+  test('reads a file', async () => {
+    const { directory, cli } = await openShell();
+    const file = join(directory, 'rows.ndjson');
+    await writeFile(file, '{"timestamp":"2026-01-01"}\n');
+    expect((await cli(['import', 'postgres.logs', file])).out.trim()).toBe(
+      '1 rows imported into postgres.logs, 0 left out',
+    );
+  });
+
+  test.each([
+    [['import', 'postgres.logs'], 'import takes a source and a file'],
+    [['import', 'edge', 'x.ndjson'], 'No source is named "edge"; allowed: cloudflare.logs.prod, '],
+    [['import', 'postgres.logs', 'nowhere.ndjson'], "no such file or directory, open 'nowhere.ndjson'"],
+    [['import', 'postgres.logs', 'package.json.parquet'], 'no such file or directory'],
+  ])('%j is refused', async (args, message) => {
+    const { cli } = await openShell();
+    const { code, err } = await cli(args);
+    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    expect(err).not.toContain('    at ');
+  });
+});

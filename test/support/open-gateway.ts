@@ -1,0 +1,128 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { composeGateway, databasePath } from '../../src/composition-root.ts';
+import { readConfig } from '../../src/config.ts';
+import { importLogs } from '../../src/duckdb/import-logs.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
+import type { GatewayEvent } from '../../src/events.ts';
+
+type OpenGatewayOptions = {
+  /** Rows by source, as an importer sends them. */
+  rows?: Readonly<Record<string, readonly object[]>>;
+  /** Where the clock stands; ISO 8601. */
+  now: string;
+  /** Further saved queries beside the two of the repository. */
+  sqlFiles?: Readonly<Record<string, string>>;
+  environment?: Readonly<Record<string, string>>;
+};
+
+export type Answered = {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON, for tests to look into. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it finds
+  readonly body: any;
+  readonly text: string;
+};
+
+export type OpenGateway = Awaited<ReturnType<typeof openGateway>>;
+
+/** The token that `get`, `send` and `graphql` present. */
+export const testToken = 'the-token-of-the-tests';
+
+/**
+ * Opens a whole gateway for a test: its own data folder, a real engine process over the given rows, a real HTTP server
+ * on a free port, and a clock that stands still.
+ */
+export async function openGateway({ rows = {}, now, sqlFiles = {}, environment = {} }: OpenGatewayOptions) {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
+  await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
+  for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, 'sql', file), text);
+  const config = readConfig({
+    DATA_DIR: directory,
+    SQL_DIR: join(directory, 'sql'),
+    PORT: '0',
+    ...environment,
+  });
+  const sources = readSources();
+  for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
+    const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
+    await importLogs({ databasePath: databasePath(config), sources, source, input, format: 'ndjson' });
+  }
+
+  const clock = standingClock(now);
+  const events: GatewayEvent[] = [];
+  let heard = () => {};
+  const emit = (event: GatewayEvent) => {
+    events.push(event);
+    heard();
+  };
+  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken });
+  await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
+  const { port } = gateway.server.address() as AddressInfo; // it listens on TCP
+  const origin = `http://127.0.0.1:${port}`;
+
+  async function send(path: string, init: RequestInit = {}): Promise<Answered> {
+    const headers = new Headers(init.headers);
+    if (!headers.has('x-api-key') && !headers.has('authorization')) headers.set('x-api-key', testToken);
+    if (headers.get('x-api-key') === '') headers.delete('x-api-key');
+    const response = await fetch(origin + path, { ...init, headers });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  }
+
+  return {
+    origin,
+    port,
+    directory,
+    clock,
+    events,
+    server: gateway.server,
+    send,
+    get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),
+    graphql: (query: string, variables: object = {}, headers: Record<string, string> = {}) =>
+      send('/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query, variables }),
+      }),
+    endpoint(name: string): EndpointDefinition {
+      const found = gateway.endpoints.find(name);
+      if (!found) throw new Error(`no endpoint ${name}`);
+      return found;
+    },
+    /** Resolves with the first event of this type, past or to come. */
+    async event<T extends GatewayEvent['type']>(type: T): Promise<Extract<GatewayEvent, { type: T }>> {
+      for (;;) {
+        const found = events.find(event => event.type === type);
+        if (found) return found as Extract<GatewayEvent, { type: T }>; // its type was just compared
+        await new Promise<void>(resolve => {
+          heard = resolve;
+        });
+      }
+    },
+    async close() {
+      await gateway.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+function standingClock(start: string) {
+  let nowMs = Date.parse(start);
+  return {
+    now: () => nowMs,
+    advance(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
