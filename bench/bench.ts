@@ -1,0 +1,15 @@
+import { benchEngine } from './bench-engine.ts';
+import { benchStart } from './bench-start.ts';
+
+/** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
+const benches: Record<string, () => Promise<void>> = { engine: benchEngine, start: benchStart };
+
+const asked = process.argv.slice(2);
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
+  if (!bench)
+    throw new Error(
+      `No bench is named ${JSON.stringify(name)}; there are ${Object.keys(benches).join(', ')}`,
+    );
+  await bench();
+}

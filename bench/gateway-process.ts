@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A gateway that runs as `npm start` runs it. */
+export type GatewayProcess = {
+  readonly origin: string;
+  readonly token: string;
+  /** Milliseconds from the command to the printed address. */
+  readonly readyMs: number;
+  stop(): Promise<void>;
+};
+
+/** Starts a gateway on a free port and waits until it says where it is. */
+export async function startGatewayProcess(
+  environment: Record<string, string>,
+  command: readonly [string, ...string[]] = ['node', 'src/gateway.ts'],
+): Promise<GatewayProcess> {
+  const startedMs = performance.now();
+  const [program, ...args] = command;
+  const child = spawn(program, args, {
+    env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', ACCESS_TOKEN: 'bench', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  let text = '';
+  for await (const part of child.stdout) {
+    text += part;
+    if (text.includes('Try:')) break;
+  }
+  const origin = /gateway at (\S+)/.exec(text)?.[1];
+  if (!origin) throw new Error(`The gateway did not start: ${text}`);
+  return {
+    origin,
+    token: 'bench',
+    readyMs: performance.now() - startedMs,
+    async stop() {
+      // npm and the gateway are one group of processes.
+      process.kill(-child.pid!, 'SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
