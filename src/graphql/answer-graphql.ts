@@ -35,7 +35,9 @@ export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange)
   const yoga = createYoga<OperationContext>({
     schema: currentSchema(options.endpoints),
     graphqlEndpoint: '/graphql',
-    graphiql: options.graphiql,
+    graphiql: options.graphiql && graphiqlPage,
+    // Bundled, so that it works offline; loaded for the first browser that asks, for it is large.
+    renderGraphiQL: async page => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
     cors: false,
     logging: false,
@@ -66,6 +68,22 @@ export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange)
     }
   };
 }
+
+/** What a newcomer finds in GraphiQL: a question, and where the token goes. The page is public, so it holds none. */
+const graphiqlPage = {
+  title: 'Saved queries',
+  defaultQuery: `# The saved queries that are served:
+{
+  __type(name: "Query") {
+    fields {
+      name
+      description
+    }
+  }
+}
+`,
+  headers: '{ "X-API-KEY": "paste the token here" }',
+};
 
 /** The schema of what is served now; built anew when a saved query changes. */
 function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
