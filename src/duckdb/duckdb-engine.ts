@@ -66,13 +66,13 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
 
   async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
     const owner = supervisor.current();
-    const { sql, parameters, columns } = await compile(owner, statement);
+    const { sql, shape, parameters, columns } = await compile(owner, statement);
     const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
     });
     const startedMs = performance.now();
-    const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values }, limit);
+    const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values, shape }, limit);
     const ms = performance.now() - startedMs;
     emit({ type: 'engine.query', endpoint: statement.endpoint, ms, rows: rowCount, bytes: rowsJson.length });
     return { columns, rowsJson, rowCount };

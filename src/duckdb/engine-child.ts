@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { CatalogTable } from '../googlesql/types.ts';
-import type { BoundValue, EngineCommand, EngineReport, EngineSettings } from './engine-protocol.ts';
+import type { EngineCommand, EngineReport, EngineSettings, EngineStatement } from './engine-protocol.ts';
 
 /** A started engine process. */
 export type EngineChild = {
@@ -8,7 +8,7 @@ export type EngineChild = {
   /** The tables of its database. Rejects where the process ended before it was ready. */
   readonly catalog: Promise<readonly CatalogTable[]>;
   /** Runs a statement; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
-  run(sql: string, values: readonly BoundValue[]): EngineRun;
+  run(statement: EngineStatement): EngineRun;
   kill(): void;
   /** Resolves with the reason once the process has ended. */
   readonly ended: Promise<string>;
@@ -95,12 +95,12 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     catalog: catalog.promise,
     ended: ended.promise,
     kill: () => child.kill('SIGKILL'),
-    run(sql, values) {
+    run(statement) {
       const id = nextId++;
       const { promise, resolve, reject } = Promise.withResolvers<{ rowsJson: Buffer; rowCount: number }>();
       if (gone) reject(gone);
       else waiting.set(id, { resolve, reject });
-      send({ type: 'run', id, sql, values });
+      send({ type: 'run', id, ...statement });
       return { result: promise, interrupt: () => send({ type: 'interrupt', id }) };
     },
   };

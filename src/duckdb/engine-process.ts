@@ -5,8 +5,15 @@ import {
   DuckDBTimestampTZValue,
 } from '@duckdb/node-api';
 import { LRUCache } from 'lru-cache';
+import { finishRow } from '../googlesql/finish-row.ts';
 import { prepareConnection, readCatalog } from './database.ts';
-import type { BoundValue, EngineCommand, EngineReport, EngineSettings } from './engine-protocol.ts';
+import type {
+  BoundValue,
+  EngineCommand,
+  EngineReport,
+  EngineSettings,
+  EngineStatement,
+} from './engine-protocol.ts';
 
 /**
  * The process that owns the database file. It runs what it is told, one statement a connection, and is made to be killed:
@@ -65,7 +72,7 @@ async function open(): Promise<void> {
   report({ type: 'ready', catalog });
 }
 
-async function run({ id, sql, values }: Extract<EngineCommand, { type: 'run' }>): Promise<void> {
+async function run({ id, ...statement }: Extract<EngineCommand, { type: 'run' }>): Promise<void> {
   const session = idle.pop();
   if (!session) {
     report({ type: 'failed', id, message: 'Internal Error: no connection is free' });
@@ -74,7 +81,7 @@ async function run({ id, sql, values }: Extract<EngineCommand, { type: 'run' }>)
   const current: Run = { connection: session.connection };
   running.set(id, current);
   try {
-    const rows = await readRows(session, sql, values);
+    const rows = await readRows(session, statement);
     report({ type: 'rows', id, rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length });
   } catch (error) {
     report({ type: 'failed', id, message: error instanceof Error ? error.message : String(error) });
@@ -93,8 +100,8 @@ function interrupt(id: number): void {
   run.interrupting = setInterval(() => run.connection.interrupt(), 10);
 }
 
-/** The rows of a statement of one VARCHAR column. */
-async function readRows(session: Session, sql: string, values: readonly BoundValue[]): Promise<string[]> {
+/** The rows of a statement, each in its wire form. */
+async function readRows(session: Session, { sql, values, shape }: EngineStatement): Promise<string[]> {
   const statement = session.prepared.get(sql) ?? (await session.connection.prepare(sql));
   bind(statement, values);
   session.prepared.set(sql, statement);
@@ -107,7 +114,8 @@ async function readRows(session: Session, sql: string, values: readonly BoundVal
     if (!chunk || chunk.rowCount === 0) return rows;
     const column = chunk.getColumnVector(0);
     for (let at = 0; at < chunk.rowCount; at++) {
-      const row = String(column.getItem(at));
+      const text = String(column.getItem(at));
+      const row = shape ? finishRow(text, shape) : text;
       bytes += row.length;
       if (bytes > settings.maxResultBytes) {
         throw new Error(`Result Error: the result is over the limit of ${settings.maxResultBytes} bytes`);

@@ -1,4 +1,5 @@
 import type { CatalogTable } from '../googlesql/types.ts';
+import type { WireShape } from '../googlesql/wire-shape.ts';
 
 /** What the engine process is started with. */
 export type EngineSettings = {
@@ -20,6 +21,13 @@ export type BoundValue = { readonly placeholder: string } & (
   | { readonly text: string | null }
   | { readonly micros: bigint }
 );
+
+/** A statement of one VARCHAR column, the JSON of a row; `shape` as in `CompiledStatement`. */
+export type EngineStatement = {
+  readonly sql: string;
+  readonly values: readonly BoundValue[];
+  readonly shape?: readonly WireShape[];
+};
 
 /** From the gateway to the engine process. */
 export type EngineCommand =

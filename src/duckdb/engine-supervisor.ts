@@ -1,17 +1,15 @@
 import { type EngineChild, type EngineRun, startEngineChild } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
-import type { BoundValue, EngineSettings } from './engine-protocol.ts';
+import type { EngineSettings, EngineStatement } from './engine-protocol.ts';
 
 /** Keeps one engine process alive: starts it when it is needed, and kills it when a query will not end. */
 export type EngineSupervisor = {
   /** The process that runs queries now; a new one where the last has ended. */
   current(): EngineChild;
   /** Runs a statement; when the signal aborts it is interrupted, and after a grace its process is killed. */
-  run(child: EngineChild, statement: SupervisedStatement, limit: AbortSignal): EngineRun['result'];
+  run(child: EngineChild, statement: EngineStatement, limit: AbortSignal): EngineRun['result'];
   close(): Promise<void>;
 };
-
-export type SupervisedStatement = { readonly sql: string; readonly values: readonly BoundValue[] };
 
 type SupervisorOptions = {
   readonly settings: EngineSettings;
@@ -43,9 +41,9 @@ export function createEngineSupervisor({ settings, emit, graceMs }: SupervisorOp
       child ??= start();
       return child;
     },
-    async run(owner, { sql, values }, limit) {
+    async run(owner, statement, limit) {
       limit.throwIfAborted();
-      const run = owner.run(sql, values);
+      const run = owner.run(statement);
       let killing: NodeJS.Timeout | undefined;
       const stop = () => {
         run.interrupt();

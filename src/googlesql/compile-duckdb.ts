@@ -4,6 +4,7 @@ import { printDuckDb } from './print-duckdb.ts';
 import { resultColumns } from './result-columns.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Catalog } from './types.ts';
+import type { WireShape } from './wire-shape.ts';
 
 export type CompileRequest = {
   /** The saved query in BigQuery SQL. */
@@ -25,9 +26,11 @@ export type CompiledParameter = {
   readonly kind: 'STRING' | 'NOW';
 };
 
-/** A statement for DuckDB that returns one VARCHAR column: each row as its JSON object. */
+/** A statement for DuckDB that returns one VARCHAR column: each row as its JSON object, to be finished by `finishRow`. */
 export type CompiledStatement = {
   readonly sql: string;
+  /** What `finishRow` needs to bring a row into the wire form; absent where rows are final. */
+  readonly shape: readonly WireShape[] | undefined;
   readonly columns: readonly Column[];
   /** Exactly those that `sql` holds. */
   readonly parameters: readonly CompiledParameter[];
@@ -67,6 +70,7 @@ function print(bound: BoundStatement, { parameterNames, maxRows }: CompileReques
   const clock = { name: 'current_timestamp', placeholder: nowPlaceholder, kind: 'NOW' as const };
   return {
     sql: printed.sql,
+    shape: printed.shape,
     columns: resultColumns(bound.query.columns),
     parameters: printed.usesNow ? [...declared, clock] : declared,
     tables: printed.tables,

@@ -4,6 +4,7 @@ import { printJson } from './print-json.ts';
 import { printQuery } from './print-query.ts';
 import type { Printer } from './printer.ts';
 import { quoteText } from './quote-text.ts';
+import { finalShape, storedRecordShape, type WireShape } from './wire-shape.ts';
 
 export type PrintOptions = {
   /** Rows beyond this are cut off. */
@@ -16,6 +17,8 @@ export type PrintOptions = {
 
 export type PrintedStatement = {
   readonly sql: string;
+  /** What `finishRow` has still to do, by column; absent where rows are final. */
+  readonly shape: readonly WireShape[] | undefined;
   readonly parameterNames: ReadonlySet<string>;
   readonly usesNow: boolean;
   /** Base tables that are read; a subset that nothing reads is not printed. */
@@ -23,7 +26,8 @@ export type PrintedStatement = {
 };
 
 /**
- * Prints a bound query as one DuckDB statement that returns each row as the text of its JSON object.
+ * Prints a bound query as one DuckDB statement that returns each row as the text of its JSON object; stored records in it are
+ * left to `finishRow`.
  * The JSON is made above ORDER BY and LIMIT: for the rows that leave, not for those that are read.
  */
 export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
@@ -52,7 +56,12 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
   };
   const limited = { ...query, limit: Math.min(query.limit ?? options.maxRows, options.maxRows) };
   const rows = printQuery(printer, limited, { keepsOrder: true });
-  const fields = query.columns.map(({ name, type }, i) => `${quoteText(name)}: ${printJson(`c${i}`, type)}`);
+  const shapes = query.columns.map(({ type }) => storedRecordShape(type));
+  const fields = query.columns.map(({ name, type }, i) => {
+    const value = shapes[i] ? `c${i}` : printJson(`c${i}`, type);
+    return `${quoteText(name)}: ${value}`;
+  });
   const sql = `select cast(to_json({${fields.join(', ')}}) as varchar) as "row" from (${rows})`;
-  return { sql, parameterNames, usesNow, tables: [...printer.usedTables] };
+  const shape = shapes.some(Boolean) ? shapes.map(stored => stored ?? finalShape) : undefined;
+  return { sql, shape, parameterNames, usesNow, tables: [...printer.usedTables] };
 }

@@ -30,7 +30,7 @@ async function startChild(
 }
 
 const rows = async (child: EngineChild, sql: string) => {
-  const { rowsJson, rowCount } = await child.run(sql, []).result;
+  const { rowsJson, rowCount } = await child.run({ sql, values: [] }).result;
   const parsed = JSON.parse(rowsJson.toString());
   expect(parsed).toHaveLength(rowCount);
   return parsed;
@@ -52,14 +52,14 @@ test('tells the tables of its database, as they lie', async () => {
 
 test('rows come back as one JSON array, in order, with bound values', async () => {
   const child = await startChild();
-  const { rowsJson } = await child.run(
-    `SELECT to_json({n: n, a: $a, b: $b, instant: epoch_us($now)})::VARCHAR FROM range(3) t(n) ORDER BY n DESC`,
-    [
+  const { rowsJson } = await child.run({
+    sql: `SELECT to_json({n: n, a: $a, b: $b, instant: epoch_us($now)})::VARCHAR FROM range(3) t(n) ORDER BY n DESC`,
+    values: [
       { placeholder: 'a', text: "'; DROP TABLE x" },
       { placeholder: 'b', text: null },
       { placeholder: 'now', micros: -1n },
     ],
-  ).result;
+  }).result;
   const expected = [2, 1, 0].map(n => ({ n, a: "'; DROP TABLE x", b: null, instant: -1 }));
   expect(JSON.parse(rowsJson.toString())).toEqual(expected);
 });
@@ -100,14 +100,17 @@ describe('nothing but the database can be reached', () => {
     ['two statements', 'SELECT 1; SELECT 2'],
   ])('%s', async (_what, sql) => {
     const child = await startChild();
-    await expect(child.run(sql, []).result).rejects.toThrow(/Error/);
+    await expect(child.run({ sql, values: [] }).result).rejects.toThrow(/Error/);
     expect(await rows(child, `SELECT '1'`)).toEqual([1]);
   });
 });
 
 test('an interrupted statement ends at once, and its connection goes on', async () => {
   const child = await startChild({ connections: 1 });
-  const run = child.run('SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b', []);
+  const run = child.run({
+    sql: 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b',
+    values: [],
+  });
   run.interrupt();
   await expect(run.result).rejects.toThrow(/interrupt/i);
   expect(await rows(child, `SELECT '1'`)).toEqual([1]);
@@ -115,7 +118,10 @@ test('an interrupted statement ends at once, and its connection goes on', async 
 
 test('a killed process fails what it owed', async () => {
   const child = await startChild();
-  const run = child.run('SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b', []);
+  const run = child.run({
+    sql: 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b',
+    values: [],
+  });
   child.kill();
   await expect(run.result).rejects.toThrow(EngineGoneError);
   expect(await child.ended).toBe('SIGKILL');
@@ -124,7 +130,7 @@ test('a killed process fails what it owed', async () => {
 test('a statement that outgrows the memory ends the process, not the gateway', async () => {
   const child = await startChild({ residentLimitMb: 700 });
   const error = await child
-    .run('SELECT len(generate_series(1, 300000000))::VARCHAR', [])
+    .run({ sql: 'SELECT len(generate_series(1, 300000000))::VARCHAR', values: [] })
     .result.catch((e: Error) => e);
   expect(error).toBeInstanceOf(EngineGoneError);
   expect(error).toMatchObject({ isOutOfMemory: true });
