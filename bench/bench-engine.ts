@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { prepareConnection, readCatalog } from '../src/duckdb/database.ts';
 import { readSources } from '../src/duckdb/sources.ts';
-import { compileForDuckDb } from '../src/googlesql/compile-duckdb.ts';
+import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../src/googlesql/duckdb-macros.ts';
+import { finishRow } from '../src/googlesql/finish-row.ts';
 import { createProgressBar } from '../src/progress-bar.ts';
 import { sampleProjects } from '../src/sample/sample-sources.ts';
 import { writeSample } from '../src/sample/write-sample.ts';
@@ -24,7 +25,7 @@ const questions: readonly { endpoint: string; parameters: Record<string, string>
   { endpoint: 'usage.api-counts', parameters: { interval: 'daily', project } },
 ];
 
-/** What somebody would write for DuckDB itself, giving native rows instead of JSON; the placeholders are the compiler's. */
+/** What somebody would write for DuckDB itself, its rows turned into JSON by its own client; the placeholders are the compiler's. */
 const handwritten: Record<string, string> = {
   'logs.all': `SELECT id, timestamp, event_message, metadata FROM "cloudflare.logs.prod"
     WHERE project = $p1 AND ($p2::VARCHAR IS NULL OR timestamp > $p2::TIMESTAMPTZ)
@@ -42,8 +43,8 @@ const handwritten: Record<string, string> = {
 };
 
 /**
- * What the gateway adds: the saved queries over REST, beside the same statements straight on DuckDB in this process,
- * alternating, on the same file. Both include rendering the rows as JSON.
+ * What the gateway adds: the saved queries over REST, beside the same statements straight on DuckDB in this process, in
+ * alternating blocks on the same file. Every side ends with the rows as JSON text.
  */
 export async function benchEngine(): Promise<void> {
   const directory = join(tmpdir(), `saved-query-gateway-bench-${rows}`);
@@ -125,10 +126,18 @@ async function openDirect(file: string) {
         else if (value === undefined) statement.bindNull(at);
         else statement.bindVarchar(at, value);
       }
-      await statement.runAndReadAll();
+      const rows = await statement.runAndReadAll();
+      const text = byHand
+        ? JSON.stringify(rows.getRowObjectsJson())
+        : joinRows(rows.getRows(), compiled.shape);
       statement.destroySync();
+      if (text.length <= 2) throw new Error(`${endpoint} has no rows`);
     };
   };
+}
+
+function joinRows(rows: readonly unknown[][], shape: CompiledStatement['shape']): string {
+  return `[${rows.map(([row]) => (shape ? finishRow(String(row), shape) : String(row))).join(',')}]`;
 }
 
 /** Over one kept connection of `node:http`: fetch would add a millisecond of its own. */
