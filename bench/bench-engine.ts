@@ -9,7 +9,7 @@ import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compi
 import { duckDbMacros } from '../src/googlesql/duckdb-macros.ts';
 import { finishRow } from '../src/googlesql/finish-row.ts';
 import { createProgressBar } from '../src/progress-bar.ts';
-import { sampleProjects } from '../src/sample/sample-sources.ts';
+import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { writeSample } from '../src/sample/write-sample.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 

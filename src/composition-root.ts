@@ -61,7 +61,7 @@ export async function prepareData(
   await mkdir(config.DATA_DIR, { recursive: true });
   // Loaded here alone: they bring DuckDB into this process, which is over once the engine's own process has it.
   const { writeSample } = await import('./sample/write-sample.ts');
-  const { sampleProjects } = await import('./sample/sample-sources.ts');
+  const { sampleProjects } = await import('./sample/vocabulary.ts');
   const { DatabaseBusyError } = await import('./duckdb/database.ts');
   try {
     await writeSample({

@@ -1,17 +1,14 @@
-import DataLoader from 'dataloader';
-import { GraphQLError, type GraphQLSchema, parse } from 'graphql';
+import { type GraphQLSchema, parse } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { readCredentials } from '../auth/read-credentials.ts';
-import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { type ErrorCode, errorCodes, GatewayError, toGatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, Reply } from '../exchange.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import { readRedactHeader } from '../pipeline/read-redact-header.ts';
-import { type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
-import { buildSchema, type FieldContext } from './build-schema.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { buildSchema } from './build-schema.ts';
+import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limitRootFields } from './limit-root-fields.ts';
-import { type Row, readRows } from './read-rows.ts';
+import { type OperationContext, openContext } from './operation-context.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -19,11 +16,6 @@ type GraphqlOptions = {
   /** Serve the GraphiQL page to browsers. */
   readonly graphiql: boolean;
 };
-
-type OperationContext = FieldContext & { readonly requestId: string; readonly cacheFacts: CacheFact[] };
-
-/** Where a field's rows came from; `extensions.cache` lists one for each field. */
-type CacheFact = { readonly path: string; readonly state: string; readonly ageSeconds: number };
 
 /** Saved queries one document may ask for, bytes of its request, tokens of its text. */
 const maxRootFields = 100;
@@ -96,37 +88,6 @@ function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
   };
 }
 
-/** One operation's context: its fields share one DataLoader, so equal fields are one request to the pipeline. */
-function openContext(pipeline: PipelineDeps, { requestId, request, signal }: Exchange): OperationContext {
-  type Key = { readonly endpoint: EndpointDefinition; readonly parameters: RawParameters };
-  const load = async ({ endpoint, parameters }: Key) => {
-    const answer = await runEndpoint(pipeline, {
-      requestId,
-      credentials: readCredentials(request.headers),
-      endpoint: endpoint.name,
-      readInput: () => ({ parameters, redactPii: readRedactHeader(request.headers) }),
-      signal,
-    });
-    return { rows: readRows(answer.body), cache: answer.cache };
-  };
-  type Loaded = Awaited<ReturnType<typeof load>>;
-  const loader = new DataLoader<Key, Loaded, string>(
-    keys => Promise.all(keys.map(key => load(key).catch(toGatewayError))),
-    { cacheKeyFn: ({ endpoint, parameters }) => JSON.stringify([endpoint.name, parameters]) },
-  );
-  const cacheFacts: CacheFact[] = [];
-  const loadRows = async (
-    endpoint: EndpointDefinition,
-    parameters: RawParameters,
-    path: string,
-  ): Promise<readonly Row[]> => {
-    const { rows, cache } = await loader.load({ endpoint, parameters });
-    cacheFacts.push({ path, ...cache });
-    return rows;
-  };
-  return { requestId, cacheFacts, loadRows };
-}
-
 const limits: Plugin<OperationContext> = {
   onParse: ({ setParseFn }) =>
     setParseFn((source, parseOptions) => parse(source, { ...parseOptions, maxTokens })),
@@ -146,70 +107,6 @@ const cacheExtensions: Plugin<OperationContext> = {
     },
   }),
 };
-
-/** Gives every error of Yoga's own a code of our table. */
-const sameErrorCodes: Plugin<OperationContext> = {
-  onResultProcess: ({ result, setResult }) => {
-    if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
-    setResult({ ...result, errors: result.errors.map(withOurCode) });
-  },
-};
-
-function withOurCode(error: GraphQLError): GraphQLError {
-  const { code, http } = error.extensions;
-  if (typeof code === 'string' && Object.hasOwn(errorCodes, code)) return error;
-  const status = (http as { status?: number } | undefined)?.status;
-  const ours: ErrorCode = status === 405 ? 'method_not_allowed' : 'invalid_graphql';
-  const { nodes, source, positions, path } = error;
-  // Without a document to answer there is no GraphQL result either, whatever media type was asked for.
-  const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
-  return new GraphQLError(error.message, {
-    nodes,
-    source,
-    positions,
-    path,
-    extensions: { code: ours, status: errorCodes[ours].status, http: isNoDocument ? { status: 400 } : http },
-  });
-}
-
-/** A failure of ours keeps its message and gets its code; anything else is a bug and says nothing. */
-function maskError(thrown: unknown): Error {
-  if (!(thrown instanceof GraphQLError)) return toGraphqlError(toGatewayError(thrown));
-  const { originalError: original } = thrown;
-  if (original === undefined || original instanceof GraphQLError || isCoercion(thrown)) return thrown;
-  return toGraphqlError(toGatewayError(original), thrown);
-}
-
-/** A variable or argument of the wrong type is the caller's fault: graphql-js gives it no path in the result. */
-function isCoercion(error: GraphQLError): boolean {
-  return error.path === undefined;
-}
-
-function toGraphqlError(error: GatewayError, at?: GraphQLError): GraphQLError {
-  const { code, status, position, retryAfterSeconds } = error;
-  return new GraphQLError(error.message, {
-    nodes: at?.nodes,
-    path: at?.path,
-    extensions: { code, status, ...position, retryAfterSeconds },
-  });
-}
-
-/** Whatever fails before there is an operation: same form, the error's own status. */
-function failedReply(error: GatewayError, requestId: string): Reply {
-  const { retryAfterSeconds } = error;
-  return {
-    status: error.status,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
-      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    },
-    body: Buffer.from(
-      JSON.stringify({ errors: [toGraphqlError(error).toJSON()], extensions: { request_id: requestId } }),
-    ),
-  };
-}
 
 /** Yoga answers 406 and 415 without a body; ours have one. */
 async function toReply(response: Response): Promise<Reply> {

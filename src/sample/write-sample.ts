@@ -3,7 +3,8 @@ import { openForWriting, readColumns } from '../duckdb/database.ts';
 import { presenceLeaf, quoteName, quoteText, storedTypeSql } from '../duckdb/layout.ts';
 import type { Source } from '../duckdb/sources.ts';
 import type { CatalogColumn, SqlType } from '../googlesql/types.ts';
-import { type SampleSource, sampleSources } from './sample-sources.ts';
+import type { SampleSource } from './sample-source.ts';
+import { sampleSources } from './sample-sources.ts';
 
 type WriteSampleOptions = {
   readonly databasePath: string;

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
-import { sampleProjects, sampleSources } from '../../src/sample/sample-sources.ts';
+import { sampleSources } from '../../src/sample/sample-sources.ts';
+import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import { writeSample } from '../../src/sample/write-sample.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,0 +1,68 @@
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../errors.ts';
+import type { Reply } from '../exchange.ts';
+
+/** Gives every error of Yoga's own a code of our table. */
+export const sameErrorCodes: Plugin = {
+  onResultProcess: ({ result, setResult }) => {
+    if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
+    setResult({ ...result, errors: result.errors.map(withOurCode) });
+  },
+};
+
+function withOurCode(error: GraphQLError): GraphQLError {
+  const { code, http } = error.extensions;
+  if (typeof code === 'string' && Object.hasOwn(errorCodes, code)) return error;
+  const status = (http as { status?: number } | undefined)?.status;
+  const ours: ErrorCode = status === 405 ? 'method_not_allowed' : 'invalid_graphql';
+  const { nodes, source, positions, path } = error;
+  // Without a document to answer there is no GraphQL result either, whatever media type was asked for.
+  const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
+  return new GraphQLError(error.message, {
+    nodes,
+    source,
+    positions,
+    path,
+    extensions: { code: ours, status: errorCodes[ours].status, http: isNoDocument ? { status: 400 } : http },
+  });
+}
+
+/** A failure of ours keeps its message and gets its code; anything else is a bug and says nothing. */
+export function maskError(thrown: unknown): Error {
+  if (!(thrown instanceof GraphQLError)) return toGraphqlError(toGatewayError(thrown));
+  const { originalError: original } = thrown;
+  if (original === undefined || original instanceof GraphQLError || isCoercion(thrown)) return thrown;
+  return toGraphqlError(toGatewayError(original), thrown);
+}
+
+/** A variable or argument of the wrong type is the caller's fault: graphql-js gives it no path in the result. */
+function isCoercion(error: GraphQLError): boolean {
+  return error.path === undefined;
+}
+
+function toGraphqlError(error: GatewayError, at?: GraphQLError): GraphQLError {
+  const { code, status, position, retryAfterSeconds } = error;
+  return new GraphQLError(error.message, {
+    nodes: at?.nodes,
+    path: at?.path,
+    extensions: { code, status, ...position, retryAfterSeconds },
+  });
+}
+
+/** Whatever fails before there is an operation: same form, the error's own status. */
+export function failedReply(error: GatewayError, requestId: string): Reply {
+  const { retryAfterSeconds } = error;
+  return {
+    status: error.status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    },
+    body: Buffer.from(
+      JSON.stringify({ errors: [toGraphqlError(error).toJSON()], extensions: { request_id: requestId } }),
+    ),
+  };
+}
