@@ -65,9 +65,12 @@ Try:
 `;
 }
 
+/** A failure that was foreseen says enough itself; only a fault of ours needs its stack. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof AggregateError) return error.message;
-  const { code, message } = error as NodeJS.ErrnoException; // every field may be missing, and then is not shown
-  if (code === 'EADDRINUSE') return `${message}. Choose another port: PORT=4001 npm start`;
-  return error instanceof Error ? (error.stack ?? message) : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException; // absent on other errors
+  if (code === 'EADDRINUSE') return `${error.message}. Choose another port: PORT=4001 npm start`;
+  const isForeseen =
+    code !== undefined || [Error, AggregateError, ConfigError].some(type => error.constructor === type);
+  return isForeseen ? error.message : (error.stack ?? error.message);
 }

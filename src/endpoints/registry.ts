@@ -42,7 +42,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   let version = 0;
 
   async function load(onBroken: (error: DefinitionError) => void): Promise<void> {
-    const files = (await readdir(options.directory)).filter(file => file.endsWith('.sql')).sort();
+    const files = await listFiles(options.directory);
     const nextTexts = new Map<string, string>();
     const next = new Map<string, EndpointDefinition>();
     const changed: EndpointDefinition[] = [];
@@ -91,6 +91,14 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     reload,
     close: () => watcher?.close(),
   };
+}
+
+async function listFiles(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).filter(file => file.endsWith('.sql')).sort();
+  } catch (cause) {
+    throw new Error(`The folder of saved queries, ${directory}, can't be read: ${String(cause)}`, { cause });
+  }
 }
 
 /** Contract section 2: 8-4-4-4-12 hexadecimal digits in any case are a UUID, nothing else is. */

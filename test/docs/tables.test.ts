@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { variables } from '../../src/config.ts';
+import { headerSchema } from '../../src/endpoints/definition.ts';
 import { errorCodes } from '../../src/errors.ts';
+import { matchRoute, routeMethods } from '../../src/http/match-route.ts';
 
 /** The rows of the first table of a page, each as its cells. */
 function tableOf(page: string): string[][] {
@@ -50,5 +52,30 @@ test('.env.example sets every variable to its default', () => {
     .filter(line => /^[A-Z_]+=/.test(line));
   expect(settings).toEqual(
     Object.entries(variables).map(([name, { schema }]) => `${name}=${defaultOf(schema)}`),
+  );
+});
+
+test('docs/rest.md lists every route with its methods', () => {
+  const rows = tableOf('rest.md').map(([path = '', methods = '']) => {
+    const sample = path.replaceAll('`', '').replace(/<[^>]+>/, 'logs.all');
+    return [matchRoute(sample).name, methods];
+  });
+  const expected = Object.entries(routeMethods).map(([name, methods]) => [name, methods.join(', ')]);
+  expect(new Map(rows.map(([name, methods]) => [name, methods]))).toEqual(
+    new Map(expected as [string, string][]),
+  );
+  expect(rows.filter(([name]) => name === 'rest')).toHaveLength(3);
+});
+
+test('docs/saved-queries.md lists the keys of a header with their defaults', () => {
+  const least = { id: '00000000-0000-0000-0000-000000000000', name: 'a', description: 'A.' };
+  const column = { n: { type: 'INT64', description: 'N.' } };
+  const defaults: Record<string, unknown> = headerSchema.parse({ ...least, columns: column });
+  const rows = tableOf('saved-queries.md').map(cells => [cells[0], cells.at(-1)]);
+  expect(rows).toEqual(
+    Object.entries(headerSchema.shape).map(([key]) => {
+      const isGiven = key in least || key === 'columns';
+      return [code(key), isGiven ? '' : key === 'parameters' ? 'none' : String(defaults[key])];
+    }),
   );
 });

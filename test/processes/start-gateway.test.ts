@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A gateway process with a data folder of its own; `ended` has its exit code and what it wrote. */
+async function spawnGateway(environment: Record<string, string> = {}) {
+  const directory = environment.DATA_DIR ?? (await temporaryDirectory());
+  const env = {
+    ...process.env,
+    DATA_DIR: directory,
+    SAMPLE_ROWS: '200',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+    ...environment,
+  };
+  const child = spawn('node', ['src/gateway.ts'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
+      await once(child, 'exit');
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', part => {
+    out += part;
+  });
+  child.stderr.setEncoding('utf8').on('data', part => {
+    err += part;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code, out, err }));
+  const ready = async () => {
+    while (!out.includes('Try:')) await Promise.race([once(child.stdout, 'data'), ended.then(fail)]);
+    return {
+      origin: /gateway at (\S+)/.exec(out)?.[1] ?? '',
+      token: /token +(\S+)/.exec(out)?.[1] ?? '',
+      project: /project=(\w+)/.exec(out)?.[1] ?? '',
+    };
+  };
+  const fail = () => {
+    throw new Error(`the gateway ended: ${err}`);
+  };
+  return { child, directory, ended, ready, errors: () => err };
+}
+
+const ask = async ({ origin, project }: { origin: string; project: string }, token: string) => {
+  const url = `${origin}/api/endpoints/query/logs.all?project=${project}`;
+  const response = await fetch(url, { headers: { 'x-api-key': token } });
+  return { status: response.status, body: JSON.parse(await response.text()) };
+};
+
+test('prints an address, a token and a project that give rows, and the same token at the next start', async () => {
+  const first = await spawnGateway();
+  const printed = await first.ready();
+  expect((await ask(printed, printed.token)).body.result.length).toBeGreaterThan(0);
+  expect((await stat(join(first.directory, 'sample-token'))).mode & 0o777).toBe(0o600);
+  first.child.kill('SIGTERM');
+  expect((await first.ended).code).toBe(0);
+
+  const second = await spawnGateway({ DATA_DIR: first.directory });
+  expect((await second.ready()).token).toBe(printed.token);
+});
+
+test('ACCESS_TOKEN takes the place of the sample token', async () => {
+  const gateway = await spawnGateway({ ACCESS_TOKEN: 'mine' });
+  const printed = await gateway.ready();
+  expect(printed.token).toBe('mine');
+  expect((await ask(printed, 'mine')).status).toBe(200);
+  await expect(readFile(join(gateway.directory, 'sample-token'))).rejects.toThrow('ENOENT');
+});
+
+test('a second gateway reads the same file beside the first', async () => {
+  const first = await spawnGateway();
+  const printed = await first.ready();
+  const second = await spawnGateway({ DATA_DIR: first.directory, SAMPLE_ROWS: '300' });
+  const other = await second.ready();
+  expect(second.errors()).toContain('"event":"sample.skipped"');
+  expect((await ask(other, other.token)).body).toEqual((await ask(printed, printed.token)).body);
+});
+
+test('SAMPLE_ROWS=0 starts with empty tables', async () => {
+  const gateway = await spawnGateway({ SAMPLE_ROWS: '0' });
+  const printed = await gateway.ready();
+  expect(await ask(printed, printed.token)).toEqual({ status: 200, body: { result: [] } });
+});
+
+describe('a start that can not succeed says why, without a stack, and exits with 1', () => {
+  const refusal = async (environment: Record<string, string>) => {
+    const { code, err } = await (await spawnGateway(environment)).ended;
+    expect([code, err]).toEqual([1, expect.stringContaining('The gateway could not start.')]);
+    expect(err).not.toMatch(/^ +at /m);
+    return err;
+  };
+
+  test('variables that are not allowed', async () => {
+    expect(await refusal({ PORT: 'abc', ENGINE: 'oracle' })).toMatch(/^PORT: .*\nENGINE: .*"duckdb"/m);
+  });
+
+  test('a port that is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    expect(await refusal({ PORT: port })).toContain('Choose another port: PORT=4001 npm start');
+  });
+
+  test('broken saved queries, all of them, with file, line and key', async () => {
+    const directory = await temporaryDirectory();
+    await cp(join(root, 'sql'), directory, { recursive: true });
+    for (const [file, from, to] of [
+      ['logs.all.sql', 'maxRows: 1000', 'maxRows: many'],
+      ['usage.api-counts.sql', 'type: DATETIME', 'type: DATE'],
+    ] as const) {
+      const text = await readFile(join(directory, file), 'utf8');
+      await writeFile(join(directory, file), text.replace(from, to));
+    }
+    const err = await refusal({ SQL_DIR: directory });
+    expect(err).toContain('logs.all.sql:32: maxRows: ');
+    expect(err).toContain(
+      'usage.api-counts.sql:17: columns.timestamp: column 1 of the header is timestamp DATE',
+    );
+  });
+
+  test('a folder of saved queries that is not there', async () => {
+    expect(await refusal({ SQL_DIR: '/nowhere/at/all' })).toContain(
+      'The folder of saved queries, /nowhere/at/all, ',
+    );
+  });
+
+  test('a tokens file that can not be read', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'tokens.json'), '{');
+    expect(await refusal({ DATA_DIR: directory })).toContain(
+      `The tokens file ${directory}/tokens.json can't be read`,
+    );
+  });
+
+  test('a database that is none', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'logs.duckdb'), 'nonsense');
+    expect(await refusal({ DATA_DIR: directory })).toContain('not a valid DuckDB database');
+  });
+});
