@@ -4,12 +4,16 @@ import { defineConfig } from 'vitest/config';
 // loaded twice and refuses to work with itself.
 const conditions = ['node', 'import', 'module', 'default'];
 
+const report = process.env.TEST_REPORT;
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    // CI counts from the runner's own report.
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -1,6 +1,6 @@
 /** What happens to the embedded engine. */
 export type EngineEvent =
-  | { readonly type: 'engine.started'; readonly ms: number }
+  | { readonly type: 'engine.started'; readonly pid: number | undefined; readonly ms: number }
   /** The process ended; the next query starts a new one. */
   | { readonly type: 'engine.stopped'; readonly reason: string }
   /** A query was given to the engine and answered. */

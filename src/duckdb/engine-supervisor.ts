@@ -26,7 +26,7 @@ export function createEngineSupervisor({ settings, emit, graceMs }: SupervisorOp
     const startedMs = performance.now();
     const started = startEngineChild(settings);
     started.catalog.then(
-      () => emit({ type: 'engine.started', ms: performance.now() - startedMs }),
+      () => emit({ type: 'engine.started', pid: started.pid, ms: performance.now() - startedMs }),
       () => undefined, // its end is told below
     );
     void started.ended.then(reason => {

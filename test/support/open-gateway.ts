@@ -100,6 +100,12 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
       if (!found) throw new Error(`no endpoint ${name}`);
       return found;
     },
+    /** The process that runs the queries now. */
+    enginePid(): number {
+      const started = events.findLast(event => event.type === 'engine.started');
+      if (!started?.pid) throw new Error('no engine has started');
+      return started.pid;
+    },
     /** Resolves with the first event of this type, past or to come. */
     async event<T extends GatewayEvent['type']>(type: T): Promise<Extract<GatewayEvent, { type: T }>> {
       for (;;) {
