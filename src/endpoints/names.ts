@@ -12,3 +12,8 @@ export function graphqlTypeName(name: string): string {
 function capitalise(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
+
+/** The GraphQL field that takes a caller's own SQL over a saved query's subsets: `logs.all` → `logsAllSql`. */
+export function sqlFieldName(name: string): string {
+  return `${graphqlName(name)}Sql`;
+}

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
-import { graphqlName } from './names.ts';
+import { graphqlName, sqlFieldName } from './names.ts';
 import { DefinitionError, parseDefinition } from './parse-definition.ts';
 
 /** The saved queries that are served right now. */
@@ -113,17 +113,17 @@ function findIn(all: readonly EndpointDefinition[], reference: string): Endpoint
 /** Two files must not answer to one id, one name, or one GraphQL field. */
 function rejectCollision(definition: EndpointDefinition, others: readonly EndpointDefinition[]): void {
   for (const other of others) {
-    const key =
-      other.id === definition.id
-        ? 'id'
-        : graphqlName(other.name) === graphqlName(definition.name)
-          ? 'name'
-          : undefined;
+    const sharesField = fieldsOf(other).some(field => fieldsOf(definition).includes(field));
+    const key = other.id === definition.id ? 'id' : sharesField ? 'name' : undefined;
     if (!key) continue;
     throw new DefinitionError(definition.file, [
       { line: 1, key, message: `is taken by ${other.file} already` },
     ]);
   }
+}
+
+function fieldsOf({ name, sandbox }: EndpointDefinition): string[] {
+  return sandbox ? [graphqlName(name), sqlFieldName(name)] : [graphqlName(name)];
 }
 
 function watchFolder(

@@ -1,49 +1,34 @@
-import SchemaBuilder from '@pothos/core';
-import { GraphQLError, type GraphQLSchema } from 'graphql';
+import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { graphqlName, graphqlTypeName } from '../endpoints/names.ts';
-import { formatTimestamp } from '../parse-timestamp.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import type { Row } from './read-rows.ts';
-
-/** What a field needs to answer: the rows of one endpoint for one set of parameters. */
-export type FieldContext = {
-  readonly loadRows: (
-    endpoint: EndpointDefinition,
-    parameters: RawParameters,
-    path: string,
-  ) => Promise<readonly Row[]>;
-};
-
-type Scalar<T> = { Input: T; Output: T };
-
-type Types = {
-  Context: FieldContext;
-  Scalars: {
-    BigInt: Scalar<unknown>;
-    DateTime: Scalar<unknown>;
-    Float64: Scalar<unknown>;
-    JSON: Scalar<unknown>;
-  };
-};
-
-type Builder = PothosSchemaTypes.SchemaBuilder<PothosSchemaTypes.ExtendDefaultTypes<Types>>;
+import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
+import { GatewayError } from '../errors.ts';
+import { addSqlTypes } from './add-sql-types.ts';
+import { type Row, type Rows, toGraphqlRows } from './read-rows.ts';
+import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
 
 /**
- * Builds one typed field for each saved query from its definition alone (contract section 3).
- * Names, types, nullability and descriptions come from the header; types are sorted by name.
+ * Builds the typed fields of each saved query from its definition alone (contract section 3).
+ * Names, types, nullability and descriptions come from the header. A sandboxed query has two fields: one whose rows are the
+ * header's, and one that takes the caller's own SQL and gives rows of any shape.
  */
 export function buildSchema(endpoints: readonly EndpointDefinition[]): GraphQLSchema {
-  const builder: Builder = new SchemaBuilder<Types>({});
-  addScalars(builder);
+  const builder = createSchemaBuilder();
   builder.queryType({ description: 'The saved queries.' });
-  for (const endpoint of endpoints) addEndpoint(builder, endpoint);
+  const sqlResult = endpoints.some(({ sandbox }) => sandbox) ? addSqlTypes(builder) : undefined;
+  for (const endpoint of endpoints) {
+    const argumentTypes = endpoint.parameters.map(parameter => argumentType(builder, endpoint, parameter));
+    addRowsField(builder, endpoint, argumentTypes);
+    if (endpoint.sandbox && sqlResult) addSqlField(builder, endpoint, argumentTypes, sqlResult);
+  }
   return builder.toSchema();
 }
 
-function addEndpoint(builder: Builder, endpoint: EndpointDefinition): void {
-  const typeName = graphqlTypeName(endpoint.name);
-  const row = builder.objectRef<Row>(`${typeName}Row`);
+type ArgumentType = ReturnType<typeof argumentType>;
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** `logsAll`: the rows of the saved query, or of a caller's SQL that returns columns of the same names. */
+function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: readonly ArgumentType[]): void {
+  const row = builder.objectRef<Row>(`${graphqlTypeName(endpoint.name)}Row`);
   row.implement({
     description: `A row of ${endpoint.name}.`,
     fields: t =>
@@ -54,108 +39,120 @@ function addEndpoint(builder: Builder, endpoint: EndpointDefinition): void {
             type: column.repeated && column.type !== 'STRUCT' ? [columnType(column)] : columnType(column),
             nullable: !column.required && !column.repeated,
             description: column.description,
-            resolve: source => readColumn(column, source[column.name]) as never,
+            // Pothos wants the value of the type above; which one that is, only the header knows.
+            resolve: source => readColumn(column, source) as never,
           }),
         ]),
       ),
   });
-  const argumentTypes = endpoint.parameters.map(parameter => argumentType(builder, typeName, parameter));
   builder.queryField(graphqlName(endpoint.name), t =>
     t.field({
       type: [row],
       // Nullable: one field that fails leaves its neighbours their rows.
       nullable: { list: true, items: false },
       description: endpoint.description,
-      args: Object.fromEntries(
-        endpoint.parameters.map(({ name, description, required }, at) => [
-          graphqlName(name),
-          t.arg({ type: argumentTypes[at]!, required, description }),
-        ]),
-      ),
-      resolve: (_root, args: Record<string, unknown>, { loadRows }, info) =>
-        loadRows(
-          endpoint,
-          Object.fromEntries(endpoint.parameters.map(({ name }) => [name, args[graphqlName(name)]])),
-          String(info.path.key),
-        ),
+      args: {
+        ...parameterArguments(endpoint, types, t.arg),
+        ...(endpoint.sandbox
+          ? {
+              sql: t.arg.string({
+                description: `BigQuery SQL over the subsets of ${endpoint.name} that returns some of its columns; for others there is ${sqlFieldName(endpoint.name)}.`,
+              }),
+            }
+          : {}),
+      },
+      resolve: async (_root, args: Arguments, context, info) =>
+        toGraphqlRows(await loadRows(endpoint, args, context, info)),
     }),
   );
 }
 
-function argumentType(builder: Builder, typeName: string, parameter: ParameterDefinition) {
+/** `logsAllSql`: rows of any shape. */
+function addSqlField(
+  builder: Builder,
+  endpoint: EndpointDefinition,
+  types: readonly ArgumentType[],
+  sqlResult: ReturnType<typeof addSqlTypes>,
+): void {
+  builder.queryField(sqlFieldName(endpoint.name), t =>
+    t.field({
+      type: sqlResult,
+      nullable: true,
+      description: `Rows of a caller's own SQL over the subsets of ${endpoint.name}.`,
+      args: {
+        ...parameterArguments(endpoint, types, t.arg),
+        sql: t.arg.string({
+          required: true,
+          description: 'One SELECT in BigQuery SQL; it replaces the saved final statement.',
+        }),
+      },
+      resolve: (_root, args: Arguments, context, info) => loadRows(endpoint, args, context, info),
+    }),
+  );
+}
+
+function parameterArguments<Arg>(
+  { parameters }: EndpointDefinition,
+  types: readonly ArgumentType[],
+  arg: (options: { type: ArgumentType; required: boolean; description: string }) => Arg,
+): Record<string, Arg> {
+  return Object.fromEntries(
+    parameters.map(({ name, description, required }, at) => [
+      graphqlName(name),
+      arg({ type: types[at]!, required, description }),
+    ]),
+  );
+}
+
+function loadRows(
+  endpoint: EndpointDefinition,
+  args: Arguments,
+  context: FieldContext,
+  info: GraphQLResolveInfo,
+): Promise<Rows> {
+  const parameters = Object.fromEntries(
+    endpoint.parameters.map(({ name }) => [name, args[graphqlName(name)]]),
+  );
+  return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
+}
+
+/** A caller's SQL may leave columns out; asking for one of those is the caller's fault. */
+function readColumn({ name }: ColumnDefinition, row: Row): unknown {
+  const value = row[name];
+  if (value !== undefined) return value;
+  throw new GatewayError('invalid_query', `Column "${name}" is not among those that \`sql\` returns`);
+}
+
+function argumentType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {
   switch (parameter.type) {
     case 'string':
     case 'regexp':
       return 'String';
     case 'timestamp':
       return 'DateTime';
-    case 'enum':
-      return builder.enumType(parameter.typeName ?? `${typeName}${graphqlTypeName(parameter.name)}`, {
+    case 'enum': {
+      const ownName = graphqlTypeName(endpoint.name) + graphqlTypeName(parameter.name);
+      return builder.enumType(parameter.typeName ?? ownName, {
         description: parameter.description,
         values: Object.fromEntries(parameter.values.map(value => [value.toUpperCase(), { value }])),
       });
+    }
   }
 }
 
-function columnType({
-  type,
-}: ColumnDefinition): 'String' | 'Boolean' | 'BigInt' | 'Float64' | 'DateTime' | 'JSON' {
-  switch (type) {
-    case 'BOOL':
-      return 'Boolean';
-    case 'INT64':
-      return 'BigInt';
-    case 'FLOAT64':
-      return 'Float64';
-    case 'TIMESTAMP':
-    case 'DATETIME':
-      return 'DateTime';
-    case 'JSON':
-    case 'STRUCT':
-      return 'JSON';
-    default:
-      return 'String';
-  }
+function columnType({ type }: ColumnDefinition) {
+  return columnTypes[type] ?? 'String';
 }
 
-function readColumn(column: ColumnDefinition, value: unknown): unknown {
-  const read = columnReaders[column.type];
-  if (!read || value === null) return value;
-  return Array.isArray(value) && column.repeated ? value.map(read) : read(value);
-}
-
-/** From the wire form of contract section 2 to GraphQL's. */
-const columnReaders: Partial<Record<ColumnDefinition['type'], (value: unknown) => unknown>> = {
-  TIMESTAMP: micros => formatMicros(BigInt(String(micros))),
-  DATETIME: text => `${text}Z`,
-  JSON: text => JSON.parse(String(text)),
+/** GraphQL's type of a BigQuery type; what is not here is text. */
+const columnTypes: Partial<
+  Record<ColumnDefinition['type'], 'Boolean' | 'BigInt' | 'Float64' | 'DateTime' | 'JSON'>
+> = {
+  BOOL: 'Boolean',
+  INT64: 'BigInt',
+  FLOAT64: 'Float64',
+  TIMESTAMP: 'DateTime',
+  DATETIME: 'DateTime',
+  JSON: 'JSON',
+  STRUCT: 'JSON',
 };
-
-function formatMicros(micros: bigint): string {
-  return formatTimestamp(micros).replace(/\.?0+Z$/, 'Z');
-}
-
-function addScalars(builder: Builder): void {
-  builder.scalarType('BigInt', {
-    description: 'A 64-bit integer, written as a number with all its digits.',
-    serialize: value => value,
-  });
-  builder.scalarType('Float64', {
-    description: 'A double-precision number; "NaN", "Infinity" and "-Infinity" are strings.',
-    serialize: value => value,
-  });
-  builder.scalarType('JSON', {
-    description: 'Any JSON value. Nested records of a log row are arrays, normally of one element.',
-    serialize: value => value,
-  });
-  builder.scalarType('DateTime', {
-    description:
-      'An instant as ISO 8601 text to the microsecond, in UTC: `2026-01-15T10:00:00.123456Z`. ' +
-      'As an argument any zone will do, and an empty text means that there is no bound.',
-    serialize: value => value,
-    parseValue: value => {
-      if (typeof value === 'string') return value;
-      throw new GraphQLError('DateTime must be a string such as "2026-01-15T10:00:00Z"');
-    },
-  });
-}

@@ -6,8 +6,8 @@ import type { Exchange } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
 import { type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
-import type { FieldContext } from './build-schema.ts';
-import { type Row, readRows } from './read-rows.ts';
+import { type Rows, readRows } from './read-rows.ts';
+import type { FieldContext } from './schema-builder.ts';
 
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
@@ -32,7 +32,7 @@ export function openContext(
       readInput: () => ({ parameters, redactPii: readRedactHeader(request.headers) }),
       signal,
     });
-    return { rows: readRows(answer.body), cache: answer.cache };
+    return { columns: answer.columns, rows: readRows(answer.body), cache: answer.cache };
   };
   type Loaded = Awaited<ReturnType<typeof load>>;
   const loader = new DataLoader<Key, Loaded, string>(
@@ -44,8 +44,8 @@ export function openContext(
     endpoint: EndpointDefinition,
     parameters: RawParameters,
     path: string,
-  ): Promise<readonly Row[]> => {
-    const { rows, cache } = await loader.load({ endpoint, parameters });
+  ): Promise<Rows> => {
+    const { cache, ...rows } = await loader.load({ endpoint, parameters });
     cacheFacts.push({ path, ...cache });
     return rows;
   };

@@ -96,6 +96,10 @@ test('two files that answer to one id or one GraphQL field are refused at start,
   await expect(openRegistry({ 'a.b.sql': file('a.b', 1), 'a-b.sql': file('a-b', 2) })).rejects.toThrow(
     'a.b.sql:1: name: is taken by a-b.sql already',
   );
+  const sandboxed = file('a', 1).replace('*/', 'sandbox: true\n*/');
+  await expect(openRegistry({ 'a.sql': sandboxed, 'a.sql.sql': file('a.sql', 2) })).rejects.toThrow(
+    'a.sql.sql:1: name: is taken by a.sql already',
+  );
 });
 
 test('a definition that its check refuses is not served', async () => {

@@ -113,6 +113,63 @@ test('redaction by header holds here too, and never mixes', async () => {
   expect(await message({})).toBe('from 203.0.113.7');
 });
 
+describe("a caller's own SQL", () => {
+  const ask = async (field: string, sql: string) =>
+    (await gateway.graphql(`query ($sql: String!) { ${field} }`, { sql })).body;
+
+  test('that returns columns of the saved query gives typed rows', async () => {
+    const sql = 'select id, timestamp from edge_logs order by id limit 1';
+    const { data } = await ask('logsAll(project: "ours", sql: $sql) { id timestamp }', sql);
+    expect(data.logsAll).toEqual([{ id: 'a', timestamp: '2026-01-15T11:30:00.5Z' }]);
+  });
+
+  test('that leaves a column out is told so when the column is asked for', async () => {
+    const { data, errors } = await ask(
+      'logsAll(project: "ours", sql: $sql) { metadata }',
+      'select id from edge_logs',
+    );
+    expect(data).toEqual({ logsAll: null });
+    expect(errors[0]).toMatchObject({
+      message: 'Column "metadata" is not among those that `sql` returns',
+      extensions: { code: 'invalid_query' },
+    });
+  });
+
+  test('of any shape gives typed columns and rows as JSON, in the form of REST', async () => {
+    const sql = `select timestamp_trunc(timestamp, hour) as hour, count(*) as n, array_agg(struct(id, 9007199254740993 as big) order by id) as rows_
+      from edge_logs group by hour`;
+    const { data } = await ask(
+      'logsAllSql(project: "ours", sql: $sql) { columns { name type repeated fields { name type } } rows }',
+      sql,
+    );
+    expect(data.logsAllSql.columns).toEqual([
+      { name: 'hour', type: 'TIMESTAMP', repeated: false, fields: null },
+      { name: 'n', type: 'INT64', repeated: false, fields: null },
+      {
+        name: 'rows_',
+        type: 'STRUCT',
+        repeated: true,
+        fields: [
+          { name: 'id', type: 'STRING' },
+          { name: 'big', type: 'INT64' },
+        ],
+      },
+    ]);
+    const query = new URLSearchParams({ project: 'ours', sql });
+    const rest = await gateway.get(`/api/endpoints/query/logs.all?${query}`);
+    expect(data.logsAllSql.rows).toEqual(rest.body.result);
+    expect(rest.text).toContain('9007199254740993');
+  });
+
+  test('that reaches for a foreign table is refused, with its place in the text', async () => {
+    const { errors } = await ask(
+      'logsAllSql(project: "ours", sql: $sql) { rows }',
+      'select *\nfrom `cloudflare.logs.prod`',
+    );
+    expect(errors[0].extensions).toMatchObject({ code: 'sandbox_refused', status: 400, line: 2, column: 6 });
+  });
+});
+
 describe('requests that can not be answered', () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     gateway.send('/graphql', {

@@ -1,0 +1,52 @@
+import SchemaBuilder from '@pothos/core';
+import { GraphQLError } from 'graphql';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import type { Rows } from './read-rows.ts';
+
+/** What a field needs to answer: the rows of one endpoint for one set of parameters. */
+export type FieldContext = {
+  readonly loadRows: (endpoint: EndpointDefinition, parameters: RawParameters, path: string) => Promise<Rows>;
+};
+
+type Scalar<T> = { Input: T; Output: T };
+
+type Types = {
+  Context: FieldContext;
+  Scalars: {
+    BigInt: Scalar<unknown>;
+    DateTime: Scalar<unknown>;
+    Float64: Scalar<unknown>;
+    JSON: Scalar<unknown>;
+  };
+};
+
+export type Builder = PothosSchemaTypes.SchemaBuilder<PothosSchemaTypes.ExtendDefaultTypes<Types>>;
+
+/** Makes a builder that knows the scalars of our types and nothing else. */
+export function createSchemaBuilder(): Builder {
+  const builder: Builder = new SchemaBuilder<Types>({});
+  builder.scalarType('BigInt', {
+    description: 'A 64-bit integer, written as a number with all its digits.',
+    serialize: value => value,
+  });
+  builder.scalarType('Float64', {
+    description: 'A double-precision number; "NaN", "Infinity" and "-Infinity" are strings.',
+    serialize: value => value,
+  });
+  builder.scalarType('JSON', {
+    description: 'Any JSON value. Nested records of a log row are arrays, normally of one element.',
+    serialize: value => value,
+  });
+  builder.scalarType('DateTime', {
+    description:
+      'An instant as ISO 8601 text to the microsecond, in UTC: `2026-01-15T10:00:00.123456Z`. ' +
+      'As an argument any zone will do, and an empty text means that there is no bound.',
+    serialize: value => value,
+    parseValue: value => {
+      if (typeof value === 'string') return value;
+      throw new GraphQLError('DateTime must be a string such as "2026-01-15T10:00:00Z"');
+    },
+  });
+  return builder;
+}
