@@ -1,8 +1,13 @@
+import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
 import { benchStart } from './bench-start.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
-const benches: Record<string, () => Promise<void>> = { engine: benchEngine, start: benchStart };
+const benches: Record<string, () => Promise<void>> = {
+  engine: benchEngine,
+  dialect: benchDialect,
+  start: benchStart,
+};
 
 const asked = process.argv.slice(2);
 for (const name of asked.length > 0 ? asked : Object.keys(benches)) {

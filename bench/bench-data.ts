@@ -1,0 +1,26 @@
+import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readSources } from '../src/duckdb/sources.ts';
+import { createProgressBar } from '../src/progress-bar.ts';
+import { writeSample } from '../src/sample/write-sample.ts';
+
+/** Edge rows of the benches' data: `BENCH_ROWS`, default one million. */
+export const benchRows = Number(process.env.BENCH_ROWS ?? 1_000_000);
+
+/**
+ * Makes the data of the benches where it is not there yet; it is kept in the system's folder for temporary files.
+ * @returns the data folder
+ */
+export async function benchData(): Promise<string> {
+  const directory = join(tmpdir(), `saved-query-gateway-bench-${benchRows}`);
+  await mkdir(directory, { recursive: true });
+  await writeSample({
+    databasePath: join(directory, 'logs.duckdb'),
+    sources: readSources(),
+    rows: benchRows,
+    nowMs: Date.now(),
+    onProgress: createProgressBar(process.stderr, 'Writing sample data'),
+  });
+  return directory;
+}
