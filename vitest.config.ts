@@ -11,6 +11,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/seed-properties.ts'],
     pool: 'forks',
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],

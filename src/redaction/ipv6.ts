@@ -113,12 +113,13 @@ function areGroups(groups: readonly string[]): boolean {
   return groups.every(group => group.length <= 4);
 }
 
-/** Without a digit, `a::b` is more likely a name in a scope; `::a`, `dead::beef` and `a:b::c` are addresses. */
+/** Without a digit, `a::b` is more likely a name in a scope; `::a`, `a:b::`, `dead::beef` and `a:b::c` are addresses. */
 function isNoScope(spelled: string, groups: readonly string[]): boolean {
   if (!areGroups(groups)) return false;
   return (
     /\d/.test(spelled) ||
     spelled.startsWith('::') ||
+    (spelled.endsWith('::') && groups.length > 1) ||
     groups.length > 2 ||
     groups.every(({ length }) => length === 4)
   );

@@ -15,6 +15,8 @@ describe('contract section 9: replaces', () => {
     ['2001:db8:0:0:0:0:0:1:443', 'REDACTED'],
     ['2001:db8::1: gone', 'REDACTED: gone'],
     ['addr:::1', 'addr:REDACTED'],
+    ['a:a:: up', 'REDACTED up'],
+    ['dead::beef', 'REDACTED'],
     ['ip:2001:db8::1', 'ip:REDACTED'],
     ['2001:db8::/32', 'REDACTED/32'],
     ['?ip=2001%3Adb8%3A%3A1', '?ip=REDACTED'],
