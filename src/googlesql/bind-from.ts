@@ -5,6 +5,7 @@ import { unify } from './coercion.ts';
 import {
   columnsNamed,
   emptyScope,
+  foldName,
   joinScopes,
   type NamedValue,
   resolveName,
@@ -54,7 +55,7 @@ function findTable(
   const key = item.path.map(part => part.name).join('.');
   let root: Environment = context.environment;
   for (let level: Environment | undefined = root; level; level = level.parent) {
-    const subset = item.path.length === 1 ? level.subsets.get(key.toLowerCase()) : undefined;
+    const subset = item.path.length === 1 ? level.subsets.get(foldName(key)) : undefined;
     if (subset) return subset;
     root = level;
   }

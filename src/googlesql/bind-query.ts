@@ -3,6 +3,7 @@ import { bindSelect } from './bind-select.ts';
 import type { BoundBody, BoundOrder, BoundQuery, BoundSubset, OutputColumn } from './bound-tree.ts';
 import { supertype } from './coercion.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
+import { emptyScope, foldName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, OrderItem, Query, QueryBody, WithItem } from './syntax-tree.ts';
 import { typeName } from './types.ts';
@@ -28,11 +29,12 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
   return { subsets, ...part, orderBy, ...slice };
 }
 
-/** Binds subsets in order, each visible to the next, and adds them to the environment. */
+/** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
 export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
   return items.map(({ name, query }) => {
-    const subset = { id: context.statement.nextId(), name: name.name, query: bindQuery(context, query) };
-    context.environment.subsets.set(name.name.toLowerCase(), subset);
+    const id = context.statement.nextId();
+    const subset = { id, name: name.name, query: bindQuery({ ...context, scope: emptyScope }, query) };
+    context.environment.subsets.set(foldName(name.name), subset);
     return subset;
   });
 }

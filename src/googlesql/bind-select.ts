@@ -135,8 +135,12 @@ function groupKey(
   expression: Expression,
   items: readonly SelectedItem[],
 ): BoundExpression {
-  if (expression.kind !== 'literal' || expression.type !== 'INT64')
-    return bindExpression(context, expression);
+  if (expression.kind !== 'literal' || expression.type !== 'INT64') {
+    // A key can be an alias of the list, but nothing inside a key is one: there a path may be a table's.
+    const isName = expression.kind === 'path' && expression.parts.length === 1;
+    const scope = isName ? context.scope : { ...context.scope, aliases: [] };
+    return bindExpression({ ...context, scope }, expression);
+  }
   const item = items[Number(expression.value) - 1];
   if (item) return item.value;
   throw invalidQuery(`GROUP BY is out of SELECT column number range: ${expression.value}`, expression.at);

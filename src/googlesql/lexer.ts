@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../errors.ts';
-import { readQuoted } from './quoted-literals.ts';
+import { readBackquoted, readQuoted } from './quoted-literals.ts';
 import { invalidQuery } from './sql-error.ts';
 
 export type TokenKind =
@@ -31,7 +31,8 @@ export const maxSqlLength = 1_000_000;
 /** Longest first, so that `<=` never reads as `<` and `=`. */
 const symbols = '|| <= >= <> != << >> => -> |> :: ( ) [ ] { } , . + - * / % = < > ~ ^ & | ? ; :'.split(' ');
 
-const skipped = /(?:[\s\u00a0\ufeff]+|#[^\n]*|--[^\n]*|\/\*[\s\S]*?\*\/)+/y;
+/** A comment ends at a carriage return too: what BigQuery reads as code must be code here. */
+const skipped = /(?:[\s\u00a0\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
 const bareName = /[A-Za-z_][A-Za-z0-9_]*/y;
 const number = /0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
 const parameter = /@(?:`([^`\n]+)`|([A-Za-z_][A-Za-z0-9_]*))/y;
@@ -112,11 +113,9 @@ function readAt(text: string, start: number, at: SqlPosition): Piece {
 }
 
 function readQuotedName(text: string, start: number, at: SqlPosition): Piece {
-  const body = /`((?:[^`\\\n]|\\[^\n])*)`/y;
-  const match = matchAt(body, text, start);
-  if (!match) throw invalidQuery('Syntax error: Unclosed identifier literal', at);
-  if (!match[1]) throw invalidQuery('Syntax error: Invalid empty identifier', at);
-  return { kind: 'quotedName', value: match[1].replace(/\\(.)/g, '$1'), end: start + match[0].length };
+  const { value, end } = readBackquoted(text, start, at);
+  if (!value) throw invalidQuery('Syntax error: Invalid empty identifier', at);
+  return { kind: 'quotedName', value, end };
 }
 
 function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray | null {

@@ -56,6 +56,29 @@ export function readQuoted(text: string, start: number, prefix: string, at: SqlP
   return { kind: isBytes ? 'bytes' : 'string', value, end: index + close.length };
 }
 
+/**
+ * Reads an identifier in backquotes, with the escapes of a string: the name is what BigQuery would look up.
+ * @throws GatewayError `invalid_query` for NUL too, which no name may hold
+ */
+export function readBackquoted(text: string, start: number, at: SqlPosition): Omit<Quoted, 'kind'> {
+  let index = start + 1;
+  let value = '';
+  while (text[index] !== '`') {
+    const character = text[index];
+    if (character === undefined || character === '\n' || character === '\r') {
+      throw invalidQuery('Syntax error: Unclosed identifier literal', at);
+    }
+    const piece =
+      character === '\\'
+        ? readEscape(text, index, { isRaw: false, isBytes: false, at })
+        : plainPiece(text, index);
+    value += piece.value;
+    index += piece.length;
+  }
+  if (value.includes('\0')) throw invalidQuery('Syntax error: An identifier cannot hold NUL', at);
+  return { value, end: index + 1 };
+}
+
 function readEscape(
   text: string,
   index: number,

@@ -25,8 +25,11 @@ export type Scope = {
 
 export const emptyScope: Scope = { variables: [], merged: [], aliases: [] };
 
+/** Names differ in the case of ASCII letters alone: the Kelvin sign is no `k`, to BigQuery either. */
+export const foldName = (name: string): string => name.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+
 export const sameName = (a: string | undefined, b: string | undefined): boolean =>
-  a !== undefined && a.toLowerCase() === b?.toLowerCase();
+  a !== undefined && b !== undefined && foldName(a) === foldName(b);
 
 /** What the first part of a path names: a value, or a table whose columns follow. */
 export type Resolved =
