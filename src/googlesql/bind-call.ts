@@ -9,7 +9,7 @@ import { jsonFunctions, jsonRows } from './functions-json.ts';
 import { mathRows } from './functions-math.ts';
 import { stringFunctions, stringRows } from './functions-string.ts';
 import { timeFunctions, timeRows } from './functions-time.ts';
-import { invalidQuery } from './sql-error.ts';
+import { invalidQuery, sandboxRefused } from './sql-error.ts';
 import type { CallSyntax } from './syntax-tree.ts';
 import { scalar } from './types.ts';
 
@@ -30,6 +30,9 @@ const specialFunctions: ReadonlyMap<string, SpecialFunction> = new Map([
   ...Object.entries(jsonFunctions),
 ]);
 
+/** What would tell of the world outside a query. A dotted name does too: somebody's function, a model, a remote one. */
+const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
+
 /** Binds a call of a scalar, aggregate or analytic function. */
 export function bindCall(context: BindContext, call: CallSyntax): BoundExpression {
   const parts = call.name.map(part => part.name.toUpperCase());
@@ -37,7 +40,9 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   const name = (isSafe ? parts.slice(1) : parts).join('.');
   const bound = bindNamed(context, { ...call, name: call.name.slice(isSafe ? 1 : 0) }, name);
   if (!bound) {
-    throw invalidQuery(`Function not found: ${call.name.map(part => part.name).join('.')}`, call.at);
+    const written = call.name.map(part => part.name).join('.');
+    const reachesOut = written.includes('.') || outsideFunctions.has(name);
+    throw (reachesOut ? sandboxRefused : invalidQuery)(`Function not found: ${written}`, call.at);
   }
   context.statement.functions.add(name);
   if (!isSafe) return bound;

@@ -78,7 +78,8 @@ function inArray(of: BoundExpression, array: BoundExpression, { at }: Predicate)
     );
   }
   const template =
-    '(case when $1 is null then null when list_contains($2, $1) then true ' +
+    `(case when coalesce(len($2), 0) = 0 then false when $1 is null then null${type.kind === 'FLOAT64' ? ' when isnan($1) then (case when list_count($2) < len($2) then null else false end)' : ''} ` +
+    'when list_contains($2, $1) then true ' +
     'when list_count($2) < len($2) then null else false end)';
   const values = [coerce(of, type, at), coerce(array, { kind: 'ARRAY', element: type, single: false }, at)];
   return { kind: 'call', type: bool, name: 'IN UNNEST', template, arguments: values };

@@ -8,8 +8,24 @@ const macros: Readonly<Record<string, string>> = {
   'bq_div(a, b)': "case when b = 0 then error('division by zero: ' || a || ' / ' || b) else a // b end",
   'bq_mod(a, b)':
     "case when b = 0 then error('division by zero: MOD(' || a || ', ' || b || ')') else a % b end",
-  'bq_int64(x)': String.raw`case when x is null then null when regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*') then cast(trim(x) as bigint) else error('Bad int64 value: ' || x) end`,
-  'bq_safe_int64(x)': String.raw`case when regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*') then try_cast(trim(x) as bigint) end`,
+  'bq_finite(x)':
+    "case when x is null or isfinite(x) then x else error('Floating point overflow, or a calculation with NaN or infinity') end",
+  // What the product of two FLOAT64 loses to rounding, exactly. Source: Dekker, 1971.
+  'bq_high(x)': '134217729 * x - (134217729 * x - x)',
+  'bq_product_error(a, b)':
+    '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
+  // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
+  'bq_round(x, n)':
+    'case when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and bq_product_error(x, pow(10.0, n)) * sign(x) < 0 then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end',
+  'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
+  'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
+  'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,
+  'bq_int64(x)':
+    "case when x is null then null when not bq_integer_text(x) then error('Bad int64 value: ' || x) when contains(lower(x), 'x') then bq_integer_sign(x) * cast(replace(bq_digits(x), '-', '') as bigint) else cast(bq_digits(x) as bigint) end",
+  'bq_safe_int64(x)':
+    "case when not bq_integer_text(x) then null when contains(lower(x), 'x') then bq_integer_sign(x) * try_cast(replace(bq_digits(x), '-', '') as bigint) else try_cast(bq_digits(x) as bigint) end",
+  // Spoilt, so that DuckDB does not read what BigQuery would not; hexadecimal is what DuckDB cannot read.
+  'bq_number_text(x)': String.raw`case when regexp_matches(x, '^\s*[+-]?0[xX]') then error('Hexadecimal text as a FLOAT64 is not supported: ' || x) when regexp_full_match(x, '(?i)\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)\s*') then regexp_replace(x, '\s', '', 'g') else 'not a number: ' || x end`,
   'bq_bool(x)':
     "case lower(x) when 'true' then true when 'false' then false else case when x is null then null else error('Bad bool value: ' || x) end end",
   'bq_safe_bool(x)': "case lower(x) when 'true' then true when 'false' then false end",
@@ -18,36 +34,61 @@ const macros: Readonly<Record<string, string>> = {
   'bq_timestamp_text(x)':
     "strftime(timezone('UTC', x), '%Y-%m-%d %H:%M:%S') || bq_fraction(timezone('UTC', x)) || '+00'",
   'bq_datetime_text(x)': "strftime(x, '%Y-%m-%d %H:%M:%S') || bq_fraction(x)",
-  'bq_float_text(x)': String.raw`case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) else regexp_replace(cast(x as varchar), '\.0$', '') end`,
+  // Fifteen digits where they are enough to read the same number again, else seventeen.
+  'bq_float_text(x)':
+    "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
   'bq_wire_datetime(x)':
-    "strftime(x, '%Y-%m-%dT%H:%M:%S') || case when epoch_us(x) % 1000000 = 0 then '' else strftime(x, '.%f') end",
+    "case when year(x) not between 1 and 9999 then error('DATETIME out of range: ' || x) else strftime(x, '%Y-%m-%dT%H:%M:%S') || case when epoch_us(x) % 1000000 = 0 then '' else strftime(x, '.%f') end end",
+  'bq_time_text(x)': "substr(bq_datetime_text(date '1970-01-01' + x), 12)",
+  'bq_wire_time(x)': "substr(bq_wire_datetime(date '1970-01-01' + x), 12)",
+  'bq_wire_date(x)':
+    "case when x between date '0001-01-01' and date '9999-12-31' then cast(x as varchar) when x is null then null else error('DATE out of range: ' || x) end",
+  'bq_wire_timestamp(x)':
+    "case when epoch_us(x) between -62135596800000000 and 253402300799999999 then epoch_us(x) when x is null then null else error('TIMESTAMP out of range: ' || x) end",
   'bq_wire_float(x)':
     "case when isnan(x) then to_json('NaN') when isinf(x) then to_json(case when x > 0 then 'Infinity' else '-Infinity' end) else to_json(x) end",
   'bq_wire_numeric(x)': "rtrim(rtrim(cast(x as varchar), '0'), '.')",
   'bq_array_concat(a, b)': 'case when a is null or b is null then null else list_concat(a, b) end',
-  'bq_array_to_string(a, s)': 'array_to_string(list_filter(a, lambda e: e is not null), s)',
+  'bq_array_to_string(a, s)':
+    'case when s is null then null else array_to_string(list_filter(a, lambda e: e is not null), s) end',
   'bq_generate_array(a, b, s)': `case when s = 0 then error('Sequence step cannot be 0') when (b - a) // s >= ${maxElements} then error('GENERATE_ARRAY produces too many elements; the limit is ${maxElements}') when (b - a) * sign(s) < 0 then [] else generate_series(a, b, s) end`,
-  'bq_generate_timestamps(a, b, s)': `case when b > a + s * ${maxElements} then error('GENERATE_TIMESTAMP_ARRAY produces too many elements; the limit is ${maxElements}') else generate_series(a, b, s) end`,
+  'bq_checked_step(a, b, s)': `case when epoch_us(s) = 0 then error('Sequence step cannot be 0') when abs(epoch_us(b) - epoch_us(a)) // abs(epoch_us(s)) >= ${maxElements} then error('The array has too many elements; the limit is ${maxElements}') else s end`,
+  'bq_generate_timestamps(a, b, s)': 'generate_series(a, b, bq_checked_step(a, b, s))',
   'bq_generate_dates(a, b, s)':
-    'list_transform(generate_series(cast(a as timestamp), cast(b as timestamp), s), lambda e: cast(e as date))',
+    'list_transform(generate_series(cast(a as timestamp), cast(b as timestamp), bq_checked_step(cast(a as timestamp), cast(b as timestamp), s)), lambda e: cast(e as date))',
+  // A time that the clock shows twice is the earlier one.
+  'bq_instant(z, x)':
+    'case when timezone(z, timezone(z, x) - to_hours(1)) = x then timezone(z, x) - to_hours(1) else timezone(z, x) end',
+  'bq_split(x, s)': 'case when s is null then null else string_split(x, s) end',
+  'bq_ascii(x)':
+    "case when x = '' then 0 when ascii(x) > 127 then error('ASCII takes a text of ASCII characters only') else ascii(x) end",
+  'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then error('LIKE pattern ends with a backslash') else x like p escape '\' end`,
   'bq_repeat(x, n)': `case when n < 0 then error('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then error('REPEAT output is too long') else repeat(x, n) end`,
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
   'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
   'bq_substr(x, n, l)':
-    "case when l < 0 then error('SUBSTR length must not be negative') else substr(x, bq_start(x, n), l) end",
+    "case when l < 0 then error('SUBSTR length must not be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
   'bq_left(x, n)': "case when n < 0 then error('LEFT length must not be negative') else left(x, n) end",
   'bq_right(x, n)': "case when n < 0 then error('RIGHT length must not be negative') else right(x, n) end",
   'bq_lpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('LPAD length is out of range') else lpad(x, cast(n as integer), p) end`,
   'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('RPAD length is out of range') else rpad(x, cast(n as integer), p) end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
+  'bq_regexp_extract_all(x, p, g)':
+    "case when regexp_matches('', p) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
+  // DuckDB spells numbers anew (1.50 becomes 1.5). As a text with a mark, a number keeps the digits that it was given.
+  'bq_json_marked(x)': String.raw`array_to_string(list_transform(regexp_extract_all(x, '"(?:[^"\\]|\\.)*"|[^"]+'), lambda e: case when starts_with(e, '"') then e else regexp_replace(e, '-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?', '"\0"', 'g') end), '')`,
+  'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
   'bq_json_value(x, p)':
-    "case when json_valid(x) then (case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null else json_extract_string(x, p) end) end",
+    "case when json_valid(x) then (case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end) end",
+  'bq_json_unmarked(x)': String.raw`regexp_replace(x, '"([^"]*)"', '\1', 'g')`,
+  'bq_json_part(x, p)':
+    'case when bq_json_has_fraction(x) then json_extract(bq_json_marked(x), p) else json_extract(x, p) end',
   'bq_json_query(x, p)':
-    "case when json_valid(x) then (case when json_type(x, p) = 'NULL' then null else cast(json_extract(x, p) as varchar) end) end",
+    "case when json_valid(x) then (case when json_type(x, p) = 'NULL' then null else bq_json_unmarked(cast(bq_json_part(x, p) as varchar)) end) end",
   'bq_json_query_array(x, p)':
-    "case when json_valid(x) and json_type(x, p) = 'ARRAY' then list_transform(cast(json_extract(x, p) as json[]), lambda e: cast(e as varchar)) end",
+    "case when json_valid(x) and json_type(x, p) = 'ARRAY' then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: coalesce(bq_json_unmarked(cast(e as varchar)), 'null')) end",
   'bq_json_value_array(x, p)':
-    "case when json_valid(x) and json_type(x, p) = 'ARRAY' then list_transform(cast(json_extract(x, p) as json[]), lambda e: json_extract_string(e, '$')) end",
+    "case when json_valid(x) and json_type(x, p) = 'ARRAY' and not list_bool_or(list_transform(cast(json_extract(x, p) as json[]), lambda e: coalesce(json_type(e) in ('OBJECT', 'ARRAY'), false)) || [false]) then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: ltrim(json_extract_string(e, '$'), chr(57344))) end",
 };
 
 /**

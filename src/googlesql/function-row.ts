@@ -24,6 +24,9 @@ export type FunctionRow = {
   readonly template: string;
 };
 
+/** Stands for the template of a signature that BigQuery has and DuckDB cannot answer: a call is refused by name. */
+export const unsupported = '';
+
 /**
  * Writes a row: `row('SUBSTR(STRING, INT64) STRING', 'substr($1, $2)')`.
  * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`; `...` after the last repeats it.
@@ -67,6 +70,10 @@ export function matchRow(
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
   const { targets, variable } = best;
+  if (best.row.template === unsupported) {
+    const types = targets.map(typeName).join(', ');
+    throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);
+  }
   return {
     row: best.row,
     arguments: values.map((value, i) => coerce(value, targets[i]!, at)),

@@ -1,4 +1,4 @@
-import { row } from './function-row.ts';
+import { row, unsupported } from './function-row.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
@@ -20,9 +20,12 @@ export const aggregateRows = [
   // DuckDB sums BIGINT in 128 bits; the cast fails where BigQuery overflows.
   row('SUM(INT64) INT64', 'cast(sum($distinct$1)$over as bigint)'),
   row('SUM(NUMERIC) NUMERIC', 'cast(sum($distinct$1)$over as decimal(38, 9))'),
-  row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over'),
+  row('SUM(FLOAT64) FLOAT64', 'bq_finite(sum($distinct$1)$over)'),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
-  row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over'),
+  row('AVG(NUMERIC) NUMERIC', unsupported),
+  row('AVG(FLOAT64) FLOAT64', 'bq_finite(avg($distinct$1)$over)'),
+  // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.
+  row('MIN(FLOAT64) FLOAT64', "(case when isnan(max($1)$over) then 'nan'::double else min($1)$over end)"),
   row('MIN(C) C', 'min($1)$over'),
   row('MAX(C) C', 'max($1)$over'),
   row('ANY_VALUE(T) T', 'any_value($1)$over'),

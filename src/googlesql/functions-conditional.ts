@@ -4,8 +4,14 @@ export const conditionalRows = [
   row('IF(BOOL, T, T) T', '(case when $1 then $2 else $3 end)'),
   row('IFNULL(T, T) T', 'coalesce($1, $2)'),
   row('COALESCE(T...) T', 'coalesce($*)'),
+  // NaN equals nothing, not even itself.
+  row('NULLIF(FLOAT64, FLOAT64) FLOAT64', '(case when isnan($1) then $1 else nullif($1, $2) end)'),
   row('NULLIF(C, C) C', 'nullif($1, $2)'),
   // DuckDB passes over NULL here, BigQuery answers NULL; NaN wins both in BigQuery.
   row('GREATEST(C...) C', '(case when $null then null else greatest($*) end)'),
+  row(
+    'LEAST(FLOAT64...) FLOAT64',
+    "(case when $null then null when isnan(greatest($*)) then 'nan'::double else least($*) end)",
+  ),
   row('LEAST(C...) C', '(case when $null then null else least($*) end)'),
 ];

@@ -1,8 +1,8 @@
-import { row } from './function-row.ts';
+import { type FunctionRow, row, unsupported } from './function-row.ts';
 
 const floatFunctions = Object.entries({
   SQRT: 'sqrt($1)',
-  EXP: 'exp($1)',
+  EXP: 'bq_finite(exp($1))',
   LN: 'ln($1)',
   LOG10: 'log10($1)',
   SIN: 'sin($1)',
@@ -13,9 +13,19 @@ const floatFunctions = Object.entries({
   CEILING: 'ceil($1)',
   TRUNC: 'trunc($1)',
   ROUND: 'round($1)',
-}).map(([name, template]) => row(`${name}(FLOAT64) FLOAT64`, template));
+}).flatMap(([name, template]) => [row(`${name}(FLOAT64) FLOAT64`, template), ...exact(name, 1)]);
 
-const power = ['POW', 'POWER'].map(name => row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'pow($1, $2)'));
+const power = ['POW', 'POWER'].flatMap(name => [
+  row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'bq_finite(pow($1, $2))'),
+  ...exact(name, 2),
+]);
+
+/** BigQuery calculates NUMERIC exactly, DuckDB only in FLOAT64: these signatures are there to be refused. */
+function exact(name: string, count: number): readonly FunctionRow[] {
+  return ['NUMERIC', 'BIGNUMERIC'].map(type =>
+    row(`${name}(${Array(count).fill(type).join(', ')}) ${type}`, unsupported),
+  );
+}
 
 export const mathRows = [
   ...['INT64', 'NUMERIC', 'FLOAT64'].flatMap(type => [
@@ -24,7 +34,14 @@ export const mathRows = [
   ]),
   ...floatFunctions,
   ...power,
-  row('ROUND(FLOAT64, INT64) FLOAT64', 'round($1, cast($2 as integer))'),
+  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, cast($2 as integer))'),
+  ...['ROUND', 'TRUNC'].flatMap(name => [
+    row(`${name}(NUMERIC, INT64) NUMERIC`, unsupported),
+    row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported),
+  ]),
+  ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE', 'IEEE_DIVIDE'].flatMap(name => exact(name, 2)),
+  ...['SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'].flatMap(name => exact(name, 2)),
+  ...exact('LOG', 1),
   row('LOG(FLOAT64) FLOAT64', 'ln($1)'),
   row('LOG(FLOAT64, FLOAT64) FLOAT64', '(ln($1) / ln($2))'),
   row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
@@ -33,7 +50,7 @@ export const mathRows = [
   row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
   ...Object.entries({ SAFE_ADD: '+', SAFE_SUBTRACT: '-', SAFE_MULTIPLY: '*' }).flatMap(([name, symbol]) => [
     row(`${name}(INT64, INT64) INT64`, `try($1 ${symbol} $2)`),
-    row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `try($1 ${symbol} $2)`),
+    row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `(case when isfinite($1 ${symbol} $2) then $1 ${symbol} $2 end)`),
   ]),
   row('IS_NAN(FLOAT64) BOOL', 'isnan($1)'),
   row('IS_INF(FLOAT64) BOOL', 'isinf($1)'),

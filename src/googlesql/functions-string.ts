@@ -1,4 +1,5 @@
 import type { SpecialFunction } from './bind-context.ts';
+import type { BoundExpression } from './bound-tree.ts';
 import { constantText } from './constant-text.ts';
 import { bindRow, row } from './function-row.ts';
 import { invalidQuery } from './sql-error.ts';
@@ -8,8 +9,9 @@ import { scalar } from './types.ts';
 export const stringRows = [
   row('CONCAT(STRING...) STRING', '($||)'),
   row('CONCAT(BYTES...) BYTES', '($||)'),
-  row('LOWER(STRING) STRING', 'lower($1)'),
-  row('UPPER(STRING) STRING', 'upper($1)'),
+  // One letter may become two; DuckDB maps letter by letter.
+  row('LOWER(STRING) STRING', "lower(replace($1, 'İ', 'i̇'))"),
+  row('UPPER(STRING) STRING', "upper(replace($1, 'ß', 'SS'))"),
   row('LENGTH(STRING) INT64', 'length($1)'),
   row('LENGTH(BYTES) INT64', 'octet_length($1)'),
   row('CHAR_LENGTH(STRING) INT64', 'length($1)'),
@@ -43,8 +45,8 @@ export const stringRows = [
   row('RPAD(STRING, INT64) STRING', "bq_rpad($1, $2, ' ')"),
   row('RPAD(STRING, INT64, STRING) STRING', 'bq_rpad($1, $2, $3)'),
   row('SPLIT(STRING) ARRAY<STRING>', "string_split($1, ',')"),
-  row('SPLIT(STRING, STRING) ARRAY<STRING>', 'string_split($1, $2)'),
-  row('ASCII(STRING) INT64', "(case when $1 = '' then 0 else ascii($1) end)"),
+  row('SPLIT(STRING, STRING) ARRAY<STRING>', 'bq_split($1, $2)'),
+  row('ASCII(STRING) INT64', 'bq_ascii($1)'),
   row('CHR(INT64) STRING', 'chr(cast($1 as integer))'),
   row('TO_HEX(BYTES) STRING', 'lower(hex($1))'),
   row('MD5(STRING) BYTES', 'unhex(md5($1))'),
@@ -53,23 +55,33 @@ export const stringRows = [
   row('TO_BASE64(BYTES) STRING', 'to_base64($1)'),
   row('FROM_BASE64(STRING) BYTES', 'from_base64($1)'),
   row('REGEXP_CONTAINS(STRING, STRING) BOOL', 'regexp_matches($1, $2)'),
-  row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')"),
   row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
 ];
 
+const replaceRow = [
+  row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')"),
+];
 const extractRow = [
   row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
+];
+/** A group that took no part in the match is NULL; of DuckDB's functions only the one for all matches tells. */
+const extractOptionalRow = [
+  row(
+    'REGEXP_EXTRACT(STRING, STRING, INT64) STRING',
+    'list_extract(regexp_extract_all($1, $2, cast($3 as integer)), 1)',
+  ),
 ];
 const extractAllRow = [
   row(
     'REGEXP_EXTRACT_ALL(STRING, STRING, INT64) ARRAY<STRING>',
-    'regexp_extract_all($1, $2, cast($3 as integer))',
+    'bq_regexp_extract_all($1, $2, cast($3 as integer))',
   ),
 ];
 
 export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
   REGEXP_EXTRACT: regexpFunction('REGEXP_EXTRACT', extractRow),
   REGEXP_SUBSTR: regexpFunction('REGEXP_SUBSTR', extractRow),
+  REGEXP_REPLACE: regexpReplace,
   REGEXP_EXTRACT_ALL: regexpFunction('REGEXP_EXTRACT_ALL', extractAllRow),
 };
 
@@ -85,8 +97,23 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
       throw invalidQuery(`Regular expression has more than one capturing group: ${pattern}`, call.at);
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
     const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
-    return bindRow(rows, `function ${name}`, [...values, group], call.at);
+    const mayTakeNoPart = rows === extractRow && groups === 1 && /\)[?*{]|\|/.test(pattern);
+    const chosen = mayTakeNoPart ? extractOptionalRow : rows;
+    return bindRow(chosen, `function ${name}`, [...values, group], call.at);
   };
+}
+
+/** DuckDB answers a group that the pattern does not have with the text as it was; BigQuery fails. */
+function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  if (call.arguments.length !== 3) throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
+  const groups = countGroups(constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at));
+  const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);
+  for (const [, escaped] of text.matchAll(/\\(.?)/gs)) {
+    const isKnown = escaped === '\\' || (/^\d$/.test(escaped!) && Number(escaped) <= groups);
+    if (!isKnown) throw invalidQuery(`Invalid REGEXP_REPLACE replacement: \\${escaped}`, call.at);
+  }
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
 }
 
 /** Capturing groups of an RE2 pattern; classes, escapes and `(?:` do not count. */

@@ -1,17 +1,29 @@
 import type { SqlPosition } from '../errors.ts';
-import type { BoundExpression } from './bound-tree.ts';
-import { bindRow, row, rowsByName } from './function-row.ts';
+import type { BoundCall, BoundExpression } from './bound-tree.ts';
+import { bindRow, row, rowsByName, unsupported } from './function-row.ts';
 import { invalidQuery } from './sql-error.ts';
 
-const comparisons = ['=', '!=', '<', '>', '<=', '>='].map(name =>
-  row(`${name}(C, C) BOOL`, `($1 ${name} $2)`),
-);
+/** NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. */
+const withNan: Readonly<Record<string, string>> = {
+  '=': '($1 = $2 and not (isnan($1) and isnan($2)))',
+  '!=': '($1 != $2 or (isnan($1) and isnan($2)))',
+  '<': '($1 < $2 and not (isnan($2) and $1 is not null))',
+  '<=': '($1 <= $2 and not (isnan($2) and $1 is not null))',
+  '>': '($1 > $2 and not (isnan($1) and $2 is not null))',
+  '>=': '($1 >= $2 and not (isnan($1) and $2 is not null))',
+};
 
-const arithmetic = ['+', '-', '*'].flatMap(name =>
-  ['INT64', 'NUMERIC', 'BIGNUMERIC', 'FLOAT64'].map(type =>
-    row(`${name}(${type}, ${type}) ${type}`, `($1 ${name} $2)`),
-  ),
-);
+const comparisons = Object.entries(withNan).flatMap(([name, template]) => [
+  row(`${name}(FLOAT64, FLOAT64) BOOL`, template),
+  row(`${name}(C, C) BOOL`, `($1 ${name} $2)`),
+]);
+
+const arithmetic = ['+', '-', '*'].flatMap(name => [
+  row(`${name}(INT64, INT64) INT64`, `($1 ${name} $2)`),
+  row(`${name}(NUMERIC, NUMERIC) NUMERIC`, `cast(($1 ${name} $2) as decimal(38, 9))`),
+  row(`${name}(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC`, unsupported),
+  row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `($1 ${name} $2)`),
+]);
 
 const shifted = ['TIMESTAMP', 'DATETIME'].flatMap(type => [
   row(`+(${type}, INTERVAL) ${type}`, '($1 + $2)'),
@@ -42,11 +54,13 @@ const operatorRows = rowsByName([
   row('IS FALSE(BOOL) BOOL', '($1 is false)'),
   row('IS DISTINCT FROM(C, C) BOOL', '($1 is distinct from $2)'),
   ...comparisons,
-  row('LIKE(STRING, STRING) BOOL', String.raw`($1 like $2 escape '\')`),
+  row('LIKE(STRING, STRING) BOOL', 'bq_like($1, $2)'),
   row('||(STRING, STRING) STRING', '($1 || $2)'),
   row('||(BYTES, BYTES) BYTES', '($1 || $2)'),
   row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
   ...arithmetic,
+  row('/(NUMERIC, NUMERIC) NUMERIC', unsupported),
+  row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
   row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)'),
   row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
   row('-(DATE, INT64) DATE', '($1 - cast($2 as integer))'),
@@ -70,5 +84,36 @@ const operatorRows = rowsByName([
 export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   const rows = operatorRows.get(name);
   if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
-  return bindRow(rows, `operator ${name}`, values, at);
+  if (refusesNull.has(name) && values.some(isBareNull)) {
+    throw invalidQuery(`Operands of ${name} cannot be literal NULL`, at);
+  }
+  const bound = bindRow(rows, `operator ${name}`, arithmeticNames.has(name) ? values.map(unchecked) : values, at);
+  if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
+  const isWithNan = bound.kind === 'call' && bound.template === withNan[name];
+  return isWithNan && bound.arguments.some(isFloatLiteral) ? besideLiteral(bound) : bound;
+}
+
+const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
+const refusesNull: ReadonlySet<string> = new Set(['||', 'LIKE', 'NOT']);
+
+const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' && value.type.kind === 'NULL';
+
+/** An overflow fails; it is looked for once, at the top of a calculation, and not at every step of it. */
+function finite(of: BoundExpression): BoundExpression {
+  return { kind: 'call', name: 'FINITE', template: 'bq_finite($1)', type: of.type, arguments: [of] };
+}
+
+function unchecked(value: BoundExpression): BoundExpression {
+  return value.kind === 'call' && value.name === 'FINITE' ? value.arguments[0]! : value;
+}
+
+/** A literal is never NaN; some comparisons with one need no test. */
+function besideLiteral(bound: BoundCall): BoundExpression {
+  const [left, right] = bound.arguments.map(isFloatLiteral);
+  const isSafe = /^[<]/.test(bound.name) ? right : /^[>]/.test(bound.name) ? left : left || right;
+  return isSafe ? { ...bound, template: `($1 ${bound.name} $2)` } : bound;
+}
+
+function isFloatLiteral(value: BoundExpression): boolean {
+  return value.kind === 'literal' || (value.kind === 'cast' && value.of.kind === 'literal' && value.of.type.kind === 'INT64');
 }

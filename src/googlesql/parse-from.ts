@@ -1,4 +1,5 @@
 import type { ExpressionParser } from './expression-parser.ts';
+import { sandboxRefused } from './sql-error.ts';
 import type { FromItem, Identifier, JoinKind, Query } from './syntax-tree.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
@@ -68,12 +69,18 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     }
     if (cursor.isKeyword('LATERAL')) cursor.fail('LATERAL is not supported');
     const path = [tableName()];
-    while (cursor.takeSymbol('.')) path.push(cursor.anyIdentifier());
+    while (cursor.isSymbol('.') && !cursor.isSymbol('*', 1)) {
+      cursor.next();
+      path.push(cursor.anyIdentifier());
+    }
     const written = path.map(part => part.name).join('.');
-    if (cursor.isSymbol('(')) cursor.fail(`Table-valued function not found: ${written}`, at);
-    if (cursor.isSymbol('*')) cursor.fail('Wildcard tables are not supported');
+    if (cursor.isSymbol('(')) throw sandboxRefused(`Table-valued function not found: ${written}`, at);
+    if (cursor.isSymbol('*') || cursor.isSymbol('.'))
+      throw sandboxRefused('Wildcard tables are not supported', at);
     const named = alias();
-    if (cursor.isKeyword('FOR')) cursor.fail('FOR SYSTEM_TIME AS OF is not supported');
+    if (cursor.isKeyword('FOR')) {
+      throw sandboxRefused('FOR SYSTEM_TIME AS OF is not supported', cursor.peek().at);
+    }
     return { kind: 'table', path, alias: named, offset: offsetAlias(), at };
   }
 

@@ -1,5 +1,6 @@
 import type { ExpressionParser } from './expression-parser.ts';
 import { parseType } from './parse-type.ts';
+import { sandboxRefused } from './sql-error.ts';
 import type { Expression, Identifier, Query, SubscriptMode, TypeSyntax } from './syntax-tree.ts';
 import type { TokenCursor } from './token-cursor.ts';
 import type { ScalarKind } from './types.ts';
@@ -69,7 +70,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
         cursor.next();
         return { kind: 'parameter', name: value, at };
       case 'systemVariable':
-        return cursor.fail(`System variables are not supported: ${value}`);
+        throw sandboxRefused(`System variables are not supported: ${value}`, at);
       case 'quotedName':
         return pathOrCall();
       case 'name':

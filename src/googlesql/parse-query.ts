@@ -1,6 +1,6 @@
 import { createExpressionParser } from './parse-expression.ts';
 import { createFromParser } from './parse-from.ts';
-import { invalidQuery } from './sql-error.ts';
+import { invalidQuery, sandboxRefused } from './sql-error.ts';
 import type {
   Identifier,
   Query,
@@ -12,12 +12,20 @@ import type {
 } from './syntax-tree.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
+/** Words that open a statement which is no query: GoogleSQL's, and those of engines that this text may be meant for. */
+const statementWords = new Set(
+  `ALTER ANALYZE ASSERT ATTACH BEGIN BREAK CALL CHECKPOINT CLONE COMMIT CONTINUE COPY CREATE DECLARE DEFINE DELETE
+  DESCRIBE DETACH DROP EXECUTE EXPLAIN EXPORT FOR GRANT IF IMPORT INSERT INSTALL ITERATE LEAVE LOAD LOOP MERGE MODULE
+  PIVOT PRAGMA PREPARE RAISE RENAME REPEAT RESET RETURN REVOKE ROLLBACK RUN SET SHOW START SUMMARIZE TABLE TRUNCATE
+  UNDROP UPDATE USE VACUUM VALUES WHILE`.split(/\s+/),
+);
+
 /** How the parts of the grammar reach each other: a query holds expressions, which hold queries. */
 export type QueryRule = () => Query;
 
 /**
  * Parses exactly one query; one `;` may follow it.
- * @throws GatewayError `invalid_query` with line and column
+ * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for what no query holds
  */
 export function parseQuery(text: string): Query {
   const cursor = createTokenCursor(text);
@@ -32,14 +40,21 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
   return function statement(): Query {
     if (!cursor.isKeyword('SELECT') && !cursor.isKeyword('WITH') && !cursor.isSymbol('(')) {
       if (cursor.peek().kind === 'end') cursor.fail('Syntax error: Unexpected end of script');
+      refuseStatement();
       cursor.unexpected('"(" or keyword SELECT or keyword WITH');
     }
     const result = query();
-    cursor.takeSymbol(';');
+    const isEnded = cursor.takeSymbol(';');
     if (cursor.isSymbol('|>')) cursor.fail('Pipe syntax is not supported');
-    if (cursor.peek().kind !== 'end') cursor.unexpected('end of input');
-    return result;
+    if (cursor.peek().kind === 'end') return result;
+    if (isEnded) throw sandboxRefused('Only one statement is allowed', cursor.peek().at);
+    return cursor.unexpected('end of input');
   };
+
+  function refuseStatement(): void {
+    const { keyword, at } = cursor.peek();
+    if (statementWords.has(keyword)) throw sandboxRefused(`Only a query is allowed, not ${keyword}`, at);
+  }
 
   function query(): Query {
     return cursor.nested(() => {
@@ -106,6 +121,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
 
   function select(): Select {
     const { at } = cursor.peek();
+    refuseStatement();
     cursor.needKeyword('SELECT');
     const distinct = cursor.takeKeyword('DISTINCT');
     if (!distinct) cursor.takeKeyword('ALL');

@@ -18,7 +18,7 @@ export function printCast(
   const duckCast = safe ? 'try_cast' : 'cast';
   switch (to.kind) {
     case 'STRING':
-      return printAsText(sql, from);
+      return safe && from.kind === 'BYTES' ? `try(${printAsText(sql, from)})` : printAsText(sql, from);
     case 'INT64':
       if (from.kind === 'STRING') return safe ? `bq_safe_int64(${sql})` : `bq_int64(${sql})`;
       return from.kind === 'BOOL' ? `cast(${sql} as bigint)` : `${duckCast}(round(${sql}) as bigint)`;
@@ -28,7 +28,7 @@ export function printCast(
     case 'FLOAT64':
     case 'NUMERIC':
     case 'BIGNUMERIC':
-      return `${duckCast}(${from.kind === 'STRING' ? `trim(${sql})` : sql} as ${duckDbType(to)})`;
+      return `${duckCast}(${from.kind === 'STRING' ? `bq_number_text(${sql})` : sql} as ${duckDbType(to)})`;
     case 'BYTES':
       return `encode(${sql})`;
     case 'TIMESTAMP':
@@ -57,6 +57,8 @@ function printAsText(sql: string, { kind }: SqlType): string {
     case 'NUMERIC':
     case 'BIGNUMERIC':
       return `bq_wire_numeric(${sql})`;
+    case 'TIME':
+      return `bq_time_text(${sql})`;
     case 'BYTES':
       return `decode(${sql})`;
     default:

@@ -144,8 +144,10 @@ function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): str
   return form === 'ARRAY' ? `coalesce(array(${sql}), [])` : `(${sql})`;
 }
 
+const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');
+
 /** BigQuery's TRIM takes off what Unicode calls white space, DuckDB's the space character alone. */
-const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
+const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
 
 function printCall(print: Print, { template, arguments: values }: BoundCall): string {
   const printed = values.map(value => asList(print(value), value.type));

@@ -21,7 +21,7 @@ export function printJson(sql: string, type: SqlType): string {
     case 'STRUCT':
       return `(case when ${isPresent(sql, type)} then ${printRecord(sql, type)} end)`;
     case 'TIMESTAMP':
-      return `epoch_us(${sql})`;
+      return `bq_wire_timestamp(${sql})`;
     case 'DATETIME':
       return `bq_wire_datetime(${sql})`;
     case 'FLOAT64':
@@ -32,7 +32,9 @@ export function printJson(sql: string, type: SqlType): string {
     case 'BYTES':
       return `to_base64(${sql})`;
     case 'DATE':
+      return `bq_wire_date(${sql})`;
     case 'TIME':
+      return `bq_wire_time(${sql})`;
     case 'JSON':
     case 'INTERVAL':
       return `cast(${sql} as varchar)`;

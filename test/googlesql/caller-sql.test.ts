@@ -113,9 +113,9 @@ const refusals: readonly (readonly [string, string, string])[] = [
   ['select 1 from information_schema.tables', 'sandbox_refused', '[1:15]'],
   ['select 1; select 2', 'sandbox_refused', '[1:11]'],
   ['drop table edge_logs', 'sandbox_refused', '[1:1]'],
-  ["select * from read_text('/etc/passwd')", 'invalid_query', '[1:15]'],
-  ['select session_user()', 'invalid_query', '[1:8]'],
-  ['select @@version', 'invalid_query', '[1:8]'],
+  ["select * from read_text('/etc/passwd')", 'sandbox_refused', '[1:15]'],
+  ['select session_user()', 'sandbox_refused', '[1:8]'],
+  ['select @@version', 'sandbox_refused', '[1:8]'],
   ['select nope from edge_logs', 'invalid_query', '[1:8]'],
   ['select id,\n  timestamp from edge_logs group by id', 'invalid_query', '[2:3]'],
 ];

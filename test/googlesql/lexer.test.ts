@@ -34,6 +34,14 @@ describe('the lexer', () => {
     expect(values('.5 a.5').map(([kind]) => kind)).toEqual(['float', 'name', 'symbol', 'integer', 'end']);
   });
 
+  it('ends a comment at a carriage return', () => {
+    expect(values('a -- b\rc # d\re').map(([, value]) => value)).toEqual(['a', 'c', 'e', '']);
+  });
+
+  it('reads the escapes of a name in backquotes', () => {
+    expect(lex('`\\x61\\u0062\\``')[0]).toMatchObject({ kind: 'quotedName', value: 'ab`' });
+  });
+
   it('counts lines and columns from one', () => {
     expect(lex('a\n  `b c`')[1]).toMatchObject({
       kind: 'quotedName',

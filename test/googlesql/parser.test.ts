@@ -44,16 +44,24 @@ it.each([
   ['', 'Syntax error: Unexpected end of script at [1:1]'],
   ['select', 'Syntax error: Unexpected end of script at [1:7]'],
   ['select 1 from', 'Syntax error: Expected table name but got end of script at [1:14]'],
-  ['select 1;\nselect 2', 'Syntax error: Expected end of input but got keyword SELECT at [2:1]'],
   ['select (1', 'Syntax error: Expected ")" but got end of script at [1:10]'],
   ['select a = b = c', 'Syntax error: Unexpected "=" at [1:14]'],
   ['select 1 from a pivot (x)', 'PIVOT is not supported at [1:17]'],
   ['with recursive a as (select 1) select 1', 'WITH RECURSIVE is not supported at [1:6]'],
-  ['select 1 from t for system_time as of x', 'FOR SYSTEM_TIME AS OF is not supported at [1:17]'],
   ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
-  ['select 1 from f(1)', 'Table-valued function not found: f at [1:15]'],
 ])('refuses %j with what it met and where', (text, message) => {
   expect(() => parseQuery(text)).toThrow(expect.objectContaining({ code: 'invalid_query', message }));
+});
+
+it.each([
+  ['select 1;\nselect 2', 'Only one statement is allowed at [2:1]'],
+  ['with a as (select 1) delete from t', 'Only a query is allowed, not DELETE at [1:22]'],
+  ['select 1 from t for system_time as of x', 'FOR SYSTEM_TIME AS OF is not supported at [1:17]'],
+  ['select 1 from t_*', 'Wildcard tables are not supported at [1:15]'],
+  ['select 1 from f(1)', 'Table-valued function not found: f at [1:15]'],
+  ['select @@project_id', 'System variables are not supported: @@project_id at [1:8]'],
+])('refuses %j as a reach out of the query', (text, message) => {
+  expect(() => parseQuery(text)).toThrow(expect.objectContaining({ code: 'sandbox_refused', message }));
 });
 
 it('refuses nesting without end, however it nests, in an instant', () => {

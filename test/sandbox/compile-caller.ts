@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { firstLayout } from '../../src/duckdb/layout.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
+import type { Catalog } from '../../src/googlesql/types.ts';
+
+/** The saved query whose sandbox is attacked. */
+export const savedSql = readFileSync('sql/logs.all.sql', 'utf8');
+
+export const parameterNames = ['project', 'iso_timestamp_start', 'iso_timestamp_end'];
+
+/** Every real source as an empty database has it, and one table that the saved query does not read. */
+export const catalog: Catalog = new Map(
+  [...readSources(), { name: 'secrets', columns: { id: 'STRING', event_message: 'STRING' } as const }].map(
+    ({ name, columns }) => [name, { name, physicalName: name, columns: firstLayout(columns) }],
+  ),
+);
+
+/** Compiles a caller's SQL as the service does. */
+export function compileCaller(callerSql: string, tables = catalog): CompiledStatement {
+  return compileForDuckDb({ sql: savedSql, callerSql, catalog: tables, parameterNames, maxRows: 1000 });
+}
