@@ -43,6 +43,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     call.at,
   );
   checkLiterals(name, matched.arguments, call);
+  if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
+    throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
   const { template } = matched.row;
   checkModifiers(call, name, template);
   const aggregate: BoundAggregate = {

@@ -63,6 +63,9 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   for (const value of list) operator('=', [of, value], at);
   if (!type || type.kind === 'NULL')
     return list.map(v => operator('=', [of, v], at)).reduce((a, b) => operator('OR', [a, b], at));
+  // A literal is never NaN; anything else may be, and NaN equals nothing.
+  if (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal'))
+    return list.map(v => operator('=', [of, v], at)).reduce((a, b) => operator('OR', [a, b], at));
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };

@@ -4,7 +4,6 @@ import { invalidQuery } from './sql-error.ts';
 
 /** Elements that DuckDB spells in one format string too. */
 const formats: Readonly<Record<string, string>> = {
-  F: '%Y-%m-%d',
   T: '%H:%M:%S',
   R: '%H:%M',
   D: '%m/%d/%y',
@@ -18,11 +17,15 @@ const formats: Readonly<Record<string, string>> = {
   E3S: '%S.%g',
   E6S: '%S.%f',
   E0S: '%S',
-  ...Object.fromEntries([...'YmdHIMSpyjaAbBUWuwVG'].map(letter => [letter, `%${letter}`])),
+  ...Object.fromEntries([...'mdHIMSpyjaAbBUWuwV'].map(letter => [letter, `%${letter}`])),
 };
 
 /** Elements that are an expression of their own over `$1`. */
 const expressions: Readonly<Record<string, string>> = {
+  // The year has no zeros before it.
+  Y: 'cast(year($1) as varchar)',
+  G: 'cast(isoyear($1) as varchar)',
+  F: "(year($1) || strftime($1, '-%m-%d'))",
   e: "lpad(strftime($1, '%-d'), 2, ' ')",
   k: "lpad(strftime($1, '%-H'), 2, ' ')",
   l: "lpad(strftime($1, '%-I'), 2, ' ')",
@@ -38,7 +41,11 @@ const zones: Readonly<Record<string, string>> = { Z: "'UTC'", z: "'+0000'", Ez: 
 const element = /%(E[*\d]S|E4Y|Ez|[\s\S])?/g;
 
 /** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would. */
-export function formatTemplate(format: string, isUtc: boolean, at: SqlPosition): string {
+export function formatTemplate(
+  format: string,
+  { kind, isUtc }: { kind: string; isUtc: boolean },
+  at: SqlPosition,
+): string {
   const pieces: string[] = [];
   let pending = '';
   const flush = () => {
@@ -50,6 +57,7 @@ export function formatTemplate(format: string, isUtc: boolean, at: SqlPosition):
     pending += format.slice(last, match.index);
     last = match.index + match[0].length;
     const name = match[1] ?? '';
+    refuseForeign(name, kind, at);
     const expression = expressions[name] ?? (isUtc ? zones[name] : undefined);
     if (expression && (name !== 's' || isUtc)) {
       flush();
@@ -63,15 +71,41 @@ export function formatTemplate(format: string, isUtc: boolean, at: SqlPosition):
   return pieces.length > 0 ? `(${pieces.join(' || ')})` : "left(strftime($1, '%Y'), 0)";
 }
 
-/** A format for DuckDB's strptime; what it cannot say the same way is refused. */
-export function parseFormat(format: string, at: SqlPosition): string {
-  return format.replace(element, (written, name: string | undefined) => {
-    if (name === undefined || 'uwVGUW'.includes(name))
+/** Elements that strptime reads as BigQuery does. */
+const parsed: Readonly<Record<string, string>> = {
+  ...formats,
+  ...Object.fromEntries([...'Yj'].map(letter => [letter, `%${letter}`])),
+  F: '%Y-%m-%d',
+  e: '%-d',
+  z: '%z',
+  Ez: '%z',
+  Q: '',
+};
+const unreadable = ['u', 'w', 'V', 'U', 'W', 'Q', 'E3S', 'E6S', 'E0S'];
+
+/** Formats for DuckDB's strptime, to be tried in turn; what it cannot say the same way is refused. */
+export function parseFormats(format: string, kind: string, at: SqlPosition): readonly string[] {
+  const names = [...format.matchAll(element)].map(match => match[1]);
+  if (!names.some(name => name && ['Y', 'y', 'F', 'D', 'x', 'E4Y'].includes(name))) {
+    throw invalidQuery('A format without a year is not supported', at);
+  }
+  const withFraction = format.replace(element, (written, name: string | undefined) => {
+    if (name === 'E*S') return '%S.%f';
+    if (name === undefined || unreadable.includes(name) || !Object.hasOwn(parsed, name))
       throw invalidQuery(`Format element ${written} is not supported`, at);
-    if (/^E[*\d]S$/.test(name)) return '%S.%f';
-    if (name === 'Ez' || name === 'z') return '%z';
-    if (name === 'e') return '%-d';
-    if (Object.hasOwn(formats, name)) return formats[name]!;
-    throw invalidQuery(`Format element ${written} is not supported`, at);
+    refuseForeign(name, kind, at);
+    return parsed[name]!;
   });
+  // A fraction may be there or not.
+  return names.includes('E*S') ? [withFraction, withFraction.replace('%S.%f', '%S')] : [withFraction];
+}
+
+const clockElements = ['H', 'I', 'M', 'S', 'p', 'P', 'R', 'T', 'X', 'k', 'l', 'E*S', 'E3S', 'E6S', 'E0S'];
+const zoneElements = ['Z', 'z', 'Ez', 's'];
+
+/** A DATE has no hours and a DATETIME no zone: BigQuery leaves such elements as they are, or fails. */
+function refuseForeign(name: string, kind: string, at: SqlPosition): void {
+  const isClock = clockElements.includes(name) && kind === 'DATE';
+  if (!isClock && !(zoneElements.includes(name) && kind !== 'TIMESTAMP')) return;
+  throw invalidQuery(`Format element %${name} is not supported for type ${kind}`, at);
 }

@@ -52,8 +52,12 @@ export function truncTemplate(part: DatePart, kind: string, isUtc: boolean, at: 
       ? '$1'
       : `make_timestamptz(epoch_us($1) - (epoch_us($1) % ${unit} + ${unit}) % ${unit})`;
   }
+  if (kind === 'TIMESTAMP' && unit && part.name !== 'DAY') {
+    // What is cut off is the same on the wall clock; going back from it would not tell an hour that comes twice.
+    return `($1 - (timezone($2, $1) - ${civilTrunc(part, 'timezone($2, $1)')}))`;
+  }
   if (kind === 'TIMESTAMP') {
-    return `timezone($2, cast(${civilTrunc(part, 'timezone($2, $1)')} as timestamp))`;
+    return `bq_instant($2, cast(${civilTrunc(part, 'timezone($2, $1)')} as timestamp))`;
   }
   return `cast(${civilTrunc(part, '$1')} as ${kind === 'DATE' ? 'date' : 'timestamp'})`;
 }

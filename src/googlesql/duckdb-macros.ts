@@ -2,6 +2,11 @@
 const maxElements = 1_048_575;
 const maxCharacters = 1_048_576;
 
+/** Letters that become several; DuckDB maps letter by letter. */
+const longUpper = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  .filter(letter => letter !== 'ß' && letter.toUpperCase().length > 1)
+  .join('');
+
 /** Name and parameters → the expression; `error` is what fails a query, `null` what a NULL argument answers. */
 const macros: Readonly<Record<string, string>> = {
   'bq_divide(a, b)': "a / case when b = 0 then error('division by zero: ' || a || ' / ' || b) else b end",
@@ -16,7 +21,7 @@ const macros: Readonly<Record<string, string>> = {
     '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
   'bq_round(x, n)':
-    'case when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and bq_product_error(x, pow(10.0, n)) * sign(x) < 0 then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end',
+    'list_extract(list_transform([x], lambda v: case when n between 1 and 15 and abs(v) < 1e15 and abs(v * pow(10, n) - trunc(v * pow(10, n))) = 0.5 and bq_product_error(v, pow(10.0, n)) * sign(v) < 0 then trunc(v * pow(10, n)) / pow(10, n) else round(v, n) end), 1)',
   'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
   'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
   'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,
@@ -60,6 +65,10 @@ const macros: Readonly<Record<string, string>> = {
   'bq_instant(z, x)':
     'case when timezone(z, timezone(z, x) - to_hours(1)) = x then timezone(z, x) - to_hours(1) else timezone(z, x) end',
   'bq_split(x, s)': 'case when s is null then null else string_split(x, s) end',
+  'bq_upper(x)': `case when strlen(x) = length(x) then upper(x) when regexp_matches(x, '[${longUpper}]') then error('UPPER is not supported for a letter that becomes several') else upper(replace(x, 'ß', 'SS')) end`,
+  // The last sigma of a word has a form of its own.
+  'bq_lower(x)':
+    "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then error('LOWER is not supported for the letter Σ') else lower(replace(x, 'İ', 'i̇')) end",
   'bq_ascii(x)':
     "case when x = '' then 0 when ascii(x) > 127 then error('ASCII takes a text of ASCII characters only') else ascii(x) end",
   'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then error('LIKE pattern ends with a backslash') else x like p escape '\' end`,
@@ -80,6 +89,10 @@ const macros: Readonly<Record<string, string>> = {
   'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
   'bq_json_value(x, p)':
     "case when json_valid(x) then (case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end) end",
+  // Beyond 2^53 an integer goes as a text.
+  'bq_json_integer(x)':
+    "case when x is null then 'null' when x between -9007199254740992 and 9007199254740992 then cast(x as varchar) else '\"' || x || '\"' end",
+  'bq_json_separators(x)': String.raw`replace(replace(x, chr(8232), '\u2028'), chr(8233), '\u2029')`,
   'bq_json_unmarked(x)': String.raw`regexp_replace(x, '"([^"]*)"', '\1', 'g')`,
   'bq_json_part(x, p)':
     'case when bq_json_has_fraction(x) then json_extract(bq_json_marked(x), p) else json_extract(x, p) end',
@@ -98,3 +111,20 @@ const macros: Readonly<Record<string, string>> = {
 export const duckDbMacros: readonly string[] = Object.entries(macros).map(
   ([signature, body]) => `create or replace temp macro ${signature} as (${body})`,
 );
+
+/** How often each macro names one of its parameters, at most. */
+const repeats: ReadonlyMap<string, number> = new Map(
+  Object.entries(macros).map(([signature, body]) => {
+    const [, name = '', parameters = ''] = /^(\w+)\((.*)\)$/.exec(signature) ?? [];
+    const counts = parameters.split(', ').map(p => body.match(new RegExp(`\\b${p}\\b`, 'g'))?.length ?? 0);
+    return [name, Math.max(...counts)];
+  }),
+);
+
+/** How often the macros in a template may name one argument, those that a macro calls included: a bound, not a count. */
+export function macroRepeats(template: string): number {
+  return [...template.matchAll(/\bbq_\w+/g)].reduce((most, [name]) => {
+    const body = Object.entries(macros).find(([signature]) => signature.startsWith(`${name}(`))?.[1] ?? '';
+    return Math.max(most, (repeats.get(name) ?? 1) * macroRepeats(body));
+  }, 1);
+}

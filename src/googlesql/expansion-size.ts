@@ -1,10 +1,11 @@
 import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { macroRepeats } from './duckdb-macros.ts';
 
 /** Nodes that DuckDB may make of one expression; a long honest query has a few thousand. */
 export const maxExpansionSize = 200_000;
 
-/** No macro names one parameter more often than this. */
-const macroRepeats = 4;
+/** A cast of a text names the text so often. */
+const castRepeats = 8;
 
 /**
  * Counts the nodes that DuckDB will hold for an expression once templates and macros are filled in: both may name
@@ -15,9 +16,9 @@ export function expansionSize(expression: BoundExpression, known: WeakMap<BoundE
   if (found !== undefined) return found;
   const isCall = expression.kind === 'call' || expression.kind === 'aggregate';
   const template = isCall ? expression.template : '';
-  const perMacro = template.includes('bq_') ? macroRepeats : 1;
+  const perMacro = macroRepeats(template);
   // A cast of a text is printed as a check of the text and the cast.
-  const perCast = expression.kind === 'cast' || expression.kind === 'element' ? macroRepeats : 1;
+  const perCast = expression.kind === 'cast' || expression.kind === 'element' ? castRepeats : 1;
   const size = childrenOf(expression).reduce((sum, child, i) => {
     const named = isCall ? timesNamed(template, i) : 1;
     return sum + named * perMacro * perCast * expansionSize(child, known);

@@ -41,13 +41,13 @@ function jsonFunction(name: string, rows: readonly FunctionRow[]): SpecialFuncti
     if (!value || call.arguments.length > 2)
       throw invalidQuery(`${name} takes a value and a JSONPath`, call.at);
     const text = path ? constantText(`The JSONPath of ${name}`, path, call.at) : '$';
-    const literal = { kind: 'literal', type: scalar('STRING'), value: duckDbPath(text, call) } as const;
+    const literal = { kind: 'literal', type: scalar('STRING'), value: duckDbPath(name, text, call) } as const;
     return bindRow(rows, `function ${name}`, [context.binder.expression(context, value), literal], call.at);
   };
 }
 
 /** BigQuery's JSONPath in DuckDB's spelling: every member quoted. */
-function duckDbPath(path: string, { at }: CallSyntax): string {
+function duckDbPath(name: string, path: string, { at }: CallSyntax): string {
   const step =
     /\.([\w\-\u0080-\uffff]+)|\."((?:[^"\\]|\\.)*)"|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y;
   let printed = '$';
@@ -56,7 +56,9 @@ function duckDbPath(path: string, { at }: CallSyntax): string {
   while (index < path.length) {
     step.lastIndex = index;
     const match = step.exec(path);
-    if (!match) throw invalidQuery(`Invalid token in JSONPath at: ${path.slice(index)}`, at);
+    const isBracketed = match?.[4] !== undefined || match?.[5] !== undefined;
+    if (!match || (isBracketed && !name.includes('EXTRACT')))
+      throw invalidQuery(`Invalid token in JSONPath at: ${path.slice(index)}`, at);
     const member = match[1] ?? match[2] ?? match[4]?.replaceAll('"', '\\"') ?? match[5];
     printed += match[3] === undefined ? `."${member}"` : `[${match[3]}]`;
     index += match[0].length;
@@ -73,6 +75,9 @@ function toJsonString(context: Parameters<SpecialFunction>[0], call: CallSyntax)
   if (of.type.kind !== 'STRING' && of.type.kind !== 'BOOL' && of.type.kind !== 'INT64') {
     throw invalidQuery('TO_JSON_STRING is supported for STRING, BOOL and INT64 only', call.at);
   }
-  const template = "coalesce(cast(to_json($1) as varchar), 'null')";
+  const template =
+    of.type.kind === 'INT64'
+      ? 'bq_json_integer($1)'
+      : "coalesce(bq_json_separators(cast(to_json($1) as varchar)), 'null')";
   return { kind: 'call', name: 'TO_JSON_STRING', template, arguments: [of], type: scalar('STRING') };
 }

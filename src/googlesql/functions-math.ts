@@ -50,7 +50,10 @@ export const mathRows = [
   row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
   ...Object.entries({ SAFE_ADD: '+', SAFE_SUBTRACT: '-', SAFE_MULTIPLY: '*' }).flatMap(([name, symbol]) => [
     row(`${name}(INT64, INT64) INT64`, `try($1 ${symbol} $2)`),
-    row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `(case when isfinite($1 ${symbol} $2) then $1 ${symbol} $2 end)`),
+    row(
+      `${name}(FLOAT64, FLOAT64) FLOAT64`,
+      `(case when isfinite($1 ${symbol} $2) then $1 ${symbol} $2 end)`,
+    ),
   ]),
   row('IS_NAN(FLOAT64) BOOL', 'isnan($1)'),
   row('IS_INF(FLOAT64) BOOL', 'isinf($1)'),

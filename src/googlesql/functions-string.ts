@@ -9,9 +9,8 @@ import { scalar } from './types.ts';
 export const stringRows = [
   row('CONCAT(STRING...) STRING', '($||)'),
   row('CONCAT(BYTES...) BYTES', '($||)'),
-  // One letter may become two; DuckDB maps letter by letter.
-  row('LOWER(STRING) STRING', "lower(replace($1, 'İ', 'i̇'))"),
-  row('UPPER(STRING) STRING', "upper(replace($1, 'ß', 'SS'))"),
+  row('LOWER(STRING) STRING', 'bq_lower($1)'),
+  row('UPPER(STRING) STRING', 'bq_upper($1)'),
   row('LENGTH(STRING) INT64', 'length($1)'),
   row('LENGTH(BYTES) INT64', 'octet_length($1)'),
   row('CHAR_LENGTH(STRING) INT64', 'length($1)'),
@@ -58,9 +57,7 @@ export const stringRows = [
   row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
 ];
 
-const replaceRow = [
-  row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')"),
-];
+const replaceRow = [row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')")];
 const extractRow = [
   row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
 ];
@@ -105,7 +102,8 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
 
 /** DuckDB answers a group that the pattern does not have with the text as it was; BigQuery fails. */
 function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
-  if (call.arguments.length !== 3) throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
+  if (call.arguments.length !== 3)
+    throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
   const groups = countGroups(constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at));
   const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);
   for (const [, escaped] of text.matchAll(/\\(.?)/gs)) {

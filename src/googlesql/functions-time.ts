@@ -1,10 +1,12 @@
+import type { SqlPosition } from '../errors.ts';
 import type { BindContext, SpecialFunction } from './bind-context.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { cast, coerce, coercionCost } from './coercion.ts';
 import { constantText } from './constant-text.ts';
-import { formatTemplate, parseFormat } from './date-formats.ts';
+import { formatTemplate, parseFormats } from './date-formats.ts';
 import { datePart, extractTemplate, intervalTemplate, truncTemplate } from './date-parts.ts';
 import { bindRow, row } from './function-row.ts';
+import { quoteText } from './quote-text.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax, Expression } from './syntax-tree.ts';
 import { type ScalarKind, scalar, typeName } from './types.ts';
@@ -69,7 +71,7 @@ export function bindExtract(
   if (!['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'].includes(of.type.kind)) {
     throw invalidQuery(`EXTRACT is not supported for type ${typeName(of.type)}`, syntax.at);
   }
-  const zone = syntax.zone ? bind(syntax.zone) : utc;
+  const zone = syntax.zone ? knownZone(bind(syntax.zone), syntax.at) : utc;
   const value = isZoned ? call('civil', 'timezone($2, $1)', [of, zone], 'DATETIME') : of;
   const { template, type } = extractTemplate(
     { name: syntax.part, weekday: syntax.weekday },
@@ -116,7 +118,18 @@ function argument(
 }
 
 function zoneArgument(context: BindContext, syntax: CallSyntax, index: number): BoundExpression {
-  return syntax.arguments[index] ? argument(context, syntax, index, 'STRING') : utc;
+  return syntax.arguments[index] ? knownZone(argument(context, syntax, index, 'STRING'), syntax.at) : utc;
+}
+
+/** DuckDB knows zones by name only. */
+function knownZone(zone: BoundExpression, at: SqlPosition): BoundExpression {
+  if (zone.kind === 'literal' && /^\s*[+-]/.test(zone.value)) {
+    throw invalidQuery(
+      `A time zone as an offset is not supported: ${zone.value}; use a name as in Asia/Tokyo`,
+      at,
+    );
+  }
+  return zone;
 }
 
 function clock(kind: ScalarKind): SpecialFunction {
@@ -140,10 +153,10 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
     if (zone.type.kind !== 'STRING') return fromParts(context, syntax, kind);
     if (kind === 'TIMESTAMP') {
       const civil = cast(value, scalar('DATETIME'), false, syntax.at);
-      return call('TIMESTAMP', 'timezone($2, $1)', [civil, zone], 'TIMESTAMP');
+      return call('TIMESTAMP', 'bq_instant($2, $1)', [civil, knownZone(zone, syntax.at)], 'TIMESTAMP');
     }
     const zoned = coerce(value, scalar('TIMESTAMP'), syntax.at);
-    const civil = call('civil', 'timezone($2, $1)', [zoned, zone], 'DATETIME');
+    const civil = call('civil', 'timezone($2, $1)', [zoned, knownZone(zone, syntax.at)], 'DATETIME');
     if (kind === 'STRING') throw invalidQuery('STRING with a time zone is not supported', syntax.at);
     return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
   };
@@ -234,7 +247,7 @@ function formatting(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
         ? call('civil', 'timezone($2, $1)', [value, zone], 'DATETIME')
         : coerce(value, scalar('DATETIME'), syntax.at);
     const isUtc = kind === 'TIMESTAMP' && zone === utc;
-    return call(`FORMAT_${kind}`, formatTemplate(format, isUtc, syntax.at), [civil], 'STRING');
+    return call(`FORMAT_${kind}`, formatTemplate(format, { kind, isUtc }, syntax.at), [civil], 'STRING');
   };
 }
 
@@ -242,19 +255,16 @@ function parsing(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
     const text = constantText(`The format of PARSE_${kind}`, syntax.arguments[0], syntax.at);
-    const format: BoundExpression = {
-      kind: 'literal',
-      type: scalar('STRING'),
-      value: parseFormat(text, syntax.at),
-    };
+    const formats = parseFormats(text, kind, syntax.at);
+    const strptime = `strptime($1, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`;
     const value = argument(context, syntax, 1, 'STRING');
     const zone = zoneArgument(context, syntax, 2);
-    const parsed = call('strptime', 'strptime($1, $2)', [value, format], 'DATETIME');
+    const parsed = call('strptime', strptime, [value], 'DATETIME');
     if (kind === 'DATE') return cast(parsed, scalar('DATE'), false, syntax.at);
     if (kind === 'DATETIME') return parsed;
     // With %z DuckDB's strptime answers a TIMESTAMPTZ at once.
-    if (format.value.includes('%z'))
-      return call('PARSE_TIMESTAMP', 'strptime($1, $2)', [value, format], 'TIMESTAMP');
-    return call('PARSE_TIMESTAMP', 'timezone($2, $1)', [parsed, zone], 'TIMESTAMP');
+    if (formats.some(format => format.includes('%z')))
+      return call('PARSE_TIMESTAMP', strptime, [value], 'TIMESTAMP');
+    return call('PARSE_TIMESTAMP', 'bq_instant($2, $1)', [parsed, zone], 'TIMESTAMP');
   };
 }

@@ -87,8 +87,14 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
   if (refusesNull.has(name) && values.some(isBareNull)) {
     throw invalidQuery(`Operands of ${name} cannot be literal NULL`, at);
   }
-  const bound = bindRow(rows, `operator ${name}`, arithmeticNames.has(name) ? values.map(unchecked) : values, at);
+  const bound = bindRow(
+    rows,
+    `operator ${name}`,
+    arithmeticNames.has(name) ? values.map(unchecked) : values,
+    at,
+  );
   if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
+  if (name === 'LIKE') return withPattern(bound, at);
   const isWithNan = bound.kind === 'call' && bound.template === withNan[name];
   return isWithNan && bound.arguments.some(isFloatLiteral) ? besideLiteral(bound) : bound;
 }
@@ -107,6 +113,15 @@ function unchecked(value: BoundExpression): BoundExpression {
   return value.kind === 'call' && value.name === 'FINITE' ? value.arguments[0]! : value;
 }
 
+/** A pattern that is known is checked here, and stays a LIKE that DuckDB can look into. */
+function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
+  const pattern = bound.kind === 'call' ? bound.arguments[1] : undefined;
+  if (bound.kind !== 'call' || pattern?.kind !== 'literal') return bound;
+  if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
+    throw invalidQuery('LIKE pattern ends with a backslash', at);
+  return { ...bound, template: String.raw`($1 like $2 escape '\')` };
+}
+
 /** A literal is never NaN; some comparisons with one need no test. */
 function besideLiteral(bound: BoundCall): BoundExpression {
   const [left, right] = bound.arguments.map(isFloatLiteral);
@@ -115,5 +130,8 @@ function besideLiteral(bound: BoundCall): BoundExpression {
 }
 
 function isFloatLiteral(value: BoundExpression): boolean {
-  return value.kind === 'literal' || (value.kind === 'cast' && value.of.kind === 'literal' && value.of.type.kind === 'INT64');
+  return (
+    value.kind === 'literal' ||
+    (value.kind === 'cast' && value.of.kind === 'literal' && value.of.type.kind === 'INT64')
+  );
 }

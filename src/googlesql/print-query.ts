@@ -54,7 +54,8 @@ function printBody(printer: Printer, body: BoundBody): string {
     case 'select':
       return printSelect(printer, body);
     case 'query':
-      return `(${printer.query(printer, body.query, { keepsOrder: false })})`;
+      // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
+      return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
     case 'setOperation': {
       const operator = `${body.operator.toLowerCase()}${body.all ? ' all' : ''}`;
       const parts = body.parts.map(part =>

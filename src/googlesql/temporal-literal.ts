@@ -1,14 +1,17 @@
 const date = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
-const time = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d{1,9})?)?`;
-const zone = String.raw`(?:[Zz]|\s*[+-]\d{1,2}(?::?\d{2})?|\s*UTC|\s+[A-Za-z]+(?:\/[A-Za-z_]+)+)`;
+const time = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:[0-5]?\d(?:\.\d{1,9})?`;
+const zone = String.raw`(?:Z|\s*[+-]\d{2}(?::?\d{2})?|\s*UTC|\s+[A-Za-z]+(?:\/[A-Za-z_]+)+)`;
 
 /** What a text of each type looks like; the patterns are RE2 as well, for texts that only come at run time. */
 export const temporalPatterns: Readonly<Record<string, string>> = {
-  TIMESTAMP: String.raw`\s*${date}(?:[ Tt]${time})?${zone}?\s*`,
-  DATETIME: String.raw`\s*${date}(?:[ Tt]${time})?\s*`,
-  DATE: String.raw`\s*${date}\s*`,
-  TIME: String.raw`\s*${time}\s*`,
+  TIMESTAMP: String.raw`${date}(?:[ T]${time})?${zone}?`,
+  DATETIME: String.raw`${date}(?:[ T]${time})?`,
+  DATE: date,
+  TIME: time,
 };
+
+/** What BigQuery reads besides, and DuckDB does not: a small t or z, one digit of an offset, a leap second. */
+export const unreadTemporalPattern = String.raw`${date}[ Tt]\d{1,2}:\d{1,2}:(?:[0-5]?\d|60)(?:\.\d{1,9})?(?:[Zz]|\s*[+-]\d{1,2}(?::\d{1,2})?)?`;
 
 /**
  * Checks the text of a date or time literal.

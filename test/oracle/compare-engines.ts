@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ReferenceInput, ReferenceServer } from './reference-server.ts';
+import type { SmallEngine } from './small-engine.ts';
+import { comparableRows } from './wire-values.ts';
+
+/** The outcome of one statement on both engines; `detail` says what differs, or why it was refused. */
+export type Verdict = {
+  readonly kind: 'equal' | 'bothFail' | 'refused' | 'unknownToReference' | 'wrong';
+  readonly detail: string;
+};
+
+/** Words with which the reference implementation says that it lacks a function, not that the query is wrong. */
+const lacking = /Function not found|not supported|Unsupported|Unimplemented|not implemented/i;
+
+/** Runs a statement on the reference and on ours, and compares names, types, values and, where it counts, order. */
+export async function compareEngines(
+  reference: ReferenceServer,
+  engine: SmallEngine,
+  sql: string,
+  input: ReferenceInput,
+): Promise<Verdict> {
+  const [expected, actual] = await Promise.all([
+    reference.evaluate(sql, input),
+    engine.evaluate(sql, input.parameters),
+  ]);
+  if ('refusal' in actual)
+    return { kind: 'error' in expected ? 'bothFail' : 'refused', detail: actual.refusal };
+  if ('error' in expected) {
+    if ('error' in actual) return { kind: 'bothFail', detail: expected.error };
+    const kind = lacking.test(expected.error) ? 'unknownToReference' : 'wrong';
+    return { kind, detail: `the reference fails: ${expected.error}\nours: ${JSON.stringify(actual.rows)}` };
+  }
+  const show = (rows: unknown) => JSON.stringify(rows);
+  if ('error' in actual) {
+    return { kind: 'wrong', detail: `reference: ${show(expected.rows)}\nours fails: ${actual.error}` };
+  }
+  if (!isDeepStrictEqual(actual.columns, expected.columns)) {
+    return {
+      kind: 'wrong',
+      detail: `columns of the reference: ${show(expected.columns)}\nours: ${show(actual.columns)}`,
+    };
+  }
+  const isOrdered = endsInOrder(sql);
+  const [wanted, got] = [expected.rows, actual.rows].map(rows => comparableRows(rows, isOrdered));
+  if (isDeepStrictEqual(wanted, got)) return { kind: 'equal', detail: '' };
+  return { kind: 'wrong', detail: `reference: ${show(wanted)}\nours: ${show(got)}` };
+}
+
+/** Whether the outermost query has ORDER BY; inside parentheses it is not the result's. */
+function endsInOrder(sql: string): boolean {
+  let text = sql;
+  for (let inner = ''; inner !== text; ) {
+    inner = text;
+    text = text.replace(/\([^()]*\)/g, '');
+  }
+  return /\border\s+by\b/i.test(text);
+}
