@@ -43,6 +43,7 @@ export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array
 
 /** `STRUCT(a, b AS c)`, `(a, b)` and `STRUCT<x INT64>(…)`. */
 export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'struct' }>): BoundExpression {
+  if (syntax.fields.length === 0) throw invalidQuery('A STRUCT without fields is not supported', syntax.at);
   const values = syntax.fields.map(({ expression }) => bind(expression));
   const declared = syntax.type && typeOfSyntax(syntax.type);
   if (declared?.kind === 'STRUCT') {
