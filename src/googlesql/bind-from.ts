@@ -16,6 +16,9 @@ import { invalidQuery, sandboxRefused } from './sql-error.ts';
 import type { FromItem, Identifier } from './syntax-tree.ts';
 import { type CatalogTable, type SqlType, scalar, typeName } from './types.ts';
 
+/** Tables, arrays and subsets that a statement may name, those of the saved query among them. */
+const maxRelations = 200;
+
 /** A FROM clause, and the names it brings into scope. */
 export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
 
@@ -30,7 +33,7 @@ export function bindFrom(context: BindContext, item: FromItem): BoundSource {
 }
 
 function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest' | 'join' }>): BoundSource {
-  const relation = context.statement.nextId();
+  const relation = nextRelation(context, item);
   if (item.kind === 'derived') {
     const query = context.binder.query(context, item.query);
     const from = { kind: 'derived', relation, query } as const;
@@ -45,6 +48,13 @@ function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest'
   }
   const columns = outputColumns(relation, target.columns);
   return { from: { kind: 'table', relation, table: target }, scope: tableScope(context, name, columns) };
+}
+
+/** DuckDB takes seconds to plan a hundred joins; with a thousand it gives up with an error of its own. */
+function nextRelation({ statement }: BindContext, { at }: FromItem): number {
+  const relation = statement.nextId();
+  if (relation <= maxRelations) return relation;
+  throw invalidQuery(`The query reads too many tables; the limit is ${maxRelations}`, at);
 }
 
 /** Nearest subset first; then the base tables, which a caller's SQL has none of. */
@@ -161,7 +171,7 @@ function bindArrayScan(
       item.kind === 'unnest' ? item.array.at : item.at,
     );
   }
-  const relation = context.statement.nextId();
+  const relation = nextRelation(context, item);
   const { element } = array.type;
   const type: SqlType = element.kind === 'NULL' ? scalar('INT64') : element;
   const scanned = elementScope(context, { item, relation, type });

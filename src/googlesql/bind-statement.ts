@@ -4,6 +4,7 @@ import { bindQuery, bindSubsets } from './bind-query.ts';
 import type { BoundQuery } from './bound-tree.ts';
 import { parseQuery } from './parse-query.ts';
 import { emptyScope } from './scope.ts';
+import { invalidQuery } from './sql-error.ts';
 import type { Catalog } from './types.ts';
 
 export type BindRequest = {
@@ -18,6 +19,9 @@ export type BoundStatement = {
   /** Functions that are called, in upper case. */
   readonly functions: readonly string[];
 };
+
+/** Longest SQL of a caller, in UTF-16 units. */
+const maxCallerLength = 65_536;
 
 const binder: Binder = { expression: bindExpression, query: bindQuery };
 
@@ -41,6 +45,10 @@ export function bindStatement({ sql, callerSql, catalog, parameterNames }: BindR
   if (callerSql === undefined) {
     const query = bindQuery(context(outside), saved);
     return { query, functions: [...statement.functions] };
+  }
+  if (callerSql.length > maxCallerLength) {
+    const at = { line: 1, column: 1 };
+    throw invalidQuery(`The query is too long; the limit is ${maxCallerLength} characters`, at);
   }
   const caller = parseQuery(callerSql);
   const savedSubsets: Environment = { subsets: new Map(), parent: outside };

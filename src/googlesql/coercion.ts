@@ -64,20 +64,17 @@ export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): Bou
  * @returns undefined when there is none
  */
 export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
+  // The empty array literal takes the element type of whatever stands beside it.
+  const weaker = new Set(expressions.filter(isEmptyArray).map(({ type }) => type));
   let candidate: SqlType = scalar('NULL');
   for (const { type } of expressions) {
-    if (candidate.kind === 'NULL' || (isWeaker(candidate) && !isWeaker(type))) candidate = type;
+    if (candidate.kind === 'NULL' || (weaker.has(candidate) && !weaker.has(type))) candidate = type;
     else if (isWider(type, candidate)) candidate = type;
   }
   const strongest = expressions.find(e => isTemporal(e.type))?.type;
   const goals = [candidate, ...(candidate.kind === 'STRING' && strongest ? [strongest] : [])];
   const goal = goals.find(type => expressions.every(e => coercionCost(e, type) !== undefined));
   return goal && plainWhenMixed(goal, expressions);
-
-  /** The empty array literal takes the element type of whatever stands beside it. */
-  function isWeaker(type: SqlType): boolean {
-    return expressions.some(e => e.type === type && isEmptyArray(e));
-  }
 }
 
 /** Brings expressions to their supertype. */

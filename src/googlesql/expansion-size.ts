@@ -19,19 +19,22 @@ export function expansionSize(expression: BoundExpression, known: WeakMap<BoundE
   const perMacro = macroRepeats(template);
   // A cast of a text is printed as a check of the text and the cast.
   const perCast = expression.kind === 'cast' || expression.kind === 'element' ? castRepeats : 1;
+  const named = namesIn(template);
   const size = childrenOf(expression).reduce((sum, child, i) => {
-    const named = isCall ? timesNamed(template, i) : 1;
-    return sum + named * perMacro * perCast * expansionSize(child, known);
+    return sum + named(i) * perMacro * perCast * expansionSize(child, known);
   }, 1);
   known.set(expression, size);
   return size;
 }
 
-/** How often a template names its argument of a position: `$2`, `${12}`, and whatever stands for all of them. */
-function timesNamed(template: string, index: number): number {
-  const names = [`$${index + 1}`, `\${${index + 1}}`, '$*', '$||', '$null'];
-  return Math.max(
-    1,
-    names.reduce((count, name) => count + template.split(name).length - 1, 0),
-  );
+/** How often a template names its argument of an index: `$2`, `${12}`, and whatever stands for all of them. */
+function namesIn(template: string): (index: number) => number {
+  const counts = new Map<number, number>();
+  let ofAll = 0;
+  for (const [, digit, digits, all] of template.matchAll(/\$(?:(\d)|\{(\d+)\}|(\*|\|\||null))/g)) {
+    const index = Number(digit ?? digits) - 1;
+    if (all) ofAll += 1;
+    else counts.set(index, (counts.get(index) ?? 0) + 1);
+  }
+  return index => Math.max(1, ofAll + (counts.get(index) ?? 0));
 }

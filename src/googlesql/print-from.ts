@@ -13,6 +13,9 @@ export type PrintedFrom = {
   readonly keys: readonly string[];
 };
 
+/** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
+const maxElementLength = 20_000;
+
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 type Join = Extract<BoundFrom, { kind: 'join' }>;
 
@@ -106,6 +109,8 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
   printer.places.set(keys[1], `(case when ${present} then cast(0 as bigint) end)`);
   const on = from.on && printer.expression(printer, from.on);
   if (on && from.outer) {
+    // An element stands for its whole text wherever it is named: conditions on conditions would multiply.
+    if (on.length + array.length > maxElementLength) throw new RangeError('Array element too large');
     printer.places.set(keys[0], `(case when ${on} then ${array} end)`);
     printer.places.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
   }
