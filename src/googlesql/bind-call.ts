@@ -74,7 +74,8 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
 /** DuckDB's `try` takes nothing that calls `error`, which our own checks do. */
 function raises(expression: BoundExpression): boolean {
   const isChecked =
-    expression.kind === 'call' && /\bbq_(?!json|wire|regexp|array)|\berror\(/.test(expression.template);
+    expression.kind === 'call' &&
+    /\bbq_(?!json|instant|split|regexp_extract\b|array)|\berror\(/.test(expression.template);
   const isStrictCast = expression.kind === 'cast' && expression.of.type.kind === 'STRING' && !expression.safe;
   return isChecked || isStrictCast || expression.kind === 'element' || childrenOf(expression).some(raises);
 }

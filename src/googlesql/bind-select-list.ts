@@ -22,6 +22,7 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
       if (!item.of && !select.from) throw invalidQuery('SELECT * must have a FROM clause', item.at);
       return expandStar(context, item).map(column => ({
         ...column,
+        name: column.name || `f${unnamed++}_`,
         anonymous: column.name === '',
         at: item.at,
       }));

@@ -12,8 +12,7 @@ const implicitCasts: Readonly<Record<string, readonly string[]>> = {
   INT64: ['NUMERIC', 'BIGNUMERIC', 'FLOAT64'],
   NUMERIC: ['BIGNUMERIC', 'FLOAT64'],
   BIGNUMERIC: ['FLOAT64'],
-  DATE: ['DATETIME', 'TIMESTAMP'],
-  DATETIME: ['TIMESTAMP'],
+  DATE: ['DATETIME'],
 };
 
 /** From → to, of what CAST can do. Source: GoogleSQL, "Conversion rules". */

@@ -101,7 +101,7 @@ export function extractTemplate(
   const integer = (text: string) => ({ template: `cast(${text} as bigint)`, type: 'INT64' as const });
   const isClockPart = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR'].includes(name);
   const isPossible =
-    kind === 'TIME' ? isClockPart : kind === 'DATE' ? !isClockPart && !/TIME/.test(name) : true;
+    kind === 'TIME' ? isClockPart : kind === 'DATE' ? !isClockPart && !/TIME|^DATE$/.test(name) : true;
   if (!isPossible) throw invalidQuery(`EXTRACT from ${kind} does not support the ${name} date part`, at);
   switch (name) {
     case 'DATE':

@@ -72,6 +72,7 @@ export const windowRows = [
   ...['LAG', 'LEAD'].flatMap(name => [
     row(`${name}(T) T`, `${name.toLowerCase()}($1)$over`),
     row(`${name}(T, INT64) T`, `${name.toLowerCase()}($1, $2)$over`),
+    row(`${name}(T, INT64, T) T`, `${name.toLowerCase()}($1, $2, $3)$over`),
   ]),
   row('FIRST_VALUE(T) T', 'first_value($1$filter)$over'),
   row('LAST_VALUE(T) T', 'last_value($1$filter)$over'),

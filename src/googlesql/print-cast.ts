@@ -2,7 +2,7 @@ import type { BoundExpression } from './bound-tree.ts';
 import { duckDbType } from './duckdb-type.ts';
 import { convertStorage } from './print-storage.ts';
 import { quoteText } from './quote-text.ts';
-import { temporalPatterns, unreadTemporalPattern } from './temporal-literal.ts';
+import { temporalPatterns, unreadTemporalPatterns } from './temporal-literal.ts';
 import { type SqlType, sameType } from './types.ts';
 
 /**
@@ -43,7 +43,7 @@ export function printCast(
 /** A text that BigQuery would not read (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either. */
 function checkedText(sql: string, kind: string): string {
   const pattern = quoteText(temporalPatterns[kind] ?? '');
-  return `case when ${sql} is null or regexp_full_match(${sql}, ${pattern}) then ${sql} when regexp_full_match(${sql}, ${quoteText(unreadTemporalPattern)}) then error('This spelling of a ${kind} is not supported: ' || ${sql}) else 'not a ${kind}: ' || ${sql} end`;
+  return `case when ${sql} is null or regexp_full_match(${sql}, ${pattern}) then ${sql} when regexp_full_match(${sql}, ${quoteText(unreadTemporalPatterns[kind] ?? '')}) then error('This spelling of a ${kind} is not supported: ' || ${sql}) else 'not a ${kind}: ' || ${sql} end`;
 }
 
 function printAsText(sql: string, { kind }: SqlType): string {

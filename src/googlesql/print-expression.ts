@@ -10,6 +10,7 @@ import { duckDbType, fieldName } from './duckdb-type.ts';
 import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
+import { nanOrder } from './print-nan-order.ts';
 import { asList, isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 import { quoteName, quoteText } from './quote-text.ts';
@@ -210,5 +211,7 @@ function printBound(printer: Printer, bound: BoundFrameBound): string {
 
 function printOrder(printer: Printer, { by, descending, nulls }: BoundOrder): string {
   const key = typeof by === 'number' ? String(by + 1) : printExpression(printer, by);
-  return `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
+  const plain = `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
+  const isFloat = typeof by !== 'number' && by.type.kind === 'FLOAT64';
+  return isFloat ? `${nanOrder(key, descending, nulls)}, ${plain}` : plain;
 }

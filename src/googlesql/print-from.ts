@@ -121,17 +121,21 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
 function listElements(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
   const value = placeKey(from.relation, 0);
   const offset = placeKey(from.relation, 1);
-  let list = array;
+  let elements = array;
+  let offsets = `range(len(${array}))`;
   if (from.outer && from.on) {
-    const element = printer.newAlias();
-    printer.places.set(value, element);
-    list = `list_filter(${array}, lambda ${element}: ${printer.expression(printer, from.on)})`;
+    const position = printer.newAlias();
+    const elementAt = `list_extract(${array}, ${position} + 1)`;
+    printer.places.set(value, elementAt);
+    printer.places.set(offset, position);
+    offsets = `list_filter(${offsets}, lambda ${position}: ${printer.expression(printer, from.on)})`;
+    elements = `list_transform(${offsets}, lambda ${position}: ${elementAt})`;
   }
   const padded = (text: string) =>
-    from.outer ? `case when len(${list}) > 0 then ${text} else [null] end` : text;
+    from.outer ? `case when len(${offsets}) > 0 then ${text} else [null] end` : text;
   const columns = [
-    { key: value, sql: `unnest(${padded(list)})` },
-    ...(from.withOffset ? [{ key: offset, sql: `unnest(${padded(`range(len(${list}))`)})` }] : []),
+    { key: value, sql: `unnest(${padded(elements)})` },
+    ...(from.withOffset ? [{ key: offset, sql: `unnest(${padded(offsets)})` }] : []),
   ];
   const scan = wrapped(printer, input, columns);
   const on = from.on && !from.outer ? [printer.expression(printer, from.on)] : [];

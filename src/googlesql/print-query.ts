@@ -10,6 +10,7 @@ import { sameStorage } from './coercion.ts';
 import { duckDbType } from './duckdb-type.ts';
 import { printConjuncts } from './print-condition.ts';
 import { printFrom } from './print-from.ts';
+import { nanOrder } from './print-nan-order.ts';
 import { convertStorage } from './print-storage.ts';
 import type { Printer } from './printer.ts';
 
@@ -19,8 +20,10 @@ import type { Printer } from './printer.ts';
  */
 export function printQuery(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
   const isSliced = query.limit !== undefined || query.offset !== undefined;
-  const body = printBody(printer, query.body);
-  const order = query.orderBy.map(item => printOrder(printer, item, query)).join(', ');
+  const isWrapped = mustWrap(query);
+  const inner = printBody(printer, query.body);
+  const body = isWrapped ? `select * from (${inner})` : inner;
+  const order = query.orderBy.map(item => printOrder(printer, item, query, isWrapped)).join(', ');
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
     query.limit === undefined ? '' : ` limit ${query.limit}`,
@@ -36,6 +39,12 @@ export function printQuery(printer: Printer, query: BoundQuery, options: { keeps
     subsets.unshift(`w${subset.id} as ${isCheap ? 'not materialized ' : ''}(${inner})`);
   }
   return `${subsets.length > 0 ? `with ${subsets.join(', ')} ` : ''}${body}${slice}`;
+}
+
+/** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrder`. */
+function mustWrap({ body, orderBy, columns }: BoundQuery): boolean {
+  const isPlain = body.kind === 'select' && !body.distinct;
+  return !isPlain && orderBy.some(({ by }) => typeof by === 'number' && columns[by]!.type.kind === 'FLOAT64');
 }
 
 /** A filtered scan is cheaper done twice than kept: the filters of each reader go down into it. */
@@ -113,8 +122,23 @@ function printGroupBy(
     .join(', ');
 }
 
-function printOrder(printer: Printer, { by, descending, nulls }: BoundOrder, { body }: BoundQuery): string {
-  const column = (index: number) => (body.kind === 'select' ? String(index + 1) : `c${index}`);
-  const key = typeof by === 'number' ? column(by) : printer.expression(printer, by);
-  return `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
+function printOrder(
+  printer: Printer,
+  { by, descending, nulls }: BoundOrder,
+  { body, columns }: BoundQuery,
+  isWrapped: boolean,
+): string {
+  const isNamed = typeof by === 'number' && (isWrapped || body.kind !== 'select');
+  const position = typeof by === 'number' ? by : undefined;
+  const type = typeof by === 'number' ? columns[by]!.type : by.type;
+  const value = (): string => {
+    if (isNamed) return `c${position}`;
+    const item = body.kind === 'select' && position !== undefined ? body.items[position] : undefined;
+    // A number is always a position.
+    return printer.expression(printer, item ?? (by as BoundExpression));
+  };
+  const key = position === undefined || isNamed ? value() : String(position + 1);
+  const direction = descending ? 'desc' : 'asc';
+  const plain = `${key} ${direction} nulls ${nulls.toLowerCase()}`;
+  return type.kind === 'FLOAT64' ? `${nanOrder(value(), descending, nulls)}, ${plain}` : plain;
 }

@@ -4,14 +4,20 @@ const zone = String.raw`(?:Z|\s*[+-]\d{2}(?::?\d{2})?|\s*UTC|\s+[A-Za-z]+(?:\/[A
 
 /** What a text of each type looks like; the patterns are RE2 as well, for texts that only come at run time. */
 export const temporalPatterns: Readonly<Record<string, string>> = {
-  TIMESTAMP: String.raw`${date}(?:[ T]${time})?${zone}?`,
-  DATETIME: String.raw`${date}(?:[ T]${time})?`,
+  TIMESTAMP: `${date}(?:[ T]${time})?${zone}?`,
+  DATETIME: `${date}(?:[ T]${time})?`,
   DATE: date,
   TIME: time,
 };
 
 /** What BigQuery reads besides, and DuckDB does not: a small t or z, one digit of an offset, a leap second. */
-export const unreadTemporalPattern = String.raw`${date}[ Tt]\d{1,2}:\d{1,2}:(?:[0-5]?\d|60)(?:\.\d{1,9})?(?:[Zz]|\s*[+-]\d{1,2}(?::\d{1,2})?)?`;
+const unreadTime = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:(?:[0-5]?\d|60)(?:\.\d{1,9})?`;
+const unreadZone = String.raw`(?:[Zz]|\s*UTC|\s*[+-]\d{1,2}(?::\d{1,2})?)?`;
+export const unreadTemporalPatterns: Readonly<Record<string, string>> = {
+  TIMESTAMP: `${date}[ Tt]${unreadTime}${unreadZone}`,
+  DATETIME: `${date}[ Tt]${unreadTime}`,
+  TIME: unreadTime,
+};
 
 /**
  * Checks the text of a date or time literal.

@@ -72,7 +72,17 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
+/** The protocol's library takes the module for its class of 64-bit integers in some runtimes; then digits are lost. */
+function keepLongIntegers(): void {
+  const require = createRequire(createRequire(import.meta.url).resolve('@grpc/proto-loader'));
+  const protobuf: { util: { Long: unknown }; configure(): void } = require('protobufjs');
+  const long: { default?: unknown } = require('long');
+  protobuf.util.Long = long.default ?? long;
+  protobuf.configure();
+}
+
 function connect(includeDirectory: string, port: number): Call {
+  keepLongIntegers();
   const definition = loadSync('local_service.proto', {
     oneofs: true,
     longs: String,

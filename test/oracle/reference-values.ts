@@ -1,5 +1,5 @@
-import type { Column, ColumnType } from '../../src/rows.ts';
 import type { SqlType } from '../../src/googlesql/types.ts';
+import type { Column, ColumnType } from '../../src/rows.ts';
 import type { TableValue } from './small-tables.ts';
 import { floatText, jsonText, type WireColumn, type WireValue } from './wire-values.ts';
 
@@ -93,7 +93,7 @@ export function referenceValue(type: SqlType, value: TableValue): ReferenceValue
 export function wireColumns(columns: readonly NamedType[]): readonly WireColumn[] {
   let anonymous = 0;
   return columns.map(({ name, type }) => {
-    const isAnonymous = name.startsWith('$');
+    const isAnonymous = name === '' || name.startsWith('$');
     if (isAnonymous) anonymous += 1;
     return wireColumn(isAnonymous ? `f${anonymous - 1}_` : name, type);
   });
@@ -161,16 +161,17 @@ function decimalText(bytes: Buffer, scale: number): string {
 
 /** `hour:5 minute:6 second:6`, with more bits above for a date. Source: civil_time.h of GoogleSQL. */
 function clockText(bits: bigint): string {
-  return [bits >> 12n, bits >> 6n, bits]
-    .map((part, i) => padded(part & (i === 0 ? 31n : 63n)))
-    .join(':');
+  return [bits >> 12n, bits >> 6n, bits].map((part, i) => padded(part & (i === 0 ? 31n : 63n))).join(':');
 }
 
 function timeText(bits: bigint): string {
   return clockText(bits >> 30n) + fraction(Number(bits & 0x3fffffffn));
 }
 
-function datetimeText({ bitFieldDatetimeSeconds = '0', nanos = 0 }: NonNullable<ReferenceValue['datetimeValue']>): string {
+function datetimeText({
+  bitFieldDatetimeSeconds = '0',
+  nanos = 0,
+}: NonNullable<ReferenceValue['datetimeValue']>): string {
   const bits = BigInt(bitFieldDatetimeSeconds);
   const date = [padded(bits >> 26n, 4), padded((bits >> 22n) & 15n), padded((bits >> 17n) & 31n)];
   return `${date.join('-')}T${clockText(bits)}${fraction(nanos)}`;

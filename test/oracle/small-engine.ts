@@ -69,7 +69,9 @@ function stored(type: SqlType, value: TableValue): string {
   if (type.kind === 'STRUCT') {
     const record = value as Readonly<Record<string, TableValue>>; // as above, with objects
     const presence = type.presence ? ["'_p': true"] : [];
-    const fields = type.fields.map(({ name, type: inner }) => `'${name}': ${stored(inner, record[name] ?? null)}`);
+    const fields = type.fields.map(
+      ({ name, type: inner }) => `'${name}': ${stored(inner, record[name] ?? null)}`,
+    );
     return typed(`{${[...presence, ...fields].join(', ')}}`);
   }
   const zone = type.kind === 'TIMESTAMP' ? '+00' : '';

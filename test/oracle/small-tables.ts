@@ -80,7 +80,15 @@ export const smallRows: Readonly<Record<string, readonly TableRow[]>> = {
     { id: 4, i: null, f: null, s: null, b: true, t: null, d: null },
     { id: 5, i: 7, f: 1e20, s: 'héllo wörld', b: false, t: '2024-02-29 23:59:59.999999', d: '2024-02-29' },
     { id: 6, i: 3000000000, f: 0.1, s: '😀x', b: true, t: '2026-03-08 07:30:00', d: '2026-03-01' },
-    { id: 7, i: 9007199254740993n, f: -0.5, s: '{"a": 1.50}', b: null, t: '2026-11-01 06:00:00', d: '2021-01-03' },
+    {
+      id: 7,
+      i: 9007199254740993n,
+      f: -0.5,
+      s: '{"a": 1.50}',
+      b: null,
+      t: '2026-11-01 06:00:00',
+      d: '2021-01-03',
+    },
     { id: 8, i: 1, f: 3.5, s: ' 12 ', b: false, t: '2026-01-15 10:00:00.123456', d: '2026-01-15' },
   ],
   logs: [
@@ -114,7 +122,9 @@ export const smallRows: Readonly<Record<string, readonly TableRow[]>> = {
       id: 'c',
       timestamp: '2026-01-15 10:01:00',
       event_message: null,
-      metadata: [{ project: 'p2', score: 1.5, request: [], response: [{ status_code: null, origin_time: 1 }] }],
+      metadata: [
+        { project: 'p2', score: 1.5, request: [], response: [{ status_code: null, origin_time: 1 }] },
+      ],
     },
     { id: 'd', timestamp: '2026-01-15 11:00:00', event_message: 'no metadata', metadata: [] },
     {
