@@ -110,9 +110,11 @@ function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
   const inner = spec.base && context.windows.get(spec.base.name.toLowerCase());
   if (spec.base && !inner) throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
   const base = inner && bindWindow(context, inner);
+  // No window inside a window: each would bind those that it names anew.
+  const inside = { ...context, windows: new Map() };
   const own = {
-    partitionBy: spec.partitionBy.map(expression => context.binder.expression(context, expression)),
-    orderBy: bindCallOrder(context, spec.orderBy),
+    partitionBy: spec.partitionBy.map(expression => context.binder.expression(inside, expression)),
+    orderBy: bindCallOrder(inside, spec.orderBy),
     frame: spec.frame && {
       unit: spec.frame.unit,
       start: bindFrameBound(context, spec.frame.start),

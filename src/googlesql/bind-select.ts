@@ -40,7 +40,8 @@ export function bindSelect(
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
   const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: value.type }));
-  const orderBy = order.map(item => bindOrder(withAliases, item, columns, items));
+  const texts = items.map(item => JSON.stringify(item.value));
+  const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, texts }));
 
   refuseHiddenOrder(select, orderBy, order);
   const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
@@ -149,22 +150,22 @@ function groupKey(
 function bindOrder(
   context: BindContext,
   item: OrderItem,
-  columns: readonly OutputColumn[],
-  items: readonly SelectedItem[],
+  list: {
+    readonly columns: readonly OutputColumn[];
+    readonly items: readonly SelectedItem[];
+    /** The items' values as JSON: what is the same there is the same. */
+    readonly texts: readonly string[];
+  },
 ): BoundOrder {
-  const position = outputIndex(item.expression, columns);
-  const value = position === undefined ? bindExpression(context, item.expression) : items[position]!.value;
+  const position = outputIndex(item.expression, list.columns);
+  const value =
+    position === undefined ? bindExpression(context, item.expression) : list.items[position]!.value;
   if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
     throw invalidQuery(
       `ORDER BY does not support expressions of type ${typeName(value.type)}`,
       item.expression.at,
     );
   }
-  return orderTerm(item, position ?? sameItem(value, items) ?? value);
-}
-
-function sameItem(value: BoundExpression, items: readonly SelectedItem[]): number | undefined {
-  const text = JSON.stringify(value);
-  const index = items.findIndex(item => JSON.stringify(item.value) === text);
-  return index === -1 ? undefined : index;
+  const same = list.texts.indexOf(JSON.stringify(value));
+  return orderTerm(item, position ?? (same === -1 ? value : same));
 }

@@ -117,7 +117,7 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
 /** Capturing groups of an RE2 pattern; classes, escapes and `(?:` do not count. */
 export function countGroups(pattern: string): number {
   const pieces = pattern.matchAll(
-    /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]|\((\?P?<[A-Za-z_]|\?)?/g,
+    /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*(?:\]|\\?$)|\((\?P?<[A-Za-z_]|\?)?/g,
   );
   return [...pieces].filter(([piece, flag]) => piece.startsWith('(') && flag !== '?').length;
 }

@@ -29,7 +29,7 @@ export const emptyScope: Scope = { variables: [], merged: [], aliases: [] };
 export const foldName = (name: string): string => name.replace(/[A-Z]+/g, letters => letters.toLowerCase());
 
 export const sameName = (a: string | undefined, b: string | undefined): boolean =>
-  a !== undefined && b !== undefined && foldName(a) === foldName(b);
+  a === b ? a !== undefined : a?.length === b?.length && foldName(a ?? '') === foldName(b ?? '');
 
 /** What the first part of a path names: a value, or a table whose columns follow. */
 export type Resolved =
