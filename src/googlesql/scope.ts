@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
+import { fieldName } from './duckdb-type.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
 import { structOf } from './types.ts';
@@ -75,9 +76,9 @@ export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
   if (variable.kind === 'table') return variable.columns;
   const { value } = variable;
   if (value.type.kind !== 'STRUCT') return [];
-  return value.type.fields.map(({ name, type }) => ({
+  return value.type.fields.map(({ name, type }, index) => ({
     name,
-    value: { kind: 'field', type, of: value, name },
+    value: { kind: 'field', type, of: value, name: fieldName(name, index) },
   }));
 }
 

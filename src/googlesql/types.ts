@@ -72,8 +72,25 @@ export function sameType(a: SqlType, b: SqlType): boolean {
 
 export const scalar = (kind: ScalarKind): ScalarType => ({ kind });
 export const arrayOf = (element: SqlType): ArrayType => ({ kind: 'ARRAY', element, single: false });
-export const structOf = (fields: readonly StructField[]): StructType => ({
-  kind: 'STRUCT',
-  fields,
-  presence: false,
-});
+
+/** @throws RangeError where the type holds more than anybody could read */
+export function structOf(fields: readonly StructField[]): StructType {
+  const type: StructType = { kind: 'STRUCT', fields, presence: false };
+  if (leavesOf(type) > maxLeaves) throw new RangeError('Type too large');
+  return type;
+}
+
+/** Most scalars in a STRUCT. A short text can pair a type with itself over and over. */
+const maxLeaves = 20_000;
+
+const knownLeaves = new WeakMap<StructType, number>();
+
+function leavesOf(type: SqlType): number {
+  if (type.kind === 'ARRAY') return leavesOf(type.element);
+  if (type.kind !== 'STRUCT') return 1;
+  const known = knownLeaves.get(type);
+  if (known !== undefined) return known;
+  const leaves = type.fields.reduce((sum, field) => sum + leavesOf(field.type), 0);
+  knownLeaves.set(type, leaves);
+  return leaves;
+}
