@@ -1,6 +1,7 @@
 import { bindAggregate } from './bind-aggregate.ts';
 import type { BindContext, SpecialFunction } from './bind-context.ts';
 import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { refuseOuterArray } from './coercion.ts';
 import { bindRow, rowsByName } from './function-row.ts';
 import { aggregateRows, windowRows } from './functions-aggregate.ts';
 import { arrayRows } from './functions-array.ts';
@@ -68,6 +69,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   if (values.length !== 1 || of?.type.kind !== 'ARRAY') {
     throw invalidQuery('No matching signature for function ARRAY_LENGTH; it takes one ARRAY', call.at);
   }
+  refuseOuterArray(of, 'ARRAY_LENGTH', call.at);
   return { kind: 'arrayLength', type: scalar('INT64'), of };
 }
 

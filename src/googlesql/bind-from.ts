@@ -14,7 +14,7 @@ import {
 } from './scope.ts';
 import { invalidQuery, sandboxRefused } from './sql-error.ts';
 import type { FromItem, Identifier } from './syntax-tree.ts';
-import { type CatalogTable, type SqlType, scalar, typeName } from './types.ts';
+import { type CatalogTable, onOuterSide, type SqlType, scalar, typeName } from './types.ts';
 
 /** Tables, arrays and subsets that a statement may name, those of the saved query among them. */
 const maxRelations = 200;
@@ -80,7 +80,11 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
   const left = bindFrom(context, item.left);
   if (isArrayScan(context, item.right, left.scope)) return bindArrayScan(context, item.right, left, item);
   const right = bindFrom(context, item.right);
-  const scope = joinScopes(left.scope, right.scope, item.right.at);
+  const scope = joinScopes(
+    item.join === 'RIGHT' || item.join === 'FULL' ? outerScope(left.scope) : left.scope,
+    item.join === 'LEFT' || item.join === 'FULL' ? outerScope(right.scope) : right.scope,
+    item.right.at,
+  );
   if (item.using) return bindUsing(item, item.using, left, right, scope);
   if (!item.on && item.join !== 'CROSS' && item.join !== 'INNER') {
     throw invalidQuery(`${item.join} JOIN must have an immediately following ON or USING clause`, item.at);
@@ -88,6 +92,21 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
   const on = item.on && bindBoolean(fromContext(context, scope), item.on, 'ON clause');
   const join = item.join === 'INNER' && !on ? 'CROSS' : item.join;
   return { from: { kind: 'join', join, left: left.from, right: right.from, on }, scope };
+}
+
+/** The names of a side that a row may come without. */
+function outerScope(scope: Scope): Scope {
+  const outer = (value: BoundExpression) => ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
+  const columns = (list: readonly NamedValue[]) => list.map(c => ({ ...c, value: outer(c.value) }));
+  return {
+    ...scope,
+    merged: columns(scope.merged),
+    variables: scope.variables.map(variable =>
+      variable.kind === 'table'
+        ? { ...variable, columns: columns(variable.columns) }
+        : { ...variable, value: outer(variable.value) },
+    ),
+  };
 }
 
 /** USING compares the columns and leaves one of each name, unqualified. */
@@ -173,7 +192,8 @@ function bindArrayScan(
   }
   const relation = nextRelation(context, item);
   const { element } = array.type;
-  const type: SqlType = element.kind === 'NULL' ? scalar('INT64') : element;
+  const known: SqlType = element.kind === 'NULL' ? scalar('INT64') : element;
+  const type = join?.join === 'LEFT' ? onOuterSide(known) : known;
   const scanned = elementScope(context, { item, relation, type });
   const scope = left ? joinScopes(left.scope, scanned, item.at) : scanned;
   const on = join?.on && bindBoolean(fromContext(context, scope), join.on, 'ON clause');

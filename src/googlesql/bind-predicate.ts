@@ -1,6 +1,6 @@
 import type { BindContext } from './bind-context.ts';
 import type { BoundExpression, BoundQuery } from './bound-tree.ts';
-import { coerce, supertype } from './coercion.ts';
+import { coerce, refuseOuterArray, supertype } from './coercion.ts';
 import { operator } from './operators.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression } from './syntax-tree.ts';
@@ -43,6 +43,7 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
     }
     case 'is': {
       const of = bind(syntax.of);
+      if (syntax.what === 'NULL') refuseOuterArray(of, 'IS NULL', at);
       if (syntax.what === 'NULL') return negate({ kind: 'isNull', type: bool, of }, syntax.not);
       return negate(operator(`IS ${syntax.what}`, [of], at), syntax.not);
     }

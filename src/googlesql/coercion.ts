@@ -122,6 +122,12 @@ function isWider(type: SqlType, than: SqlType): boolean {
   return implicitCasts[than.kind]?.includes(type.kind) ?? false;
 }
 
+/** Refuses what depends on whether an array is NULL or empty where the two look alike. */
+export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPosition): void {
+  if (value.type.kind !== 'ARRAY' || !value.type.outer) return;
+  throw invalidQuery(`${what} is not supported for an array from the outer side of a join`, at);
+}
+
 export function isEmptyArray(expression: BoundExpression): boolean {
   return (
     expression.kind === 'array' &&

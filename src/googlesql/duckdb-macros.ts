@@ -72,7 +72,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_ascii(x)':
     "case when x = '' then 0 when ascii(x) > 127 then error('ASCII takes a text of ASCII characters only') else ascii(x) end",
   'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then error('LIKE pattern ends with a backslash') else x like p escape '\' end`,
-  'bq_repeat(x, n)': `case when n < 0 then error('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then error('REPEAT output is too long') else repeat(x, n) end`,
+  'bq_repeat(x, n)': `case when n < 0 then error('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then error('REPEAT output is too long') else repeat(cast(x as varchar), n) end`,
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
   'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
   'bq_substr(x, n, l)':

@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
-import { coerce, coercionCost, supertype } from './coercion.ts';
+import { coerce, coercionCost, isEmptyArray, refuseOuterArray, supertype } from './coercion.ts';
 import { invalidQuery } from './sql-error.ts';
 import { arrayOf, type ScalarKind, type SqlType, scalar, typeName } from './types.ts';
 
@@ -70,6 +70,7 @@ export function matchRow(
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
   const { targets, variable } = best;
+  if (!values.some(isEmptyArray)) for (const value of values) refuseOuterArray(value, what, at);
   if (best.row.template === unsupported) {
     const types = targets.map(typeName).join(', ');
     throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);

@@ -21,7 +21,13 @@ export type ScalarType = { readonly kind: ScalarKind };
  * An array, to every caller. `single` says how it is stored: the repeated record is one plain DuckDB STRUCT
  * (no element: see `StructType.presence`), never a LIST.
  */
-export type ArrayType = { readonly kind: 'ARRAY'; readonly element: SqlType; readonly single: boolean };
+export type ArrayType = {
+  readonly kind: 'ARRAY';
+  readonly element: SqlType;
+  readonly single: boolean;
+  /** An outer join may have found no row for it: then it is NULL, which its storage cannot tell from empty. */
+  readonly outer?: boolean;
+};
 
 export type StructField = { readonly name: string; readonly type: SqlType };
 
@@ -68,6 +74,13 @@ export function sameType(a: SqlType, b: SqlType): boolean {
     a.fields.length === b.fields.length &&
     a.fields.every((field, i) => sameType(field.type, b.fields[i]!.type))
   );
+}
+
+/** A type on the side of an outer join that may have no row, with every array in it marked. */
+export function onOuterSide(type: SqlType): SqlType {
+  if (type.kind === 'ARRAY') return { ...type, element: onOuterSide(type.element), outer: true };
+  if (type.kind !== 'STRUCT') return type;
+  return { ...type, fields: type.fields.map(field => ({ ...field, type: onOuterSide(field.type) })) };
 }
 
 export const scalar = (kind: ScalarKind): ScalarType => ({ kind });

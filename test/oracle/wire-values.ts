@@ -10,10 +10,10 @@ export type WireColumn = Column;
  */
 export type WireValue = null | boolean | string | readonly WireValue[];
 
-/** A FLOAT64 as text; two engines may add up the same numbers in another order. */
+/** A FLOAT64 as text; two engines may add up the same numbers in another order, and keep another of two equal zeros. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  if (Object.is(value, -0)) return '-0';
+  if (value === 0) return '0';
   return String(Number(value.toPrecision(12)));
 }
 

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compareEngines } from './compare-engines.ts';
+import { randomQueries } from './random-queries.ts';
+import { randomRows } from './random-rows.ts';
+import { type ReferenceServer, startReferenceServer } from './reference-server.ts';
+import { openSmallEngine, type SmallEngine } from './small-engine.ts';
+import { smallTables } from './small-tables.ts';
+
+const layouts = ['list', 'single'] as const;
+/** Each layout's share of the suite's time. */
+const limitMs = 20_000;
+
+let reference: ReferenceServer;
+const engines = new Map<string, SmallEngine>();
+beforeAll(async () => {
+  reference = await startReferenceServer();
+  for (const layout of layouts) engines.set(layout, await openSmallEngine(smallTables(layout)));
+});
+afterAll(() => {
+  reference?.stop();
+  for (const engine of engines.values()) engine.stop();
+});
+
+it.each(layouts)(
+  'answers random queries over random rows like the reference, on the %s layout',
+  async layout => {
+    const engine = engines.get(layout)!;
+    let compared = 0;
+    // A failure prints the seed and the path that repeat it.
+    const property = fc.asyncProperty(randomRows, randomQueries(), async (rows, sql) => {
+      await engine.fill(rows);
+      const input = { tables: smallTables(layout), rows, parameters: {} };
+      expect(await compareEngines(reference, engine, sql, input)).not.toMatchObject({ kind: 'wrong' });
+      compared += 1;
+    });
+    await fc.assert(property, { numRuns: 100_000, interruptAfterTimeLimit: limitMs });
+    expect(compared).toBeGreaterThan(100);
+  },
+  limitMs * 3,
+);

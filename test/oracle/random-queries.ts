@@ -1,0 +1,198 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { type ExpressionScope, noColumns, randomExpressions, type ValueKind } from './random-expressions.ts';
+
+type Source = { readonly from: string; readonly scope: ExpressionScope };
+
+const facts = (alias: string): Partial<ExpressionScope> => ({
+  int: [`${alias}.id`, `${alias}.i`],
+  float: [`${alias}.f`],
+  text: [`${alias}.s`],
+  bool: [`${alias}.b`],
+  time: [`${alias}.t`],
+  date: [`${alias}.d`],
+});
+const lists = (alias: string): Partial<ExpressionScope> => ({
+  int: [`${alias}.id`],
+  ints: [`${alias}.numbers`],
+  texts: [`${alias}.words`],
+});
+const logs: Partial<ExpressionScope> = { text: ['l.id', 'event_message'], time: ['l.timestamp'] };
+const metadata: Partial<ExpressionScope> = { text: ['m.project'], float: ['score'] };
+const request: Partial<ExpressionScope> = { text: ['r.method', 'path'], int: ['r.bytes'] };
+
+function source(from: string, ...scopes: readonly Partial<ExpressionScope>[]): Source {
+  const entries = Object.keys(noColumns).map(kind => [kind, scopes.flatMap(s => s[kind as ValueKind] ?? [])]); // its own keys
+  return { from, scope: Object.fromEntries(entries) };
+}
+
+const sources: readonly Source[] = [
+  source('facts a', facts('a')),
+  source('lists b', lists('b')),
+  source('facts a join lists b on a.id = b.id', facts('a'), lists('b')),
+  source('facts a left join lists b on a.id = b.id and b.id > 2', facts('a'), lists('b')),
+  source('facts a full join lists b on a.id = b.id', facts('a'), lists('b')),
+  source('facts a cross join (select id, words from lists where id < 4) b', facts('a'), {
+    int: ['b.id'],
+    texts: ['b.words'],
+  }),
+  source('lists b, unnest(b.numbers) n with offset o', lists('b'), { int: ['n', 'o'] }),
+  source("lists b left join unnest(b.words) w with offset o on w != 'a'", lists('b'), {
+    int: ['o'],
+    text: ['w'],
+  }),
+  source('lists b left join b.numbers n on n > 1 and b.id < 5', lists('b'), { int: ['n'] }),
+  source('logs l', logs, {}),
+  source(
+    'logs l cross join unnest(metadata) as m cross join unnest(m.request) as r',
+    logs,
+    metadata,
+    request,
+  ),
+  source(
+    'logs l left join unnest(l.metadata) as m left join unnest(m.request) as r on true',
+    logs,
+    metadata,
+    request,
+  ),
+  source(
+    "logs l, l.metadata m left join m.request r with offset o on r.method = 'GET'",
+    logs,
+    metadata,
+    request,
+    {
+      int: ['o'],
+    },
+  ),
+  source('(select id, max(i) as i, count(*) as n from facts group by id) a', { int: ['a.id', 'a.i', 'n'] }),
+  source('(select id, if(b, [i, id], null) as l from facts) a', { int: ['a.id'], ints: ['a.l'] }),
+  source('(select id, numbers, words from lists union all select i, [id], null from facts) b', lists('b')),
+  source('facts a left join logs l on l.id = a.s cross join lists b', facts('a'), logs, lists('b')),
+  source('facts a right join lists b using (id)', facts('a'), lists('b'), { int: ['id'] }),
+  source('(select s, f from facts union all select event_message, 2.5 from logs) u', {
+    text: ['u.s'],
+    float: ['u.f'],
+  }),
+];
+
+const scalarKinds: readonly ValueKind[] = ['int', 'float', 'text', 'bool', 'time', 'date'];
+
+/** Valid queries over the tables of small-tables.ts. Rows are ordered by every column, so that LIMIT means one thing. */
+export function randomQueries(): Arbitrary<string> {
+  const queries = sources.flatMap(({ from, scope }) => {
+    const expressions = randomExpressions(scope);
+    const item = fc.oneof(...scalarKinds.map(kind => expressions[kind]));
+    const arrays = fc.oneof(expressions.ints, expressions.texts);
+    const where = fc.option(expressions.bool, { nil: undefined });
+    return [
+      plainSelect(from, fc.array(item, { minLength: 1, maxLength: 3 }), where),
+      arraySelect(from, arrays, where),
+      grouped(from, expressions, item, where),
+      windowed(from, expressions, item, where),
+    ];
+  });
+  return fc.oneof(...queries);
+}
+
+const clause = (word: string, text: string | undefined): string =>
+  text === undefined ? '' : ` ${word} ${text}`;
+const named = (items: readonly string[]): string => items.map((item, i) => `${item} as c${i}`).join(', ');
+
+/** `order by 1, 2 desc …`, over all columns. */
+function everyColumn(count: number): Arbitrary<string> {
+  const directions = fc.array(fc.constantFrom('', ' desc', ' nulls last', ' desc nulls first'), {
+    minLength: count,
+    maxLength: count,
+  });
+  return directions.map(words => words.map((word, i) => `${i + 1}${word}`).join(', '));
+}
+
+const limits = fc.option(fc.constantFrom('3', '1 offset 1', '0'), { nil: undefined, freq: 3 });
+
+function plainSelect(
+  from: string,
+  items: Arbitrary<string[]>,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  return fc
+    .tuple(items, where, fc.constantFrom('', '', 'distinct '), limits)
+    .chain(([list, condition, distinct, limit]) =>
+      everyColumn(list.length).map(
+        order =>
+          `select ${distinct}${named(list)} from ${from}${clause('where', condition)} order by ${order}${clause('limit', limit)}`,
+      ),
+    );
+}
+
+function arraySelect(
+  from: string,
+  arrays: Arbitrary<string>,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  return fc
+    .tuple(fc.array(arrays, { minLength: 1, maxLength: 2 }), where)
+    .map(([list, condition]) => `select ${named(list)} from ${from}${clause('where', condition)}`);
+}
+
+type Expressions = ReturnType<typeof randomExpressions>;
+
+function grouped(
+  from: string,
+  { int, float, text, bool, time, date }: Expressions,
+  item: Arbitrary<string>,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  const aggregate = fc.oneof(
+    fc.constant('count(*)'),
+    item.map(e => `count(${e})`),
+    fc.oneof(int, text, date).map(e => `count(distinct ${e})`),
+    int.map(e => `sum(${e})`),
+    fc.oneof(int, float).map(e => `avg(${e})`),
+    item.map(e => `min(${e})`),
+    item.map(e => `max(${e})`),
+    bool.map(e => `countif(${e})`),
+    bool.map(e => `logical_or(${e})`),
+    text.map(e => `string_agg(${e}, ',' order by ${e})`),
+    int.map(e => `array_length(array_agg(${e} ignore nulls))`),
+    fc.tuple(bool, int).map(([c, e]) => `sum(if(${c}, ${e}, 0))`),
+  );
+  const keys = fc.array(fc.oneof(int, text, bool, time, date), { maxLength: 2 });
+  const having = fc.option(fc.constantFrom('count(*) > 1', 'max(1) is not null'), {
+    nil: undefined,
+    freq: 4,
+  });
+  return fc
+    .tuple(keys, fc.array(aggregate, { minLength: 1, maxLength: 3 }), where, having)
+    .chain(([by, aggregates, condition, filter]) => {
+      const list = [...by, ...aggregates];
+      const positions = by.map((_, i) => (i % 2 === 0 ? String(i + 1) : `c${i}`)).join(', ');
+      return everyColumn(list.length).map(
+        order =>
+          `select ${named(list)} from ${from}${clause('where', condition)}${clause('group by', positions || undefined)}${clause('having', filter)} order by ${order}`,
+      );
+    });
+}
+
+/** Each window is ordered by everything that the select list shows, so that ties change nothing. */
+function windowed(
+  from: string,
+  { int, text, bool }: Expressions,
+  item: Arbitrary<string>,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  const analytic = fc.oneof(
+    fc.constantFrom('rank()', 'dense_rank()', 'count(*)', 'percent_rank()', 'cume_dist()'),
+    int.map(e => `sum(${e})`),
+    int.map(e => `max(${e})`),
+    bool.map(e => `countif(${e})`),
+  );
+  return fc
+    .tuple(item, fc.oneof(int, text), analytic, where, fc.constantFrom('', ' desc'), fc.boolean())
+    .chain(([shown, key, call, condition, direction, qualifies]) => {
+      const over = `over (partition by ${key} order by ${shown}${direction})`;
+      const qualify = qualifies ? ` qualify rank() ${over} < 3` : '';
+      return everyColumn(3).map(
+        order =>
+          `select ${shown} as c0, ${key} as c1, ${call} ${over} as c2 from ${from}${condition ? ` where ${condition}` : qualify ? ' where true' : ''}${qualify} order by ${order}`,
+      );
+    });
+}
