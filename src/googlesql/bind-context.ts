@@ -7,6 +7,8 @@ import type { Catalog } from './types.ts';
 export type StatementState = {
   readonly parameterNames: readonly string[];
   readonly functions: Set<string>;
+  /** Sizes that are already counted, see `expansionSize`. */
+  readonly sizes: WeakMap<BoundExpression, number>;
   nextId(): number;
 };
 
@@ -43,6 +45,7 @@ export function createStatementState(parameterNames: readonly string[]): Stateme
   return {
     parameterNames,
     functions: new Set(),
+    sizes: new WeakMap(),
     nextId: () => {
       last += 1;
       return last;

@@ -6,6 +6,7 @@ import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-neste
 import { bindPredicate } from './bind-predicate.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { cast, unify } from './coercion.ts';
+import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { bindExtract } from './functions-time.ts';
 import { operator } from './operators.ts';
 import { resolveName, rowValue, sameName } from './scope.ts';
@@ -15,8 +16,18 @@ import { scalar, typeName } from './types.ts';
 
 const bool = scalar('BOOL');
 
-/** Resolves the names in one expression and gives it a type. */
+/**
+ * Resolves the names in one expression and gives it a type.
+ * @throws RangeError where it multiplies itself: BETWEEN and its like name an operand twice, and they nest
+ */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
+  const bound = bindSyntax(context, syntax);
+  const isTooLarge = expansionSize(bound, context.statement.sizes) > maxExpansionSize;
+  if (isTooLarge) throw new RangeError('Expression too large');
+  return bound;
+}
+
+function bindSyntax(context: BindContext, syntax: Expression): BoundExpression {
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {
     case 'literal':

@@ -33,7 +33,8 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
 export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
   return items.map(({ name, query }) => {
     const id = context.statement.nextId();
-    const subset = { id, name: name.name, query: bindQuery({ ...context, scope: emptyScope }, query) };
+    const bound = bindQuery({ ...context, scope: emptyScope }, query);
+    const subset = { id, name: name.name, query: bound, toJSON: () => id };
     context.environment.subsets.set(foldName(name.name), subset);
     return subset;
   });

@@ -40,7 +40,7 @@ export function bindSelect(
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
   const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: value.type }));
-  const texts = items.map(item => JSON.stringify(item.value));
+  const texts = order.length > 0 ? items.map(item => JSON.stringify(item.value)) : [];
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, texts }));
 
   refuseHiddenOrder(select, orderBy, order);

@@ -14,7 +14,13 @@ export type BoundQuery = {
 };
 
 /** One common table expression. */
-export type BoundSubset = { readonly id: number; readonly name: string; readonly query: BoundQuery };
+export type BoundSubset = {
+  readonly id: number;
+  readonly name: string;
+  readonly query: BoundQuery;
+  /** Expressions are compared as JSON: a subset is its id there, for its unfolded text can be without end. */
+  toJSON(): number;
+};
 
 export type OutputColumn = {
   readonly name: string;

@@ -1,4 +1,10 @@
-import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import {
+  type BoundBody,
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  childrenOf,
+} from './bound-tree.ts';
 import { macroRepeats } from './duckdb-macros.ts';
 
 /** Nodes that DuckDB may make of one expression; a long honest query has a few thousand. */
@@ -20,11 +26,50 @@ export function expansionSize(expression: BoundExpression, known: WeakMap<BoundE
   // A cast of a text is printed as a check of the text and the cast.
   const perCast = expression.kind === 'cast' || expression.kind === 'element' ? castRepeats : 1;
   const named = namesIn(template);
-  const size = childrenOf(expression).reduce((sum, child, i) => {
-    return sum + named(i) * perMacro * perCast * expansionSize(child, known);
-  }, 1);
+  const holdsQuery = expression.kind === 'subquery' || expression.kind === 'inQuery';
+  const size = childrenOf(expression).reduce(
+    (sum, child, i) => {
+      return sum + named(i) * perMacro * perCast * expansionSize(child, known);
+    },
+    holdsQuery ? querySize(expression.query, known) : 1,
+  );
   known.set(expression, size);
   return size;
+}
+
+type Known = WeakMap<BoundExpression, number>;
+
+/** An operand that is named twice, as BETWEEN does, takes the query that it holds along. */
+function querySize({ subsets, body, orderBy }: BoundQuery, known: Known): number {
+  const keys = orderBy.map(({ by }) => (typeof by === 'number' ? undefined : by));
+  const inner = subsets.reduce((sum, subset) => sum + querySize(subset.query, known), 1);
+  return inner + bodySize(body, known) + sizeOfAll(keys, known);
+}
+
+function bodySize(body: BoundBody, known: Known): number {
+  if (body.kind === 'query') return querySize(body.query, known);
+  if (body.kind === 'setOperation')
+    return body.parts.reduce((sum, part) => sum + bodySize(part.body, known), 1);
+  const { items, from, where, groupBy, having, qualify } = body;
+  const keys = Array.isArray(groupBy) ? groupBy : [];
+  return fromSize(from, known) + sizeOfAll([...items, ...keys, where, having, qualify], known);
+}
+
+function fromSize(from: BoundFrom | undefined, known: Known): number {
+  switch (from?.kind) {
+    case 'derived':
+      return querySize(from.query, known);
+    case 'join':
+      return fromSize(from.left, known) + fromSize(from.right, known) + sizeOfAll([from.on], known);
+    case 'unnest':
+      return fromSize(from.input, known) + sizeOfAll([from.array, from.on], known);
+    default:
+      return 1;
+  }
+}
+
+function sizeOfAll(expressions: readonly (BoundExpression | undefined)[], known: Known): number {
+  return expressions.reduce((sum, one) => sum + (one ? expansionSize(one, known) : 0), 0);
 }
 
 /** How often a template names its argument of an index: `$2`, `${12}`, and whatever stands for all of them. */
