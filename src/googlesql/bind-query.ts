@@ -6,7 +6,7 @@ import { orderTerm, outputIndex } from './order-term.ts';
 import { emptyScope, foldName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, OrderItem, Query, QueryBody, WithItem } from './syntax-tree.ts';
-import { typeName } from './types.ts';
+import { type ArrayType, typeName } from './types.ts';
 
 /** A bound body with its columns; only a plain SELECT can order by what it does not return. */
 type BoundPart = { readonly body: BoundBody; readonly columns: readonly OutputColumn[] };
@@ -74,10 +74,20 @@ function commonColumns(
   }
   return first!.columns.map((column, i) => {
     const type = supertype(parts.map(part => columnAsValue(part.columns[i]!, i)));
+    if (type?.kind === 'ARRAY') return { ...column, type: { ...type, nulls: commonNulls(parts, i) } };
     if (type) return { ...column, type };
     const types = parts.map(part => typeName(part.columns[i]!.type)).join(', ');
     throw invalidQuery(`Column ${i + 1} in ${name} has incompatible types: ${types}`, at);
   });
+}
+
+/** What NULL means in an array column of a set operation: the same as in every branch, or nobody knows. */
+function commonNulls(parts: readonly BoundPart[], index: number): ArrayType['nulls'] {
+  const meanings = parts.map(part => {
+    const { type } = part.columns[index]!;
+    return type.kind === 'ARRAY' ? type.nulls : 'NULL';
+  });
+  return meanings.every(meaning => meaning === meanings[0]) ? meanings[0] : 'UNCLEAR';
 }
 
 /** Stands for a column where only its type matters. */

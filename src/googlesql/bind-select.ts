@@ -4,12 +4,13 @@ import { bindFrom } from './bind-from.ts';
 import { distinctStruct } from './bind-nested.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import type { BoundExpression, BoundOrder, BoundSelect, OutputColumn } from './bound-tree.ts';
+import { nullsOf } from './coercion.ts';
 import { refuseUngrouped } from './grouping.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
 import { emptyScope, type NamedValue, type Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, OrderItem, Select } from './syntax-tree.ts';
-import { typeName } from './types.ts';
+import { type SqlType, typeName } from './types.ts';
 
 type BoundSelectResult = {
   readonly body: BoundSelect;
@@ -39,7 +40,7 @@ export function bindSelect(
   const groupBy = bindGroupBy(withAliases, select, items);
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
-  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: value.type }));
+  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: columnType(value) }));
   const texts = order.length > 0 ? items.map(item => JSON.stringify(item.value)) : [];
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, texts }));
 
@@ -58,6 +59,11 @@ export function bindSelect(
     qualify,
   } as const;
   return packed(select, items, { body, columns, orderBy });
+}
+
+/** The type of a value as a column, where nothing tells any more how it came about. */
+function columnType(value: BoundExpression): SqlType {
+  return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
 }
 
 /** DISTINCT leaves the selected values only: nothing else is left to order by. */

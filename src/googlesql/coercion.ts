@@ -1,8 +1,8 @@
 import type { SqlPosition } from '../errors.ts';
-import type { BoundExpression } from './bound-tree.ts';
+import { type BoundExpression, childrenOf } from './bound-tree.ts';
 import { invalidQuery } from './sql-error.ts';
 import { parseTemporalLiteral } from './temporal-literal.ts';
-import { arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
+import { type ArrayType, arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
 
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
 const temporalKinds = ['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
@@ -124,8 +124,29 @@ function isWider(type: SqlType, than: SqlType): boolean {
 
 /** Refuses what depends on whether an array is NULL or empty where the two look alike. */
 export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPosition): void {
-  if (value.type.kind !== 'ARRAY' || !value.type.outer) return;
-  throw invalidQuery(`${what} is not supported for an array from the outer side of a join`, at);
+  if (value.type.kind !== 'ARRAY' || nullsOf(value) !== 'UNCLEAR') return;
+  throw invalidQuery(
+    `${what} is not supported for an array that an outer join or a missing element may leave out`,
+    at,
+  );
+}
+
+/** See `ArrayType.nulls`, of a value that becomes a column. */
+export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
+  const { type } = value;
+  if (type.kind !== 'ARRAY' || value.kind === 'column') return type.kind === 'ARRAY' ? type.nulls : undefined;
+  if (value.kind === 'field') return isPlainPath(value) ? type.nulls : 'UNCLEAR';
+  return type.single || childrenOf(value).some(holdsStoredArray) ? 'UNCLEAR' : 'NULL';
+}
+
+/** A field of a field of a column; anything else on the way may be NULL. */
+function isPlainPath(value: BoundExpression): boolean {
+  return value.kind === 'column' || (value.kind === 'field' && isPlainPath(value.of));
+}
+
+function holdsStoredArray(value: BoundExpression): boolean {
+  if (value.type.kind === 'ARRAY') return nullsOf(value) !== 'NULL';
+  return false;
 }
 
 export function isEmptyArray(expression: BoundExpression): boolean {

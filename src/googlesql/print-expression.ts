@@ -104,14 +104,15 @@ function printLength(sql: string, expression: BoundExpression): string {
 }
 
 /** A table holds no NULL array: what DuckDB stores as NULL is empty. A computed array may be NULL. */
-function isStored({ kind }: BoundExpression): boolean {
-  return kind === 'column' || kind === 'field';
+function isStored({ kind, type }: BoundExpression): boolean {
+  return (kind === 'column' || kind === 'field') && !(type.kind === 'ARRAY' && type.nulls === 'NULL');
 }
 
 /** An ARRAY is never NULL to look at only where it is stored as a record: there NULL means empty. */
-function printIsNull(sql: string, { type }: BoundExpression): string {
+function printIsNull(sql: string, expression: BoundExpression): string {
+  const { type } = expression;
   if (type.kind === 'STRUCT') return `(not ${isPresent(sql, type)})`;
-  if (type.kind === 'ARRAY') return 'false';
+  if (type.kind === 'ARRAY') return isStored(expression) ? 'false' : `(${sql} is null)`;
   return `(${sql} is null)`;
 }
 

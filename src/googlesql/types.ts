@@ -25,8 +25,11 @@ export type ArrayType = {
   readonly kind: 'ARRAY';
   readonly element: SqlType;
   readonly single: boolean;
-  /** An outer join may have found no row for it: then it is NULL, which its storage cannot tell from empty. */
-  readonly outer?: boolean;
+  /**
+   * What NULL in its storage means. Not given: empty, as in every table. `NULL`: a computed array, NULL is NULL.
+   * `UNCLEAR`: either, as when an outer join found no row; what depends on it is refused.
+   */
+  readonly nulls?: 'NULL' | 'UNCLEAR';
 };
 
 export type StructField = { readonly name: string; readonly type: SqlType };
@@ -78,7 +81,8 @@ export function sameType(a: SqlType, b: SqlType): boolean {
 
 /** A type on the side of an outer join that may have no row, with every array in it marked. */
 export function onOuterSide(type: SqlType): SqlType {
-  if (type.kind === 'ARRAY') return { ...type, element: onOuterSide(type.element), outer: true };
+  if (type.kind === 'ARRAY')
+    return { ...type, element: onOuterSide(type.element), nulls: type.nulls ?? 'UNCLEAR' };
   if (type.kind !== 'STRUCT') return type;
   return { ...type, fields: type.fields.map(field => ({ ...field, type: onOuterSide(field.type) })) };
 }

@@ -3,6 +3,14 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    'select array_length(l) as n, l is null as x from (select if(id > 2, [id], null) as l from facts) order by 1, 2',
+    "select id, array_length(p) as n from (select id, split(s, 'l') as p from facts) order by id",
+    "with c as (select id, split(s, 'l') as p from facts) select id, array_length(p) as n, array_to_string(p, '-') as j from c order by id",
+    'select id, array_length(metadata) as n from (select id, metadata from logs) order by id',
+    "select a.id, array_length(b.w) as n from facts a left join (select id, split('a,b') as w from lists) b on a.id = b.id order by 1",
+    'select id, array_length(m.request) as n from logs cross join unnest(metadata) m order by id',
+    'select id, words is null as n from lists order by id',
+    'select array_length(array_agg(id)) as n from facts where false',
     "select x from unnest([1.5, cast('nan' as float64), null, cast('-inf' as float64), cast('inf' as float64)]) x order by x",
     "select x from unnest([1.5, cast('nan' as float64), null, cast('-inf' as float64)]) x order by x desc",
     "select distinct x from unnest([1.5, cast('nan' as float64), null, 1.5]) x order by x",
@@ -62,5 +70,12 @@ export const joinCases: CaseGroup = {
     'select * from unnest([1, 2]) with offset order by 1',
   ],
   fail: ['select id, numbers[offset(0)] as a from lists order by id'],
-  refused: ['select array_concat_agg(numbers order by id) as a from lists'],
+  refused: [
+    'select id, array_length(metadata[safe_offset(0)].request) as n from logs order by id',
+    "select id, array_length(if(id = 'a', metadata, null)) as n from logs order by id",
+    'select a.id, array_length(b.words) as n from facts a left join lists b on a.id = b.id order by 1',
+    'select id, array_length(m.request) as n from logs left join unnest(metadata) m order by id',
+    'select array_length(x) as n from (select [1] as x union all select null union all select []) order by 1',
+    'select array_concat_agg(numbers order by id) as a from lists',
+  ],
 };

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 
 /** What an expression gives; `ints` and `texts` are arrays. */
-export type ValueKind = 'int' | 'float' | 'text' | 'bool' | 'time' | 'date' | 'ints' | 'texts';
+export type ValueKind = 'int' | 'float' | 'text' | 'json' | 'bool' | 'time' | 'date' | 'ints' | 'texts';
 
 /** The columns that expressions may name, by what they hold. */
 export type ExpressionScope = Readonly<Record<ValueKind, readonly string[]>>;
@@ -10,6 +10,7 @@ export const noColumns: ExpressionScope = {
   int: [],
   float: [],
   text: [],
+  json: [],
   bool: [],
   time: [],
   date: [],
@@ -21,6 +22,7 @@ const literals: ExpressionScope = {
   int: ['0', '1', '-1', '2', '7', '100', 'cast(null as int64)'],
   float: ['0.0', '1.5', '-2.5', '0.1', '1e3', 'cast(null as float64)'],
   text: ["''", "'a'", "'Abc'", "'héé'", "'a,b'", "' x '", "'12'", 'cast(null as string)'],
+  json: [`'{"a": 7, "b": [1.50, null]}'`, "'no json'", 'cast(null as string)'],
   bool: ['true', 'false', 'cast(null as bool)'],
   time: [
     "timestamp '2026-01-15 10:00:00+00'",
@@ -71,7 +73,7 @@ const templates: ExpressionScope = {
     'least({int}, {int}, {int})',
     '(select count(*) from unnest({ints}) x where x > 1)',
     '(select sum(x) from unnest({ints}) x)',
-    "safe_cast(json_value({text}, '$.a') as int64)",
+    "safe_cast(json_value({json}, '$.a') as int64)",
   ],
   float: [
     '({float} + {int})',
@@ -110,8 +112,8 @@ const templates: ExpressionScope = {
     "regexp_extract({text}, r'[a-z]+')",
     "regexp_extract({text}, r'(\\w)\\w')",
     "regexp_replace({text}, r'[a-c]', '<\\\\0>')",
-    "json_value({text}, '$.a')",
-    "json_query({text}, '$.b')",
+    "json_value({json}, '$.a')",
+    "json_query({json}, '$.b')",
     "split({text}, ',')[safe_offset(0)]",
     '{texts}[safe_offset(0)]',
     "array_to_string({texts}, '+')",
@@ -132,6 +134,7 @@ const templates: ExpressionScope = {
     'to_hex(md5({text}))',
     'to_json_string({text})',
   ],
+  json: ['if({bool}, {json}, {json})', 'coalesce({json}, {json})'],
   bool: [
     '({int} = {int})',
     '({int} < {int})',
@@ -211,7 +214,7 @@ const templates: ExpressionScope = {
   ],
 };
 
-const kinds: readonly ValueKind[] = ['int', 'float', 'text', 'bool', 'time', 'date', 'ints', 'texts'];
+const kinds: readonly ValueKind[] = ['int', 'float', 'text', 'json', 'bool', 'time', 'date', 'ints', 'texts'];
 
 /** Expressions of every kind over a scope; columns come up as often as everything else. */
 export function randomExpressions(scope: ExpressionScope): Readonly<Record<ValueKind, Arbitrary<string>>> {

@@ -7,6 +7,7 @@ const facts = (alias: string): Partial<ExpressionScope> => ({
   int: [`${alias}.id`, `${alias}.i`],
   float: [`${alias}.f`],
   text: [`${alias}.s`],
+  json: [`${alias}.s`],
   bool: [`${alias}.b`],
   time: [`${alias}.t`],
   date: [`${alias}.d`],
@@ -16,7 +17,11 @@ const lists = (alias: string): Partial<ExpressionScope> => ({
   ints: [`${alias}.numbers`],
   texts: [`${alias}.words`],
 });
-const logs: Partial<ExpressionScope> = { text: ['l.id', 'event_message'], time: ['l.timestamp'] };
+const logs: Partial<ExpressionScope> = {
+  text: ['l.id', 'event_message'],
+  json: ['event_message'],
+  time: ['l.timestamp'],
+};
 const metadata: Partial<ExpressionScope> = { text: ['m.project'], float: ['score'] };
 const request: Partial<ExpressionScope> = { text: ['r.method', 'path'], int: ['r.bytes'] };
 

@@ -16,6 +16,8 @@ import {
 import type { SmallTable, TableRow } from './small-tables.ts';
 import type { WireColumn, WireValue } from './wire-values.ts';
 
+const require = createRequire(import.meta.url);
+
 /** What a statement gives: its typed rows, or the reason why it is none. */
 export type ReferenceAnswer =
   | { readonly columns: readonly WireColumn[]; readonly rows: readonly (readonly WireValue[])[] }
@@ -45,7 +47,7 @@ type EvaluateResponse = {
  * It boots in about half a second and answers a small query in some 7 ms.
  */
 export async function startReferenceServer(): Promise<ReferenceServer> {
-  const main = createRequire(import.meta.url).resolve('@fivetrandevelopers/zetasql');
+  const main = require.resolve('@fivetrandevelopers/zetasql');
   const root = join(dirname(main), 'zetasql');
   const port = await freePort();
   const binary = join(root, process.arch === 'arm64' ? 'remote_server_arm.so' : 'remote_server.so');
@@ -74,9 +76,9 @@ async function freePort(): Promise<number> {
 
 /** The protocol's library takes the module for its class of 64-bit integers in some runtimes; then digits are lost. */
 function keepLongIntegers(): void {
-  const require = createRequire(createRequire(import.meta.url).resolve('@grpc/proto-loader'));
-  const protobuf: { util: { Long: unknown }; configure(): void } = require('protobufjs');
-  const long: { default?: unknown } = require('long');
+  const load = createRequire(require.resolve('@grpc/proto-loader'));
+  const protobuf: { util: { Long: unknown }; configure(): void } = load('protobufjs');
+  const long: { default?: unknown } = load('long');
   protobuf.util.Long = long.default ?? long;
   protobuf.configure();
 }
