@@ -14,7 +14,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_mod(a, b)':
     "case when b = 0 then error('division by zero: MOD(' || a || ', ' || b || ')') else a % b end",
   'bq_finite(x)':
-    "case when x is null or isfinite(x) then x else error('Floating point overflow, or a calculation with NaN or infinity') end",
+    "case when x is null or isfinite(x) then x else error('Floating point overflow; calculating with NaN or infinity is not supported') end",
   // What the product of two FLOAT64 loses to rounding, exactly. Source: Dekker, 1971.
   'bq_high(x)': '134217729 * x - (134217729 * x - x)',
   'bq_product_error(a, b)':
@@ -112,19 +112,31 @@ export const duckDbMacros: readonly string[] = Object.entries(macros).map(
   ([signature, body]) => `create or replace temp macro ${signature} as (${body})`,
 );
 
-/** How often each macro names one of its parameters, at most. */
-const repeats: ReadonlyMap<string, number> = new Map(
-  Object.entries(macros).map(([signature, body]) => {
-    const [, name = '', parameters = ''] = /^(\w+)\((.*)\)$/.exec(signature) ?? [];
-    const counts = parameters.split(', ').map(p => body.match(new RegExp(`\\b${p}\\b`, 'g'))?.length ?? 0);
-    return [name, Math.max(...counts)];
-  }),
-);
+/** How often a macro may name one of its parameters, the macros that it calls included: a bound, not a count. */
+const repeats: ReadonlyMap<string, number> = repeatsOfMacros();
 
-/** How often the macros in a template may name one argument, those that a macro calls included: a bound, not a count. */
+/** How often the macros in a template may name one argument. */
 export function macroRepeats(template: string): number {
-  return [...template.matchAll(/\bbq_\w+/g)].reduce((most, [name]) => {
-    const body = Object.entries(macros).find(([signature]) => signature.startsWith(`${name}(`))?.[1] ?? '';
-    return Math.max(most, (repeats.get(name) ?? 1) * macroRepeats(body));
-  }, 1);
+  if (!template.includes('bq_')) return 1;
+  return Math.max(1, ...[...template.matchAll(/\bbq_\w+/g)].map(([name]) => repeats.get(name) ?? 1));
+}
+
+function repeatsOfMacros(): ReadonlyMap<string, number> {
+  const bodies = new Map(
+    Object.entries(macros).map(([signature, body]) => [signature.split('(')[0]!, { signature, body }]),
+  );
+  const known = new Map<string, number>();
+  const measure = (name: string): number => {
+    const found = known.get(name);
+    const macro = bodies.get(name);
+    if (found !== undefined || !macro) return found ?? 1;
+    const parameters = /\((.*)\)$/.exec(macro.signature)![1]!.split(', ');
+    const own = parameters.map(p => macro.body.match(new RegExp(`\\b${p}\\b`, 'g'))?.length ?? 0);
+    const called = [...macro.body.matchAll(/\bbq_\w+/g)].map(([inner]) => measure(inner));
+    const total = Math.max(...own) * Math.max(1, ...called);
+    known.set(name, total);
+    return total;
+  };
+  for (const name of bodies.keys()) measure(name);
+  return known;
 }

@@ -147,6 +147,9 @@ export const castCases: CaseGroup = {
     "cast('2026-01-15 ' as timestamp)",
   ],
   refused: [
+    "cast('0x10' as float64)",
+    "safe_cast('2026-01-15 10:00:00z' as timestamp)",
+    "safe_cast('2026-01-15 23:59:60' as timestamp)",
     "cast(bignumeric '1.5' as string)",
     "cast('2026-01-15 10:00:00+5:30' as timestamp)",
     "cast('2026-01-15 10:00:00z' as timestamp)",

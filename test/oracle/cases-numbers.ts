@@ -102,6 +102,8 @@ export const numberCases: CaseGroup = {
     '-1e308 * 10',
   ],
   refused: [
+    "cast('nan' as float64) + 1",
+    "(select sum(x) from unnest([1.5, cast('inf' as float64)]) x)",
     'safe_negate(5)',
     'safe_divide(5, 0)',
     'safe_divide(5, 2)',

@@ -64,6 +64,7 @@ export const patternCases: CaseGroup = {
     String.raw`'abc' like 'abc\\'`,
   ],
   refused: [
+    "regexp_extract_all('abc', r'b*')",
     "regexp_extract('aab', r'a', 2)",
     String.raw`regexp_extract('a1b2', r'[a-z]\d', 1, 2)`,
     "regexp_instr('abc', 'b')",

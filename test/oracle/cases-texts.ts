@@ -126,6 +126,8 @@ export const textCases: CaseGroup = {
     "ascii('é')",
   ],
   refused: [
+    "upper('ŉ')",
+    "lower('ΑΣ')",
     "initcap('hello world-foo')",
     "unicode('é')",
     "from_hex('616263')",

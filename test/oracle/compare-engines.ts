@@ -3,7 +3,10 @@ import type { ReferenceInput, ReferenceServer } from './reference-server.ts';
 import type { SmallEngine } from './small-engine.ts';
 import { comparableRows } from './wire-values.ts';
 
-/** The outcome of one statement on both engines; `detail` says what differs, or why it was refused. */
+/**
+ * The outcome of one statement on both engines; `detail` says what differs, or why it was refused.
+ * A refusal comes from the front-end, or from a check that it printed and that names what it does not support.
+ */
 export type Verdict = {
   readonly kind: 'equal' | 'bothFail' | 'refused' | 'unknownToReference' | 'wrong';
   readonly detail: string;
@@ -33,6 +36,8 @@ export async function compareEngines(
   }
   const show = (rows: unknown) => JSON.stringify(rows);
   if ('error' in actual) {
+    const refusal = /Invalid Input Error: (.*not supported.*)/.exec(actual.error)?.[1];
+    if (refusal) return { kind: 'refused', detail: refusal };
     return { kind: 'wrong', detail: `reference: ${show(expected.rows)}\nours fails: ${actual.error}` };
   }
   if (!isDeepStrictEqual(actual.columns, expected.columns)) {
