@@ -92,6 +92,8 @@ export function unify(
 
 /** An explicit CAST or SAFE_CAST. */
 export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPosition): BoundExpression {
+  // 38 digits after the point fit into no type of DuckDB's.
+  if (to.kind === 'BIGNUMERIC') throw invalidQuery('BIGNUMERIC is not supported', at);
   if (of.kind === 'null') return { kind: 'null', type: to };
   if (sameType(of.type, to) || isEmptyArray(of)) return coerce(of, to, at);
   const isAllowed =

@@ -64,6 +64,8 @@ export const aggregateCases: CaseGroup = {
     '(select corr(x, x) from unnest([1.0, 2.0]) x)',
   ],
   answered: [
+    ['(select approx_quantiles(x, 4) from unnest([5, 3, null, 1, 2, 4]) x)', [[['1', '2', '3', '4', '5']]]],
+    ['(select approx_quantiles(x, 2) from unnest(cast([] as array<int64>)) x)', [[[]]]],
     ['(select max_by(x, y) from unnest([struct(1 as x, 2 as y), struct(3, 4)]))', [['3']]],
     ['(select min_by(x, y) from unnest([struct(1 as x, 2 as y), struct(3, 4)]))', [['1']]],
     ['(select max_by(x, y) from unnest([struct(1 as x, null as y), struct(null, 4)]))', [[null]]],

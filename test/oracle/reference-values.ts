@@ -112,6 +112,7 @@ function wireColumn(name: string, type: ReferenceType): Column {
   return { name, type: kind, mode, fields };
 }
 
+/** One row of an answer in the form of wire-values.ts. */
 export function rowInWireForm(
   columns: readonly NamedType[],
   cells: readonly ReferenceValue[],
