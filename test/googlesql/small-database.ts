@@ -2,6 +2,7 @@ import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
 import { duckDbType } from '../../src/googlesql/duckdb-type.ts';
+import { finishRow } from '../../src/googlesql/finish-row.ts';
 import type { CatalogTable, SqlType } from '../../src/googlesql/types.ts';
 
 /** How repeated records are stored. */
@@ -120,5 +121,6 @@ async function runRows(
     else prepared.bindVarchar(index, value);
   }
   const result = await prepared.runAndReadAll();
-  return result.getRows().map(([json]) => JSON.parse(String(json)));
+  const { shape } = compiled;
+  return result.getRows().map(([json]) => JSON.parse(shape ? finishRow(String(json), shape) : String(json)));
 }

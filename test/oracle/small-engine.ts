@@ -3,6 +3,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
 import { duckDbType } from '../../src/googlesql/duckdb-type.ts';
+import { finishRow } from '../../src/googlesql/finish-row.ts';
 import type { SqlType } from '../../src/googlesql/types.ts';
 import type { Column } from '../../src/rows.ts';
 import type { SmallTable, TableRow, TableValue } from './small-tables.ts';
@@ -104,7 +105,7 @@ async function evaluate(
 /** Each row as its JSON object, with the digits of every number. */
 async function runCompiled(
   connection: DuckDBConnection,
-  { sql, parameters: wanted }: CompiledStatement,
+  { sql, shape, parameters: wanted }: CompiledStatement,
   parameters: Readonly<Record<string, string | null>>,
 ): Promise<Readonly<Record<string, unknown>>[]> {
   const prepared = await connection.prepare(sql);
@@ -116,8 +117,11 @@ async function runCompiled(
     else prepared.bindVarchar(index, value);
   }
   const result = await prepared.runAndReadAll();
-  // The printed statement answers one text: an object.
-  return result.getRows().map(([json]) => parseDigits(String(json)) as Readonly<Record<string, unknown>>);
+  return result.getRows().map(([json]) => {
+    const row = shape ? finishRow(String(json), shape) : String(json);
+    // The printed statement answers one text: an object.
+    return parseDigits(row) as Readonly<Record<string, unknown>>;
+  });
 }
 
 /** Marks a number that JSON wrote, so that its digits are not lost and it is not taken for a text. */
