@@ -11,7 +11,10 @@ const hour = {
 };
 const week = { project: sampleProjects[0] };
 
-/** What callers send over `logs.all`, and what somebody would write for DuckDB itself. */
+/**
+ * What callers send over `logs.all`, and what somebody would write for DuckDB itself: with the same answers, so a row
+ * without the record that is unnested is dropped (`_p`).
+ */
 const questions = [
   {
     name: 'failed requests, newest first',
@@ -21,7 +24,7 @@ const questions = [
       cross join unnest(m.response) as response
       where response.status_code >= 500 order by timestamp desc limit 100`,
     byHand: `SELECT id, timestamp, event_message, metadata.request.method, metadata.request.path, metadata.response.status_code
-      FROM "cloudflare.logs.prod" WHERE project = $p1 AND metadata.response.status_code >= 500
+      FROM "cloudflare.logs.prod" WHERE project = $p1 AND metadata.request._p AND metadata.response.status_code >= 500
       ORDER BY timestamp DESC LIMIT 100`,
   },
   {
@@ -59,7 +62,7 @@ const questions = [
       group by area order by area`,
     byHand: `SELECT CASE WHEN starts_with(metadata.request.path, '/rest') THEN 'rest' WHEN starts_with(metadata.request.path, '/auth') THEN 'auth' ELSE 'other' END AS area,
       count_if(metadata.response.status_code >= 500), count_if(metadata.response.status_code BETWEEN 400 AND 499), avg(metadata.response.origin_time)
-      FROM "cloudflare.logs.prod" WHERE project = $p1 GROUP BY 1 ORDER BY 1`,
+      FROM "cloudflare.logs.prod" WHERE project = $p1 AND metadata.request._p AND metadata.response._p GROUP BY 1 ORDER BY 1`,
   },
 ];
 

@@ -5,6 +5,7 @@ import type { BoundQuery } from './bound-tree.ts';
 import { parseQuery } from './parse-query.ts';
 import { emptyScope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
+import type { Query } from './syntax-tree.ts';
 import type { Catalog } from './types.ts';
 
 export type BindRequest = {
@@ -40,7 +41,7 @@ export function bindStatement({ sql, callerSql, catalog, parameterNames }: BindR
     aggregatesRefusedIn: undefined,
     windows: new Map(),
   });
-  const saved = parseQuery(sql);
+  const saved = parseSaved(sql);
   const outside: Environment = { subsets: new Map(), catalog };
   if (callerSql === undefined) {
     const query = bindQuery(context(outside), saved);
@@ -60,4 +61,18 @@ export function bindStatement({ sql, callerSql, catalog, parameterNames }: BindR
     query: { ...query, subsets: [...subsets, ...query.subsets] },
     functions: [...statement.functions],
   };
+}
+
+/** Saved queries that are kept parsed; a service has few. */
+const maxParsed = 100;
+const parsed = new Map<string, Query>();
+
+/** Every caller's statement needs the same saved query's tree, which nothing changes: it is kept by its text. */
+function parseSaved(sql: string): Query {
+  const known = parsed.get(sql);
+  if (known) return known;
+  const fresh = parseQuery(sql);
+  if (parsed.size >= maxParsed) parsed.clear();
+  parsed.set(sql, fresh);
+  return fresh;
 }
