@@ -87,8 +87,11 @@ const macros: Readonly<Record<string, string>> = {
   // DuckDB spells numbers anew (1.50 becomes 1.5). As a text with a mark, a number keeps the digits that it was given.
   'bq_json_marked(x)': String.raw`array_to_string(list_transform(regexp_extract_all(x, '"(?:[^"\\]|\\.)*"|[^"]+'), lambda e: case when starts_with(e, '"') then e else regexp_replace(e, '-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?', '"\0"', 'g') end), '')`,
   'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
-  'bq_json_value(x, p)':
-    "case when json_valid(x) then (case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end) end",
+  // The input is guarded, not the answer: DuckDB may fold a call on a constant before it looks at the CASE around it.
+  'bq_json_text(x)': 'case when json_valid(x) then x end',
+  'bq_json_value_of(x, p)':
+    "case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end",
+  'bq_json_value(x, p)': 'bq_json_value_of(bq_json_text(x), p)',
   // Beyond 2^53 an integer goes as a text.
   'bq_json_integer(x)':
     "case when x is null then 'null' when x between -9007199254740992 and 9007199254740992 then cast(x as varchar) else '\"' || x || '\"' end",
@@ -96,12 +99,15 @@ const macros: Readonly<Record<string, string>> = {
   'bq_json_unmarked(x)': String.raw`regexp_replace(x, '"([^"]*)"', '\1', 'g')`,
   'bq_json_part(x, p)':
     'case when bq_json_has_fraction(x) then json_extract(bq_json_marked(x), p) else json_extract(x, p) end',
-  'bq_json_query(x, p)':
-    "case when json_valid(x) then (case when json_type(x, p) = 'NULL' then null else bq_json_unmarked(cast(bq_json_part(x, p) as varchar)) end) end",
-  'bq_json_query_array(x, p)':
-    "case when json_valid(x) and json_type(x, p) = 'ARRAY' then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: coalesce(bq_json_unmarked(cast(e as varchar)), 'null')) end",
-  'bq_json_value_array(x, p)':
-    "case when json_valid(x) and json_type(x, p) = 'ARRAY' and not list_bool_or(list_transform(cast(json_extract(x, p) as json[]), lambda e: coalesce(json_type(e) in ('OBJECT', 'ARRAY'), false)) || [false]) then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: ltrim(json_extract_string(e, '$'), chr(57344))) end",
+  'bq_json_query_of(x, p)':
+    "case when json_type(x, p) = 'NULL' then null else bq_json_unmarked(cast(bq_json_part(x, p) as varchar)) end",
+  'bq_json_query(x, p)': 'bq_json_query_of(bq_json_text(x), p)',
+  'bq_json_query_array_of(x, p)':
+    "case when json_type(x, p) = 'ARRAY' then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: coalesce(bq_json_unmarked(cast(e as varchar)), 'null')) end",
+  'bq_json_query_array(x, p)': 'bq_json_query_array_of(bq_json_text(x), p)',
+  'bq_json_value_array_of(x, p)':
+    "case when json_type(x, p) = 'ARRAY' and not list_bool_or(list_transform(cast(json_extract(x, p) as json[]), lambda e: coalesce(json_type(e) in ('OBJECT', 'ARRAY'), false)) || [false]) then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: ltrim(json_extract_string(e, '$'), chr(57344))) end",
+  'bq_json_value_array(x, p)': 'bq_json_value_array_of(bq_json_text(x), p)',
 };
 
 /**

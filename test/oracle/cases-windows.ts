@@ -24,6 +24,8 @@ export const windowCases: CaseGroup = {
     'select id from facts qualify row_number() over (partition by b order by id desc) = 1 order by id',
     'select b, count(*) as n, rank() over (order by count(*) desc) as r from facts group by b order by b',
     'select id, countif(b) over (order by id) as c, logical_and(b) over (order by id) as l from facts order by id',
+    "select id, sum(i) over (partition by json_value(coalesce('no json', s), '$.a') order by id) as x from facts order by id",
+    "select id, count(*) over (partition by json_query(coalesce('{', s), '$.a')) as x from facts order by id",
     'select id, date_diff(d, lag(d) over (order by d, id), day) as x from facts order by id',
   ],
 };
