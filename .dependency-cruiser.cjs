@@ -36,6 +36,13 @@ module.exports = {
       to: { path: '^src/(duckdb|sample)/|^src/store/(memory|redis)-store\\.ts$' },
     },
     {
+      name: 'the-cache-knows-no-request',
+      comment: 'The cache answers keys; who asks, and what for, is for pipeline/ to say.',
+      severity: 'error',
+      from: { path: rooms('cache') },
+      to: { path: '^src/(pipeline|auth|redaction|endpoints)/', pathNot: '^src/endpoints/definition\\.ts$' },
+    },
+    {
       name: 'googlesql-stands-alone',
       comment: 'The front-end is pure: text in, statement out. It knows errors and rows, nothing else of ours.',
       severity: 'error',

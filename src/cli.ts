@@ -1,19 +1,23 @@
 import { open } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { issueToken, readTokens, revokeToken } from './auth/token-file.ts';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { issueToken, readTokens, revokeToken, type Scope, scopes } from './auth/token-file.ts';
 import { systemClock } from './clock.ts';
-import { databasePath, tokensFile } from './composition-root.ts';
+import { databasePath, invalidateFromCommand, tokensFile } from './composition-root.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { DatabaseBusyError } from './duckdb/database.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
 import { readSources } from './duckdb/sources.ts';
+import { GatewayError } from './errors.ts';
 import { writeSchemas } from './write-schemas.ts';
 
 const usage = `Commands:
   npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
-  npm run token -- issue --name <who> [--expires <date>]        make a token; it is shown once
+  npm run token -- issue --name <who> [--expires <date>] [--scope <scope>]...
+                                                                make a token; it is shown once. Scopes: admin, no-cache
   npm run token -- list                                         show what was issued
   npm run token -- revoke <id>                                  refuse a token from now on
+  npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
+                                                                make stored answers void, in all gateways over one Redis
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
 
@@ -23,6 +27,7 @@ class UsageError extends Error {}
 const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
   import: importCommand,
   token: tokenCommand,
+  cache: cacheCommand,
   schema: config => writeSchemas(config.SQL_DIR, 'schema'),
 };
 
@@ -33,7 +38,9 @@ try {
     throw new UsageError(name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}`);
   await command(readConfig(process.env), args);
 } catch (error) {
-  const isExpected = [UsageError, ConfigError, DatabaseBusyError].some(type => error instanceof type);
+  const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError].some(
+    type => error instanceof type,
+  );
   process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
   if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
   process.exitCode = 1;
@@ -81,6 +88,7 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
       const token = await issueToken({
         file,
         name: values.name,
+        scopes: readScopes(values.scope ?? []),
         expiresAt: readDate(values.expires),
         clock: systemClock,
       });
@@ -89,13 +97,14 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
       return;
     }
     case 'list':
-      for (const { id: tokenId, name, createdAt, expiresAt, revokedAt } of await readTokens(file)) {
+      for (const { id: tokenId, name, scopes, createdAt, expiresAt, revokedAt } of await readTokens(file)) {
         const state = revokedAt
           ? `revoked ${revokedAt}`
           : expiresAt
             ? `expires ${expiresAt}`
             : 'does not expire';
-        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}\n`);
+        const may = scopes.length > 0 ? `  may ${scopes.join(', ')}` : '';
+        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}${may}\n`);
       }
       return;
     case 'revoke': {
@@ -110,13 +119,56 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
   }
 }
 
+async function cacheCommand(config: Config, args: string[]): Promise<void> {
+  const options = { param: { type: 'string', multiple: true }, sql: { type: 'string' } } as const;
+  const { values, positionals } = parseCommand(args, options);
+  const [action, endpoint, ...rest] = positionals;
+  if (action !== 'invalidate' || endpoint === undefined || rest.length > 0) {
+    throw new UsageError('cache takes invalidate and the name or UUID of an endpoint');
+  }
+  const isOneEntry = values.param !== undefined || values.sql !== undefined;
+  const parameters = { ...readAssignments(values.param ?? []), ...(values.sql && { sql: values.sql }) };
+  const scope = await invalidateFromCommand(config, endpoint, isOneEntry ? parameters : undefined);
+  process.stdout.write(
+    scope === 'entry' ? `One entry of ${endpoint} is void\n` : `All entries of ${endpoint} are void\n`,
+  );
+}
+
+function readAssignments(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map(text => {
+      const at = text.indexOf('=');
+      if (at < 1) throw new UsageError(`--param is ${JSON.stringify(text)}; allowed: <name>=<value>`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
 function parseTokenArgs(args: string[]) {
+  return parseCommand(args, {
+    name: { type: 'string' },
+    expires: { type: 'string' },
+    scope: { type: 'string', multiple: true },
+  } as const);
+}
+
+function parseCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: string[],
+  options: Options,
+) {
   try {
-    const options = { name: { type: 'string' }, expires: { type: 'string' } } as const;
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function readScopes(texts: readonly string[]): Scope[] {
+  return texts.map(text => {
+    const scope = scopes.find(known => known === text);
+    if (scope) return scope;
+    throw new UsageError(`--scope is ${JSON.stringify(text)}; allowed: ${scopes.join(', ')}`);
+  });
 }
 
 function readDate(text: string | undefined): string | undefined {

@@ -2,23 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { readTokens } from './auth/token-file.ts';
 import { createTokens } from './auth/tokens.ts';
-import type { Clock } from './clock.ts';
+import { createCache } from './cache/cache.ts';
+import { createSingleFlight } from './cache/single-flight.ts';
+import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
+import { GatewayError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
 import { createGraphqlDoor } from './graphql/answer-graphql.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { buildOpenApi } from './http/openapi.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { invalidateEndpoint } from './pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
-import { createSingleFlight } from './pipeline/single-flight.ts';
 import type { Progress } from './progress-bar.ts';
 import { createMemoryStore } from './store/memory-store.ts';
 import { createRedisStore } from './store/redis-store.ts';
+import type { Store } from './store/store.ts';
 
 /** What a process brings to its gateway: time, and somebody who hears of what happens. */
 export type Surroundings = {
@@ -101,8 +107,13 @@ async function sampleToken(config: Config): Promise<string | undefined> {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit, accessToken }: Surroundings,
+  { clock, emit: tell, accessToken }: Surroundings,
 ): Promise<Gateway> {
+  const metrics = createMetrics();
+  const emit = (event: GatewayEvent) => {
+    metrics.observe(event);
+    tell(event);
+  };
   await mkdir(config.DATA_DIR, { recursive: true });
   const engine = await createDuckDbEngine({
     databasePath: databasePath(config),
@@ -123,15 +134,13 @@ export async function composeGateway(
     clock,
     emit,
   });
-  const store = config.REDIS_URL
-    ? createRedisStore({ url: config.REDIS_URL, emit })
-    : createMemoryStore({ maxBytes: config.CACHE_MEMORY_MB * 1024 * 1024, clock });
+  const cache = createCache({ ...openTiers(config, clock), clock, emit });
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
     engine,
-    store,
-    flights: createSingleFlight(),
+    cache,
+    sharedRuns: createSingleFlight(),
     clock,
     emit,
     queryTimeoutMs: config.QUERY_TIMEOUT_MS,
@@ -142,6 +151,11 @@ export async function composeGateway(
       pipeline,
       endpoints,
       graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
+    }),
+    metrics: async () => ({
+      status: 200,
+      headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
+      body: Buffer.from(await metrics.render()),
     }),
     openapi: () => buildOpenApi(endpoints.all()),
     cors: { origins: config.CORS_ORIGINS },
@@ -155,9 +169,62 @@ export async function composeGateway(
       await closeServer(server);
       endpoints.close();
       tokens.close();
-      await Promise.all([engine.close(), store.close()]);
+      await cache.close();
+      await engine.close();
     },
   };
+}
+
+/**
+ * Makes stored answers void from the command line, in Redis and in the memory of all gateways.
+ * @param parameters of the one entry; absent: all entries of the endpoint
+ * @throws GatewayError; Error where the gateways share no cache
+ */
+export async function invalidateFromCommand(
+  config: Config,
+  endpoint: string,
+  parameters: Readonly<Record<string, string>> | undefined,
+): Promise<'endpoint' | 'entry'> {
+  if (!config.REDIS_URL) {
+    throw new GatewayError(
+      'unavailable',
+      'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
+    );
+  }
+  const emit = () => undefined;
+  const endpoints = await createEndpointRegistry({
+    directory: config.SQL_DIR,
+    check: async () => undefined,
+    emit,
+    watch: false,
+  });
+  const store = createRedisStore({ url: config.REDIS_URL });
+  await isReady(store);
+  const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
+  try {
+    return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
+  } finally {
+    await cache.close();
+  }
+}
+
+/** Gives a connection that was just opened a moment; whether it is there, the first call will tell. */
+async function isReady(store: Store): Promise<void> {
+  for (let attempt = 0; attempt < 40; attempt++) {
+    const answers = await store.ping().then(
+      () => true,
+      () => false,
+    );
+    if (answers) return;
+    await setTimeout(50);
+  }
+}
+
+/** The store and the memory before it; where the store is in this process too, they halve the bytes between them. */
+function openTiers({ REDIS_URL, CACHE_MEMORY_MB }: Config, clock: Clock) {
+  const bytes = CACHE_MEMORY_MB * 1024 * 1024;
+  if (REDIS_URL) return { store: createRedisStore({ url: REDIS_URL }), memoryBytes: bytes };
+  return { store: createMemoryStore({ maxBytes: bytes / 2, clock }), memoryBytes: bytes / 2 };
 }
 
 /** Resolves when the last answer under way has been sent. */

@@ -1,16 +1,16 @@
 import type { AuthEvent } from './auth/auth-events.ts';
+import type { CacheEvent } from './cache/cache-events.ts';
 import type { EngineEvent, SampleEvent } from './duckdb/engine-events.ts';
 import type { EndpointEvent } from './endpoints/endpoint-events.ts';
 import type { HttpEvent } from './http/http-events.ts';
 import type { PipelineEvent } from './pipeline/pipeline-events.ts';
-import type { StoreEvent } from './store/store-events.ts';
 
 /** Everything observable; only the subscribers decide what to do with it. */
 export type GatewayEvent =
   | AuthEvent
+  | CacheEvent
   | EndpointEvent
   | EngineEvent
   | HttpEvent
   | PipelineEvent
-  | SampleEvent
-  | StoreEvent;
+  | SampleEvent;

@@ -7,7 +7,13 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'endpoint.failed': 'debug',
   'endpoint.broken': 'error',
   'http.bug': 'error',
+  'cache.loading': 'debug',
+  'cache.stored': 'debug',
+  'cache.waiting': 'debug',
+  'cache.load_failed': 'debug',
   'store.failed': 'debug',
+  'store.down': 'warn',
+  'store.refusing': 'warn',
 };
 
 /**

@@ -5,12 +5,18 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { hashToken } from './hash-token.ts';
 
+/** What a token may be allowed beside reading saved queries: administration, and asking past the cache. */
+export const scopes = ['admin', 'no-cache'] as const;
+
+export type Scope = (typeof scopes)[number];
+
 const recordSchema = z.strictObject({
   /** The visible part of the token, after `sqg_`. */
   id: z.string().regex(/^[0-9a-f]{8}$/),
   name: z.string().min(1),
   /** SHA-256 of the whole token, hexadecimal. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
+  scopes: z.array(z.enum(scopes)).default([]),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
@@ -23,6 +29,8 @@ type IssueOptions = {
   readonly file: string;
   /** Who will use it. */
   readonly name: string;
+  /** Default: none. */
+  readonly scopes?: readonly Scope[];
   /** ISO 8601; absent: it does not expire. */
   readonly expiresAt?: string;
   readonly clock: Clock;
@@ -42,6 +50,7 @@ export async function issueToken(options: IssueOptions): Promise<string> {
     id,
     name: options.name,
     hash: hashToken(token).toString('hex'),
+    scopes: [...(options.scopes ?? [])],
     createdAt: new Date(options.clock.now()).toISOString(),
     ...(options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }),
   };

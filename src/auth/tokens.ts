@@ -4,13 +4,15 @@ import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { AuthEvent } from './auth-events.ts';
 import { hashToken } from './hash-token.ts';
-import { readTokens, type TokenRecord } from './token-file.ts';
+import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.ts';
 
-/** Who asks. Scopes, fixed parameters and limits of a token will stand here too (contract section 8). */
+/** Who asks. Fixed parameters and limits of a token will stand here too (contract section 8). */
 export type Caller = {
   /** The visible part of the token; `development` for the plain one, `environment` for a bare hash. */
   readonly tokenId: string;
   readonly name: string;
+  /** What the token may do beside reading. */
+  readonly scopes: ReadonlySet<Scope>;
 };
 
 /** The tokens that are accepted right now. */
@@ -20,6 +22,8 @@ export type Tokens = {
    * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens
    */
   authenticate(presented: string | undefined): Caller;
+  /** Whether the token of a caller that `authenticate` gave would still be accepted. */
+  isCurrent(caller: Caller): boolean;
   /** Reads the file again when it has changed. */
   refresh(): Promise<void>;
   close(): void;
@@ -56,9 +60,12 @@ export async function createTokens({
   emit,
 }: TokensOptions): Promise<Tokens> {
   const fixed: Accepted[] = hashes.map(hash =>
-    accepted(Buffer.from(hash, 'hex'), 'environment', 'environment'),
+    accepted(Buffer.from(hash, 'hex'), { tokenId: 'environment', name: 'environment', scopes: new Set() }),
   );
-  if (accessToken !== undefined) fixed.push(accepted(hashToken(accessToken), 'development', 'development'));
+  if (accessToken !== undefined) {
+    const caller = { tokenId: 'development', name: 'development', scopes: new Set(scopes) };
+    fixed.push(accepted(hashToken(accessToken), caller));
+  }
   let issued: Accepted[] = [];
   let readVersion = '';
 
@@ -85,6 +92,10 @@ export async function createTokens({
       if (caller) return caller;
       throw new GatewayError('unauthorized', 'The access token is not known, has expired or was revoked');
     },
+    isCurrent(caller) {
+      const found = [...fixed, ...issued].find(candidate => candidate.caller === caller);
+      return found !== undefined && clock.now() < found.expiresAtMs;
+    },
     refresh,
     close: () => clearInterval(timer),
   };
@@ -100,13 +111,13 @@ function findCaller(presented: string, all: readonly Accepted[], clock: Clock): 
   return found && clock.now() < found.expiresAtMs ? found.caller : undefined;
 }
 
-function acceptedRecord({ id, name, hash, expiresAt }: TokenRecord): Accepted {
-  return accepted(Buffer.from(hash, 'hex'), id, name, expiresAt);
+function acceptedRecord({ id, name, hash, scopes, expiresAt }: TokenRecord): Accepted {
+  return accepted(Buffer.from(hash, 'hex'), { tokenId: id, name, scopes: new Set(scopes) }, expiresAt);
 }
 
-function accepted(hash: Buffer, tokenId: string, name: string, expiresAt?: string): Accepted {
+function accepted(hash: Buffer, caller: Caller, expiresAt?: string): Accepted {
   const expiresAtMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
-  return { hash, caller: { tokenId, name }, expiresAtMs };
+  return { hash, caller, expiresAtMs };
 }
 
 async function versionOf(file: string): Promise<string> {

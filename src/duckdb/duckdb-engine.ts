@@ -71,10 +71,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
     });
-    const startedMs = performance.now();
     const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values, shape }, limit);
-    const ms = performance.now() - startedMs;
-    emit({ type: 'engine.query', endpoint: statement.endpoint, ms, rows: rowCount, bytes: rowsJson.length });
     return { columns, rowsJson, rowCount };
   }
 

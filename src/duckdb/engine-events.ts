@@ -3,14 +3,6 @@ export type EngineEvent =
   | { readonly type: 'engine.started'; readonly pid: number | undefined; readonly ms: number }
   /** The process ended; the next query starts a new one. */
   | { readonly type: 'engine.stopped'; readonly reason: string }
-  /** A query was given to the engine and answered. */
-  | {
-      readonly type: 'engine.query';
-      readonly endpoint: string;
-      readonly ms: number;
-      readonly rows: number;
-      readonly bytes: number;
-    }
   /** DuckDB refused a statement that our front-end printed: a fault of ours. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 

@@ -67,7 +67,11 @@ export const headerSchema = z
       .refine(all => Object.keys(all).length > 0, 'must name at least one column'),
     maxRows: z.int().min(1).max(100_000).default(1000),
     cacheSeconds: seconds.default(0),
+    staleSeconds: seconds.default(60),
+    staleIfErrorSeconds: seconds.default(3600),
     warmSeconds: seconds.default(0),
+    coalesce: z.boolean().default(false),
+    public: z.boolean().default(false),
     sandbox: z.boolean().default(false),
     redactPii: z.boolean().default(false),
   })

@@ -1,6 +1,7 @@
 import { type GraphQLSchema, parse } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { readCredentials } from '../auth/read-credentials.ts';
+import { chooseCoding, codeBody } from '../content-coding.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, Reply } from '../exchange.ts';
@@ -8,7 +9,8 @@ import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limitRootFields } from './limit-root-fields.ts';
-import { type OperationContext, openContext } from './operation-context.ts';
+import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
+import { createResponseMemo } from './response-memo.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -37,6 +39,8 @@ export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange)
     plugins: [limits, sameErrorCodes, cacheExtensions],
   });
 
+  const memo = createResponseMemo(options.pipeline);
+
   return async exchange => {
     const { request } = exchange;
     try {
@@ -44,17 +48,23 @@ export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange)
       if (!wantsPage || !request.headers.accept?.includes('text/html')) {
         options.pipeline.tokens.authenticate(readCredentials(request.headers));
       }
+      const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : '';
+      const again = memo.get(exchange, body);
+      if (again) return await coded(exchange, again);
+      const context = openContext(options.pipeline, exchange);
       const response = await yoga.fetch(
         `http://gateway/graphql?${exchange.queryText}`,
         {
           method: request.method,
           headers: fetchHeaders(exchange),
-          body: request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : undefined,
+          body: request.method === 'POST' ? body : undefined,
           signal: exchange.signal,
         },
-        openContext(options.pipeline, exchange),
+        context,
       );
-      return await toReply(response);
+      const reply = await toReply(response);
+      memo.set(exchange, body, reply, context);
+      return await coded(exchange, reply);
     } catch (thrown) {
       return failedReply(toGatewayError(thrown), exchange.requestId);
     }
@@ -99,11 +109,8 @@ const cacheExtensions: Plugin<OperationContext> = {
     onExecuteDone: ({ result, setResult }) => {
       if (Symbol.asyncIterator in result) return;
       // Yoga's argument type leaves the context open; it is the one of openContext.
-      const { requestId, cacheFacts } = args.contextValue as OperationContext;
-      setResult({
-        ...result,
-        extensions: { ...result.extensions, request_id: requestId, cache: cacheFacts },
-      });
+      const context = args.contextValue as OperationContext;
+      setResult({ ...result, extensions: { ...result.extensions, ...extensionsOf(context) } });
     },
   }),
 };
@@ -124,6 +131,17 @@ async function toReply(response: Response): Promise<Reply> {
     status: response.status,
     headers: { 'cache-control': 'no-store', ...Object.fromEntries(response.headers) },
     body,
+  };
+}
+
+/** Compresses a reply for a client that takes it so. */
+async function coded({ request }: Exchange, reply: Reply): Promise<Reply> {
+  const coding = chooseCoding(request.headers['accept-encoding'], reply.body);
+  if (!coding) return reply;
+  return {
+    ...reply,
+    headers: { ...reply.headers, 'content-encoding': coding, vary: 'Accept-Encoding' },
+    body: await codeBody(reply.body, coding),
   };
 }
 

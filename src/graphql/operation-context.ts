@@ -5,49 +5,66 @@ import { toGatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
-import { type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
+import { readsNoCache } from '../pipeline/reads-no-cache.ts';
+import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
   readonly requestId: string;
-  readonly cacheFacts: CacheFact[];
+  /** The answers that the fields got, in the order in which they came. */
+  readonly fieldAnswers: FieldAnswer[];
 };
 
-/** Where a field's rows came from; `extensions.cache` lists one for each field. */
-type CacheFact = { readonly path: string; readonly state: string; readonly ageSeconds: number };
+/** One field, by its path in the result, and the pipeline's answer to it. */
+export type FieldAnswer = { readonly path: string; readonly answer: Answer };
 
 /** One operation's context: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
-  { requestId, request, signal }: Exchange,
+  { requestId, request: { headers }, signal }: Exchange,
 ): OperationContext {
   type Key = { readonly endpoint: EndpointDefinition; readonly parameters: RawParameters };
   const load = async ({ endpoint, parameters }: Key) => {
     const answer = await runEndpoint(pipeline, {
       requestId,
-      credentials: readCredentials(request.headers),
+      credentials: readCredentials(headers),
       endpoint: endpoint.name,
-      readInput: () => ({ parameters, redactPii: readRedactHeader(request.headers) }),
+      readInput: () => ({
+        parameters,
+        redactPii: readRedactHeader(headers),
+        noCache: readsNoCache(headers),
+      }),
       signal,
     });
-    return { columns: answer.columns, rows: readRows(answer.body), cache: answer.cache };
+    return { answer, rows: { columns: answer.columns, rows: readRows(answer.body) } };
   };
   type Loaded = Awaited<ReturnType<typeof load>>;
   const loader = new DataLoader<Key, Loaded, string>(
     keys => Promise.all(keys.map(key => load(key).catch(toGatewayError))),
     { cacheKeyFn: ({ endpoint, parameters }) => JSON.stringify([endpoint.name, parameters]) },
   );
-  const cacheFacts: CacheFact[] = [];
+  const fieldAnswers: FieldAnswer[] = [];
   const loadRows = async (
     endpoint: EndpointDefinition,
     parameters: RawParameters,
     path: string,
   ): Promise<Rows> => {
-    const { cache, ...rows } = await loader.load({ endpoint, parameters });
-    cacheFacts.push({ path, ...cache });
+    const { answer, rows } = await loader.load({ endpoint, parameters });
+    fieldAnswers.push({ path, answer });
     return rows;
   };
-  return { requestId, cacheFacts, loadRows };
+  return { requestId, fieldAnswers, loadRows };
+}
+
+/** The `extensions` of a result: the request's id, and for each field where its rows came from and how old they are. */
+export function extensionsOf({
+  requestId,
+  fieldAnswers,
+}: Pick<OperationContext, 'requestId' | 'fieldAnswers'>) {
+  return {
+    request_id: requestId,
+    cache: fieldAnswers.map(({ path, answer }) => ({ path, ...answer.cache })),
+  };
 }

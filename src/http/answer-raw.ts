@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../errors.ts';
-import { type CorsPolicy, corsHeaders } from './cors.ts';
+import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
 import { type Compat, renderError } from './render-error.ts';
 
@@ -35,12 +36,8 @@ export function answerRaw(
     return;
   }
   const { status, headers, body } = renderError(error, randomUUID(), compat);
-  const all = {
-    ...headers,
-    ...corsHeaders(cors, {}),
-    'content-length': body.length,
-    connection: 'close',
-  };
+  const all: OutgoingHttpHeaders = { ...headers, 'content-length': body.length, connection: 'close' };
+  addCorsHeaders(cors, {}, all);
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));
   // What is still on its way is read and dropped: closing on it would reset the connection before the answer is read.

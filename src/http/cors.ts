@@ -3,16 +3,23 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 /** Origins whose pages may call us: `*` for any, or exact origins such as `https://studio.example`. */
 export type CorsPolicy = { readonly origins: readonly string[] };
 
-const exposed = 'Age, Cache-Control, ETag, Retry-After, Server-Timing, X-Cache, X-Request-Id';
+const exposed = 'Age, Cache-Control, Cache-Status, ETag, Retry-After, Server-Timing, X-Cache, X-Request-Id';
 
-/** CORS headers of any answer, errors too (contract section 2); empty for an origin that is not allowed. */
-export function corsHeaders(policy: CorsPolicy, requestHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const { origin } = requestHeaders;
-  if (policy.origins.includes('*')) {
-    return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
+/**
+ * Adds the CORS headers that any answer has, errors too (contract section 2); none for an origin that is not allowed.
+ * @param headers where they go; `vary` is added to
+ */
+export function addCorsHeaders(
+  { origins }: CorsPolicy,
+  { origin }: IncomingHttpHeaders,
+  headers: OutgoingHttpHeaders,
+): void {
+  const isAnyAllowed = origins.includes('*');
+  if (isAnyAllowed || (origin !== undefined && origins.includes(origin))) {
+    headers['access-control-allow-origin'] = isAnyAllowed ? '*' : origin;
+    headers['access-control-expose-headers'] = exposed;
   }
-  if (origin === undefined || !policy.origins.includes(origin)) return { vary: 'Origin' };
-  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'Origin' };
+  if (!isAnyAllowed) headers.vary = headers.vary ? `${headers.vary}, Origin` : 'Origin';
 }
 
 /** What a preflight asks for beyond `corsHeaders`. Tokens are never ambient, so any request header may be sent. */

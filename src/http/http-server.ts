@@ -2,19 +2,22 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
-import { answerRest } from './answer-rest.ts';
-import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
+import { createRestDoor, type RestDoor } from './answer-rest.ts';
+import { addCorsHeaders, type CorsPolicy, preflightHeaders } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
 import { matchRoute, routeMethods } from './match-route.ts';
-import { openExchange } from './open-exchange.ts';
+import { openExchange, pathOf, readRequestId } from './open-exchange.ts';
 import { hasBody } from './read-body.ts';
 import { type Compat, renderError } from './render-error.ts';
 
 export type HttpDeps = {
   readonly pipeline: PipelineDeps;
   readonly graphql: (exchange: Exchange) => Promise<Reply>;
+  /** The metrics as a scraper reads them. */
+  readonly metrics: () => Promise<Reply>;
   /** The OpenAPI document of what is served now. */
   readonly openapi: () => object;
   readonly cors: CorsPolicy;
@@ -29,9 +32,17 @@ export function createHttpServer(deps: HttpDeps): Server {
     requireHostHeader: false,
     keepAliveTimeout: 65_000,
   });
+  const rest = createRestDoor(deps.pipeline);
   server.on('request', (request, response) => {
-    handle(deps, server, request, response).catch((cause: unknown) => {
-      deps.emit({ type: 'http.bug', requestId: '', cause });
+    const startedMs = performance.now();
+    const requestId = readRequestId(request);
+    const reply = rest.answerAtOnce(request, requestId);
+    if (reply) {
+      send(deps, { request, response, requestId, startedMs, mustClose: !server.listening }, reply);
+      return;
+    }
+    handle(deps, rest, server, request, response, requestId, startedMs).catch((cause: unknown) => {
+      deps.emit({ type: 'http.bug', requestId, cause });
       response.destroy();
     });
   });
@@ -50,44 +61,62 @@ export function createHttpServer(deps: HttpDeps): Server {
 
 async function handle(
   deps: HttpDeps,
+  rest: RestDoor,
   server: Server,
   request: IncomingMessage,
   response: ServerResponse,
+  requestId: string,
+  startedMs: number,
 ): Promise<void> {
-  const startedMs = performance.now();
-  const exchange = openExchange(request, response);
+  const exchange = openExchange(request, response, requestId);
   let reply: Reply;
   try {
-    reply = await answer(deps, exchange);
+    reply = await answer(deps, rest, exchange);
   } catch (thrown) {
     const error = toGatewayError(thrown);
-    if (error.code === 'internal')
-      deps.emit({ type: 'http.bug', requestId: exchange.requestId, cause: error.cause });
-    reply = renderError(error, exchange.requestId, deps.compat);
+    if (error.code === 'internal') deps.emit({ type: 'http.bug', requestId, cause: error.cause });
+    reply = renderError(error, requestId, deps.compat);
     if (error.code === 'method_not_allowed') reply = withAllow(reply, exchange.path);
   }
   const mustClose = !server.listening || (!request.complete && hasBody(request));
-  response.writeHead(reply.status, {
-    ...(reply.status === 204 ? {} : { 'content-length': String(reply.body.length) }),
-    'x-request-id': exchange.requestId,
-    'x-content-type-options': 'nosniff',
-    ...(mustClose ? { connection: 'close' } : {}),
-    ...reply.headers,
-    ...mergeVary(corsHeaders(deps.cors, request.headers), reply.headers.vary),
-  });
-  response.end(reply.body);
+  send(deps, { request, response, requestId, startedMs, mustClose }, reply);
+}
+
+type Sending = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly startedMs: number;
+  /** End the connection after this answer. */
+  readonly mustClose: boolean;
+};
+
+function send(
+  deps: HttpDeps,
+  { request, response, requestId, startedMs, mustClose }: Sending,
+  reply: Reply,
+): void {
+  const { status, headers, body } = reply;
+  headers['x-request-id'] = requestId;
+  headers['x-content-type-options'] = 'nosniff';
+  // A 304 has no body, and must not say how long it is (RFC 9110, section 8.6).
+  if (status !== 204 && status !== 304) headers['content-length'] = body.length;
+  if (mustClose) headers.connection = 'close';
+  addCorsHeaders(deps.cors, request.headers, headers);
+  response.writeHead(status, headers);
+  response.end(body);
   deps.emit({
     type: 'http.answered',
-    requestId: exchange.requestId,
+    requestId,
     method: request.method ?? '',
-    path: exchange.path,
-    status: reply.status,
-    bytes: reply.body.length,
+    path: pathOf(request),
+    status,
+    bytes: body.length,
     ms: performance.now() - startedMs,
   });
 }
 
-async function answer(deps: HttpDeps, exchange: Exchange): Promise<Reply> {
+async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promise<Reply> {
   const { method = '', url = '', headers } = exchange.request;
   if (url.length > maxUrlLength) {
     throw new GatewayError(
@@ -109,19 +138,24 @@ async function answer(deps: HttpDeps, exchange: Exchange): Promise<Reply> {
   }
   switch (route.name) {
     case 'rest':
-      return answerRest(deps.pipeline, exchange, route.endpoint);
+      return rest.answer(exchange, route.endpoint);
     case 'graphql':
       return deps.graphql(exchange);
     case 'openapi':
       return json(deps.openapi());
+    case 'metrics':
+      return deps.metrics();
+    case 'invalidate':
+      return answerInvalidate(deps.pipeline, exchange);
     case 'health':
-      return json({ status: 'ok' });
+      return json({ status: 'ok', cache: deps.pipeline.cache.isStoreUp ? 'up' : 'down' });
     case 'home':
       return json({
         service: 'saved-query-gateway',
         graphql: '/graphql',
         openapi: '/openapi.json',
         health: '/health',
+        metrics: '/metrics',
       });
   }
 }
@@ -143,8 +177,4 @@ function allow(methods: readonly string[]): string {
 /** RFC 9110, section 15.5.6: a 405 says what is allowed. */
 function withAllow(reply: Reply, path: string): Reply {
   return { ...reply, headers: { ...reply.headers, allow: allow(routeMethods[matchRoute(path).name]) } };
-}
-
-function mergeVary(headers: ReturnType<typeof corsHeaders>, vary: unknown): ReturnType<typeof corsHeaders> {
-  return headers.vary && vary ? { ...headers, vary: `${vary}, ${headers.vary}` } : headers;
 }

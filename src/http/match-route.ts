@@ -4,7 +4,7 @@ import { decodePathSegment } from './read-query-string.ts';
 /** Where a path leads. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
-  | { readonly name: 'graphql' | 'openapi' | 'health' | 'home' };
+  | { readonly name: 'graphql' | 'openapi' | 'health' | 'metrics' | 'invalidate' | 'home' };
 
 /** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
 export const routeMethods: Record<Route['name'], readonly string[]> = {
@@ -12,6 +12,8 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   graphql: ['GET', 'POST'],
   openapi: ['GET', 'HEAD'],
   health: ['GET', 'HEAD'],
+  metrics: ['GET', 'HEAD'],
+  invalidate: ['POST'],
   home: ['GET', 'HEAD'],
 };
 
@@ -20,6 +22,8 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
   '/graphql': 'graphql',
   '/openapi.json': 'openapi',
   '/health': 'health',
+  '/metrics': 'metrics',
+  '/admin/invalidate': 'invalidate',
   '/': 'home',
 };
 

@@ -5,28 +5,40 @@ import type { Exchange } from '../exchange.ts';
 import { readBody } from './read-body.ts';
 
 /** Reads what every route needs to know of a request; its signal aborts when the caller goes away. */
-export function openExchange(request: IncomingMessage, response: ServerResponse): Exchange {
+export function openExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+): Exchange {
   const caller = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) caller.abort(new GatewayError('cancelled', 'The caller went away'));
   });
-  const [path = '', queryText = ''] = splitOnce((request.url ?? '').replace(/^https?:\/\/[^/?]*/i, ''), '?');
   return {
     request,
-    requestId: readRequestId(request),
-    path: path.length > 1 ? path.replace(/\/$/, '') : '/',
-    queryText,
+    requestId,
+    path: pathOf(request),
+    queryText: splitTarget(request)[1],
     signal: caller.signal,
     readBody: maxBytes => readBody(request, maxBytes),
   };
 }
 
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-function readRequestId({ headers }: IncomingMessage): string {
+/** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
+export function readRequestId({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** The path as it came over the wire, without a trailing slash. */
+export function pathOf(request: IncomingMessage): string {
+  const [path] = splitTarget(request);
+  return path.length > 1 ? path.replace(/\/$/, '') : '/';
+}
+
+/** Path and query string; a target may be a whole URL (RFC 9112, section 3.2.2). */
+function splitTarget({ url = '' }: IncomingMessage): [string, string] {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const at = target.indexOf('?');
+  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }

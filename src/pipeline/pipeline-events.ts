@@ -1,7 +1,9 @@
+import type { EntryState } from '../cache/cache.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Stage } from './stages.ts';
 
 /** How the cache took part in an answer: `off` where the endpoint is not cached. */
-export type CacheState = 'hit' | 'miss' | 'off';
+export type CacheState = EntryState | 'off';
 
 /** What happens on a request's way through the pipeline. */
 export type PipelineEvent =
@@ -12,6 +14,7 @@ export type PipelineEvent =
       readonly tokenId: string;
       readonly cache: CacheState;
       readonly rows: number;
+      readonly stages: readonly Stage[];
       readonly ms: number;
     }
   | {
@@ -23,5 +26,13 @@ export type PipelineEvent =
       /** What was thrown, where it was a bug; for the log, never for the caller. */
       readonly cause?: unknown;
     }
-  /** The cache's store did not answer; the request went on without it. */
-  | { readonly type: 'store.failed'; readonly operation: 'get' | 'set'; readonly message: string };
+  /** The engine was given a query, and it ended. */
+  | {
+      readonly type: 'engine.query';
+      readonly endpoint: string;
+      readonly outcome: 'ok' | ErrorCode;
+      readonly ms: number;
+      /** Rows and bytes of the result; 0 where it failed. */
+      readonly rows: number;
+      readonly bytes: number;
+    };

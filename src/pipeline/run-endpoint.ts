@@ -1,54 +1,46 @@
-import type { Tokens } from '../auth/tokens.ts';
+import type { Cache } from '../cache/cache.ts';
+import { type Entry, renderBody } from '../cache/entry.ts';
+import type { SingleFlight } from '../cache/single-flight.ts';
 import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { EndpointRegistry } from '../endpoints/registry.ts';
-import type { Engine } from '../engine/engine.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import { redactRowsJson } from '../redaction/redact-rows-json.ts';
+import { toGatewayError } from '../errors.ts';
 import type { Column } from '../rows.ts';
-import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
-import { cacheKey } from './cache-key.ts';
-import type { CacheState, PipelineEvent } from './pipeline-events.ts';
-import { type ReadThroughDeps, readThrough } from './read-through.ts';
-import { type Stage, startStages } from './stages.ts';
+import { formOf, type Rendered } from './form-of.ts';
+import type { CacheState } from './pipeline-events.ts';
+import {
+  type EndpointQuestion,
+  isPlanCurrent,
+  type Plan,
+  type PlanDeps,
+  planRequest,
+} from './plan-request.ts';
+import { type Stage, type Stages, startStages } from './stages.ts';
 
-export type PipelineDeps = ReadThroughDeps & {
-  readonly tokens: Tokens;
-  readonly endpoints: Pick<EndpointRegistry, 'find'>;
-  readonly engine: Pick<Engine, 'run'>;
+export type PipelineDeps = PlanDeps & {
+  readonly cache: Cache;
+  /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
+  readonly sharedRuns: SingleFlight<Rendered>;
   readonly clock: Clock;
-  readonly emit: (event: PipelineEvent) => void;
-  /** Milliseconds one query may take. */
-  readonly queryTimeoutMs: number;
 };
 
-/** One question to one saved query, by whichever door it came. */
-export type EndpointRequest = {
+/** A question, and what a door knows of the request that it came with. */
+export type EndpointRequest = EndpointQuestion & {
   readonly requestId: string;
-  /** The access token as presented; absent when there was none. */
-  readonly credentials: string | undefined;
-  /** Name or UUID of the endpoint. */
-  readonly endpoint: string;
-  /** Called once the caller and the endpoint are known: what may carry parameters depends on the endpoint. */
-  readonly readInput: (definition: EndpointDefinition) => RequestInput | Promise<RequestInput>;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
 };
 
-/** What a caller asks of an endpoint, not yet validated. */
-export type RequestInput = {
-  readonly parameters: RawParameters;
-  /** Overrides the endpoint's setting for this request (contract section 2). */
-  readonly redactPii: boolean | undefined;
-};
-
 /** The answer to an EndpointRequest, ready for any door to send. */
 export type Answer = {
+  /** What the request meant; a door may ask `answerAgain` with it. */
+  readonly plan: Plan;
   readonly endpoint: EndpointDefinition;
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** `{"result":[…]}`, UTF-8, redacted where asked for. */
+  /** `{"result":[…]}`, UTF-8, redacted where asked for; the same object as long as the entry is the same. */
   readonly body: Buffer;
+  /** Equal for equal bodies; absent where the endpoint is not cached. */
+  readonly bodyDigest: string | undefined;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
   /** What the pipeline spent its time on, in order. */
   readonly stages: readonly Stage[];
@@ -61,73 +53,133 @@ export type Answer = {
 export async function runEndpoint(deps: PipelineDeps, request: EndpointRequest): Promise<Answer> {
   const stages = startStages();
   try {
-    const caller = deps.tokens.authenticate(request.credentials);
-    const definition = findEndpoint(deps, request.endpoint);
-    stages.done('auth');
-
-    const input = await request.readInput(definition);
-    const parameters = bindParameters(definition, input.parameters);
-    const callerSql = readCallerSql(definition, input.parameters);
-    stages.done('params');
-
-    const { entry, state } = await readThrough(deps, cacheKey(definition, parameters, callerSql), {
-      cacheSeconds: definition.cacheSeconds,
-      signal: request.signal,
-      load: signal =>
-        deps.engine.run(
-          {
-            endpoint: definition.name,
-            sql: definition.sql,
-            callerSql,
-            parameters,
-            maxRows: definition.maxRows,
-          },
-          { signal, timeoutMs: deps.queryTimeoutMs },
-        ),
-    });
-    stages.done(state === 'hit' ? 'cache' : 'query');
-
-    const redact = input.redactPii ?? definition.redactPii;
-    const body = redact ? redactRowsJson(entry.body) : entry.body;
-    if (redact) stages.done('redact');
-
-    const { requestId } = request;
-    const { columns, rowCount } = entry;
-    const ageSeconds = Math.max(0, Math.floor((deps.clock.now() - entry.createdAtMs) / 1000));
-    deps.emit({
-      type: 'endpoint.answered',
-      requestId,
-      endpoint: definition.name,
-      tokenId: caller.tokenId,
-      cache: state,
-      rows: rowCount,
-      ms: stages.totalMs(),
-    });
-    return {
-      endpoint: definition,
-      columns,
-      rowCount,
-      body,
-      cache: { state, ageSeconds },
-      stages: stages.list(),
-    };
+    const plan = await planRequest(deps, request, stages);
+    return await answerPlan(deps, plan, request, stages);
   } catch (thrown) {
-    const error = toGatewayError(thrown);
-    deps.emit({
-      type: 'endpoint.failed',
-      requestId: request.requestId,
-      endpoint: request.endpoint,
-      code: error.code,
-      ms: stages.totalMs(),
-      cause: error.cause,
-    });
-    throw error;
+    throw failed(deps, request, stages, thrown);
   }
 }
 
-function findEndpoint({ endpoints }: PipelineDeps, reference: string): EndpointDefinition {
-  const definition = endpoints.find(reference);
-  if (definition) return definition;
-  const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
-  throw new GatewayError('endpoint_not_found', `No endpoint has the name or UUID ${JSON.stringify(shown)}`);
+/**
+ * The shorter path of a request that means what an earlier one meant: cache → engine → redaction.
+ * @param plan one for which `isPlanCurrent`
+ * @throws as `runEndpoint`
+ */
+export async function runPlan(
+  deps: PipelineDeps,
+  plan: Plan,
+  request: Pick<EndpointRequest, 'requestId' | 'signal'>,
+): Promise<Answer> {
+  const stages = startStages();
+  try {
+    return await answerPlan(deps, plan, request, stages);
+  } catch (thrown) {
+    throw failed(deps, { ...request, endpoint: plan.definition.name }, stages, thrown);
+  }
+}
+
+/**
+ * The shortest path: answers at once where this process has a fresh entry.
+ * @param canSend whether the door has all it needs to send this body at once
+ * @returns undefined where there is no such entry, or the plan is not current any more
+ */
+export function answerAtOnce(
+  deps: PipelineDeps,
+  plan: Plan,
+  requestId: string,
+  canSend: (body: Buffer) => boolean = () => true,
+): Answer | undefined {
+  const stages = startStages();
+  const entry = peekPlan(deps, plan);
+  if (!entry || !canSend(formOf(entry, plan.redact).body)) return undefined;
+  stages.done('cache');
+  return answered(deps, plan, requestId, entry, 'hit', stages);
+}
+
+/** The body that `answerAtOnce` would give; asked by doors that keep something made of it. */
+export function bodyAtOnce(deps: PipelineDeps, plan: Plan): Buffer | undefined {
+  const entry = peekPlan(deps, plan);
+  return entry && formOf(entry, plan.redact).body;
+}
+
+function peekPlan(deps: PipelineDeps, plan: Plan): Entry | undefined {
+  if (plan.mustLoad || plan.definition.cacheSeconds === 0 || !isPlanCurrent(deps, plan)) return undefined;
+  return deps.cache.peek(plan.cacheRequest);
+}
+
+async function answerPlan(
+  deps: PipelineDeps,
+  plan: Plan,
+  { requestId, signal }: Pick<EndpointRequest, 'requestId' | 'signal'>,
+  stages: Stages,
+): Promise<Answer> {
+  const { cacheRequest, mustLoad } = plan;
+  if (plan.definition.cacheSeconds === 0) {
+    const entry = await runUncached(deps, plan, signal);
+    stages.done('query');
+    return answered(deps, plan, requestId, entry, 'off', stages);
+  }
+  const { entry, state } = await deps.cache.read(cacheRequest, { signal, mustLoad });
+  stages.done(state === 'miss' ? 'query' : 'cache');
+  return answered(deps, plan, requestId, entry, state, stages);
+}
+
+/** Every request runs the query, unless the definition lets those that come together share a run. */
+async function runUncached(deps: PipelineDeps, { definition, cacheRequest }: Plan, signal: AbortSignal) {
+  const { key, load } = cacheRequest;
+  const run = async (inner: AbortSignal): Promise<Rendered> => {
+    const createdAtMs = deps.clock.now();
+    const { columns, rowCount, rowsJson } = await load(inner);
+    return { columns, rowCount, createdAtMs, body: renderBody(rowsJson) };
+  };
+  return definition.coalesce ? deps.sharedRuns(key.digest, signal, run) : run(signal);
+}
+
+function answered(
+  deps: PipelineDeps,
+  plan: Plan,
+  requestId: string,
+  rows: Rendered,
+  state: CacheState,
+  stages: Stages,
+): Answer {
+  const { definition, caller, redact } = plan;
+  const form = formOf(rows, redact);
+  if (redact) stages.done('redact');
+  const answer: Answer = {
+    plan,
+    endpoint: definition,
+    columns: rows.columns,
+    rowCount: rows.rowCount,
+    body: form.body,
+    bodyDigest: form.digest,
+    cache: {
+      state,
+      ageSeconds: Math.max(0, Math.floor((deps.clock.now() - rows.createdAtMs) / 1000)),
+    },
+    stages: stages.list(),
+  };
+  deps.emit({
+    type: 'endpoint.answered',
+    requestId,
+    endpoint: definition.name,
+    tokenId: caller.tokenId,
+    cache: state,
+    rows: rows.rowCount,
+    stages: answer.stages,
+    ms: stages.totalMs(),
+  });
+  return answer;
+}
+
+function failed(
+  deps: PipelineDeps,
+  { requestId, endpoint }: Pick<EndpointRequest, 'requestId' | 'endpoint'>,
+  stages: Stages,
+  thrown: unknown,
+): Error {
+  const error = toGatewayError(thrown);
+  const { code, cause } = error;
+  deps.emit({ type: 'endpoint.failed', requestId, endpoint, code, ms: stages.totalMs(), cause });
+  return error;
 }

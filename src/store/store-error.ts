@@ -1,4 +1,17 @@
-/** A store could not answer; its `cause` is the client's own error. A caller goes on without the store. */
+type StoreErrorOptions = {
+  /** The client's own error. */
+  readonly cause?: unknown;
+  /** The store did answer: it refuses, for instance because it is full. Default false. */
+  readonly isRefusal?: boolean;
+};
+
+/** A store could not answer; a caller goes on without it. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
+  readonly isRefusal: boolean;
+
+  constructor(message: string, { cause, isRefusal = false }: StoreErrorOptions = {}) {
+    super(message, { cause });
+    this.isRefusal = isRefusal;
+  }
 }

@@ -1,9 +1,82 @@
-/** Where cache entries are kept: bytes by key, for a time. */
+/**
+ * Where cache entries are kept, shared by all who were given the same store: a value by key, the right to make its next
+ * value, and news of both. Every call rejects with a StoreError where the store does not answer; a caller goes on without it.
+ */
 export type Store = {
-  /** The bytes last set under this key, until their time is over. Rejects with a StoreError where the store does not answer. */
-  get(key: string): Promise<Buffer | undefined>;
-  /** @param ttlMs milliseconds the bytes are kept at most; a store may drop them sooner */
-  set(key: string, value: Buffer, ttlMs: number): Promise<void>;
+  /** Reads values and generations in one round trip. */
+  read(keys: readonly string[], groups: readonly string[]): Promise<StoreRead>;
+  /**
+   * Asks for the lease on a key: the right to make its next value.
+   * Whoever holds it renews it until the value is published, or gives it back.
+   */
+  claim(key: string, options: ClaimOptions): Promise<Claim>;
+  /**
+   * Makes the lease last another `leaseMs` from now.
+   * @returns false where it is not this token's any more
+   */
+  renew(key: string, token: string, leaseMs: number): Promise<boolean>;
+  /**
+   * Puts a value in place and ends the lease, in one step.
+   * @param ttlMs milliseconds the value is kept at most; the store may drop it sooner
+   * @returns false, and nothing is changed, where the lease is not this token's any more
+   */
+  publish(key: string, token: string, value: Buffer, ttlMs: number): Promise<boolean>;
+  /**
+   * Ends the lease without a value; nothing happens where it is not this token's any more.
+   * @param note what is told to those who wait
+   */
+  release(key: string, token: string, note: string): Promise<void>;
+  /**
+   * Puts a mark in place of a key's value, and ends its lease: what is being made under it can't be published any more.
+   * The mark is nothing but a new version, so that a key that was removed can be told from one that the store has lost.
+   */
+  remove(key: string): Promise<void>;
+  /** Gives a group a new generation, one that it never had: values that were made under another one are void. */
+  renewGroup(group: string): Promise<void>;
+  /** Hears all news from now on. At once, and at every change, it is told whether news arrive (`listening`, `deaf`). */
+  subscribe(listener: (news: StoreNews) => void): void;
+  /** Resolves where the store answers. */
+  ping(): Promise<void>;
   /** Lets go of the store at once, also where it is frozen. */
   close(): Promise<void>;
 };
+
+export type StoreRead = {
+  /** In the order of the keys; undefined where there is no value. */
+  readonly values: readonly (Buffer | undefined)[];
+  /** In the order of the groups; empty for a group that never got one. */
+  readonly generations: readonly string[];
+};
+
+/** Every value begins with this many bytes that tell it from all other values of its key. */
+export const versionBytes = 16;
+
+/** Milliseconds the mark of a removed key stays: longer than anybody misses news. */
+export const markMs = 7 * 86_400_000;
+
+export type ClaimOptions = {
+  /** Names the claimant; no two claims have the same. */
+  readonly token: string;
+  /** Milliseconds the lease lasts. */
+  readonly leaseMs: number;
+  /** The first `versionBytes` bytes of the value that the claimant has seen; absent where it has seen none. */
+  readonly knownVersion: Buffer | undefined;
+};
+
+export type Claim =
+  /** The lease is the claimant's. */
+  | { readonly state: 'granted' }
+  /** Somebody has it, for so many more milliseconds unless it is renewed. */
+  | { readonly state: 'held'; readonly forMs: number }
+  /** There is a value that the claimant has not seen; no lease was taken. */
+  | { readonly state: 'changed'; readonly value: Buffer };
+
+/** What subscribers are told, whoever did it. */
+export type StoreNews =
+  | { readonly type: 'published' | 'removed'; readonly key: string }
+  | { readonly type: 'released'; readonly key: string; readonly note: string }
+  | { readonly type: 'group'; readonly group: string; readonly generation: string }
+  /** News arrive from now on; some may have been missed before. */
+  | { readonly type: 'listening' }
+  /** News don't arrive any more. */
+  | { readonly type: 'deaf' };

@@ -64,6 +64,7 @@ describe('an issued token', () => {
         id: token.slice(4, 12),
         name: 'ci',
         hash: hashToken(token).toString('hex'),
+        scopes: [],
         createdAt: '2026-01-15T12:00:00.000Z',
       },
     ]);
@@ -71,8 +72,12 @@ describe('an issued token', () => {
   });
 
   test('names its caller', async () => {
-    const token = await issueToken({ file, name: 'ci', clock });
-    expect((await open()).authenticate(token)).toEqual({ tokenId: token.slice(4, 12), name: 'ci' });
+    const token = await issueToken({ file, name: 'ci', scopes: ['admin'], clock });
+    expect((await open()).authenticate(token)).toEqual({
+      tokenId: token.slice(4, 12),
+      name: 'ci',
+      scopes: new Set(['admin']),
+    });
   });
 
   test('is accepted until it expires, and refused from that moment on', async () => {

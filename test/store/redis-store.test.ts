@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
-import type { StoreEvent } from '../../src/store/store-events.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { describeStoreContract } from './store-contract.ts';
 
@@ -21,52 +20,54 @@ afterAll(() => server.stop());
 afterEach(() => Promise.all(opened.splice(0).map(store => store.close())));
 
 function openStore() {
-  const events: StoreEvent[] = [];
-  const store = createRedisStore({ url: server.url, emit: event => events.push(event), deadlineMs });
+  const store = createRedisStore({ url: server.url, deadlineMs });
+  const news: string[] = [];
+  store.subscribe(({ type }) => news.push(type));
   opened.push(store);
-  const trace = () => events.map(({ type }) => type);
-  return { store, trace };
+  return { store, news };
 }
 
 async function openReadyStore() {
   const open = openStore();
   await answersAgain(open.store);
+  await vi.waitFor(() => expect(open.news.at(-1)).toBe('listening'), waiting);
   return open;
 }
 
-const answersAgain = (store: Store) => vi.waitFor(() => store.get('any'), { timeout: 5000, interval: 10 });
+const waiting = { timeout: 5000, interval: 10 };
+const answersAgain = (store: Store) => vi.waitFor(() => store.ping(), waiting);
 
 async function rejectsInTime(store: Store): Promise<void> {
   const startedMs = performance.now();
-  await expect(store.get('any')).rejects.toThrow(StoreError);
+  await expect(store.read(['any'], [])).rejects.toThrow(StoreError);
   expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
 }
 
-async function emptyServer(): Promise<void> {
+async function command(line: string): Promise<void> {
   const socket = connect(server.port, '127.0.0.1');
-  socket.write('FLUSHALL\r\n');
+  socket.write(`${line}\r\n`);
   await once(socket, 'data');
   socket.destroy();
 }
 
+const emptyServer = () => command('FLUSHALL');
+
 describeStoreContract('redis', async () => {
   await emptyServer();
-  const { store } = await openReadyStore();
-  return { store, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) }; // Redis has a clock of its own
+  const [{ store }, { store: other }] = [await openReadyStore(), await openReadyStore()];
+  return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) }; // Redis has a clock of its own
 });
 
 test('rejects within its deadline while Redis is frozen, and recovers by itself', async () => {
-  const { store, trace } = await openReadyStore();
+  const { store } = await openReadyStore();
   process.kill(server.pid, 'SIGSTOP');
   try {
     await rejectsInTime(store);
     await rejectsInTime(store);
-    expect(trace()).toEqual(['store.down']);
   } finally {
     process.kill(server.pid, 'SIGCONT');
   }
   await answersAgain(store);
-  expect(trace()).toEqual(['store.down', 'store.up']);
 });
 
 test('closes at once while Redis is frozen', async () => {
@@ -74,7 +75,7 @@ test('closes at once while Redis is frozen', async () => {
   process.kill(server.pid, 'SIGSTOP');
   try {
     const startedMs = performance.now();
-    const pending = expect(store.get('any')).rejects.toThrow(StoreError);
+    const pending = expect(store.ping()).rejects.toThrow(StoreError);
     await store.close();
     await pending;
     expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
@@ -83,21 +84,32 @@ test('closes at once while Redis is frozen', async () => {
   }
 });
 
-test('rejects while Redis is gone, and uses it again when it is back', async () => {
-  const { store, trace } = await openReadyStore();
+test('rejects while Redis is gone, uses it again when it is back, and says that it was deaf', async () => {
+  const { store, news } = await openReadyStore();
   await server.stop();
   await rejectsInTime(store);
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
-  expect(trace()).toEqual(['store.down', 'store.up']);
+  await vi.waitFor(() => expect(news.slice(-2)).toEqual(['deaf', 'listening']), waiting);
 });
 
 test('starts without a Redis, and uses it when it comes', async () => {
   await server.stop();
-  const { store, trace } = openStore();
+  const { store } = openStore();
   await rejectsInTime(store);
-  await vi.waitFor(() => expect(trace()).toEqual(['store.down']));
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
-  expect(trace()).toEqual(['store.down', 'store.up']);
+});
+
+test('a refusal is told from silence', async () => {
+  const { store } = await openReadyStore();
+  const claim = { token: 't', leaseMs: 1000, knownVersion: undefined };
+  await command('CONFIG SET maxmemory 1');
+  try {
+    await expect(store.claim('key', claim)).rejects.toMatchObject({ isRefusal: true });
+    expect((await store.read(['key'], [])).values).toEqual([undefined]);
+  } finally {
+    await command('CONFIG SET maxmemory 0');
+  }
+  expect(await store.claim('key', claim)).toEqual({ state: 'granted' });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSingleFlight } from '../../src/pipeline/single-flight.ts';
+import { createSingleFlight } from '../../src/cache/single-flight.ts';
 
 const never = new AbortController().signal;
 

@@ -4,6 +4,8 @@ import type { QueryParameter } from '../engine/engine.ts';
 
 /** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract section 5). */
 export type CacheKey = {
+  /** UUID of the endpoint: all its entries can be made void together. */
+  readonly group: string;
   /** SHA-256 of the canonical text, hexadecimal. */
   readonly digest: string;
   /** The text itself: stored with the entry and compared on every read. */
@@ -12,7 +14,7 @@ export type CacheKey = {
 
 /** Names the one entry that holds the rows of these values, whatever door and spelling they came by. */
 export function cacheKey(
-  definition: Pick<EndpointDefinition, 'hash'>,
+  definition: Pick<EndpointDefinition, 'id' | 'hash'>,
   parameters: readonly QueryParameter[],
   callerSql: string | undefined,
 ): CacheKey {
@@ -21,5 +23,9 @@ export function cacheKey(
     parameters.map(({ name, value }) => [name, value]),
     callerSql ?? null,
   ]);
-  return { digest: createHash('sha256').update(canonical).digest('hex'), canonical };
+  return {
+    group: definition.id,
+    digest: createHash('sha256').update(canonical).digest('hex'),
+    canonical,
+  };
 }

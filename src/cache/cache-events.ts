@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../errors.ts';
+
+/** Why a query runs for the cache: nothing to serve, something stale to renew, or a fresh entry drawn ahead of its time. */
+export type LoadReason = 'miss' | 'stale' | 'early';
+
+/** What the cache does beside answering. */
+export type CacheEvent =
+  | { readonly type: 'cache.loading'; readonly endpoint: string; readonly reason: LoadReason }
+  /** The shared store has the new entry. */
+  | { readonly type: 'cache.stored'; readonly endpoint: string; readonly bytes: number }
+  /** The lease had gone to somebody else, or the entry was invalidated meanwhile: this gateway's rows were not stored. */
+  | { readonly type: 'cache.refused'; readonly endpoint: string }
+  /** Another gateway's query is waited for. */
+  | { readonly type: 'cache.waiting'; readonly endpoint: string }
+  /** The query failed; where there is an older entry it stays, and no refresh is tried for `restMs`. */
+  | {
+      readonly type: 'cache.load_failed';
+      readonly endpoint: string;
+      readonly code: ErrorCode;
+      readonly restMs: number;
+    }
+  | { readonly type: 'cache.invalidated'; readonly endpoint: string; readonly scope: 'endpoint' | 'entry' }
+  /** One call to the store failed; the request went on without it. */
+  | { readonly type: 'store.failed'; readonly operation: string; readonly message: string }
+  /** The store does not answer; from now on nothing waits for it. */
+  | { readonly type: 'store.down'; readonly message: string }
+  /** The store answers, and refuses to write: it is full, or a replica. */
+  | { readonly type: 'store.refusing'; readonly message: string }
+  /** The store is in use again. */
+  | { readonly type: 'store.up' };

@@ -1,0 +1,195 @@
+import type { Clock } from '../clock.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Store } from '../store/store.ts';
+import { createBatchedRead } from './batched-read.ts';
+import type { CacheEvent } from './cache-events.ts';
+import type { CacheKey } from './cache-key.ts';
+import type { CacheRequest } from './cache-request.ts';
+import type { Entry } from './entry.ts';
+import { freshnessOf, isDrawnEarly } from './freshness.ts';
+import { createGenerations, type Generations } from './generations.ts';
+import { budgetMs, type GuardedStore, guardStore } from './guarded-store.ts';
+import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
+import { createLocalEntries, type LocalEntries } from './local-entries.ts';
+import { createNewsBoard } from './news-board.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import { createStoredEntries, type StoredEntries } from './stored-entries.ts';
+
+export type CacheOptions = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly emit: (event: CacheEvent) => void;
+  /** Bytes of the entries that this process keeps; 0 = every read asks the store. */
+  readonly memoryBytes: number;
+  /** In [0, 1). Default: the system's. */
+  readonly random?: () => number;
+};
+
+export type ReadOptions = {
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal;
+  /** Whatever there is, the caller wants rows of a query that ends after now. Default false. */
+  readonly mustLoad?: boolean;
+};
+
+/**
+ * Where an answer came from: a fresh entry (`hit`), one past its time that is being renewed (`stale`), one past its time
+ * because the query fails (`fallback`), or a query that ran for it (`miss`).
+ */
+export type EntryState = 'hit' | 'stale' | 'fallback' | 'miss';
+
+export type CacheAnswer = { readonly entry: Entry; readonly state: EntryState };
+
+/** The one cache of every door (contract section 5): this process's memory before a store that all gateways share. */
+export type Cache = {
+  /** The entry in this process, while it is fresh and nothing speaks against it; never waits. */
+  peek(request: CacheRequest): Entry | undefined;
+  /**
+   * Answers from the nearest tier that has a good entry, else runs the query, once among all gateways.
+   * @throws GatewayError of the query where no entry may stand in; errors are not stored
+   */
+  read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
+  /**
+   * Makes one entry void, in all gateways.
+   * @throws GatewayError `unavailable` where the store does not answer: then only this gateway's is gone
+   */
+  invalidateEntry(endpoint: string, key: CacheKey): Promise<void>;
+  /** Makes all entries of an endpoint void, in all gateways; errors as above. */
+  invalidateGroup(endpoint: string, group: string): Promise<void>;
+  /** Whether the store answers. */
+  readonly isStoreUp: boolean;
+  /** Ends what runs in the background, then the store. */
+  close(): Promise<void>;
+};
+
+type Parts = {
+  readonly store: GuardedStore;
+  readonly local: LocalEntries;
+  readonly stored: StoredEntries;
+  readonly loader: Loader;
+  readonly generations: Generations;
+  readonly flights: SingleFlight<CacheAnswer>;
+  readonly clock: Clock;
+  readonly emit: (event: CacheEvent) => void;
+  readonly random: () => number;
+};
+
+/** Makes a cache over a store. */
+export function createCache(options: CacheOptions): Cache {
+  const { clock, emit, memoryBytes, random = Math.random } = options;
+  const store = guardStore(options.store, { emit });
+  const generations = createGenerations();
+  const local = createLocalEntries(memoryBytes, generations);
+  const board = createNewsBoard();
+  store.subscribe(news => {
+    board.tell(news);
+    local.hear(news);
+    if (news.type === 'group') generations.renewed(news.group, news.generation);
+  });
+  const parts: Parts = {
+    store,
+    local,
+    stored: createStoredEntries({
+      store,
+      local,
+      generations,
+      clock,
+      read: createBatchedRead(store, generations),
+    }),
+    loader: createLoader({ store, local, board, generations, clock, emit, random }),
+    generations,
+    flights: createSingleFlight(),
+    clock,
+    emit,
+    random,
+  };
+  return {
+    peek: request => peek(parts, request),
+    read: (request, readOptions) => read(parts, request, readOptions),
+    async invalidateEntry(endpoint, { digest }) {
+      local.drop(digest);
+      await tellStore(store, 'remove', it => it.remove(digest));
+      emit({ type: 'cache.invalidated', endpoint, scope: 'entry' });
+    },
+    async invalidateGroup(endpoint, group) {
+      generations.forget(group);
+      await tellStore(store, 'renewGroup', it => it.renewGroup(group));
+      emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
+    },
+    get isStoreUp() {
+      return store.isUp;
+    },
+    async close() {
+      await parts.loader.close();
+      await store.close();
+    },
+  };
+}
+
+function peek({ local, store, loader, clock, random }: Parts, request: CacheRequest): Entry | undefined {
+  const { key, lifetimes } = request;
+  // While the store is down there is nothing better to ask.
+  const entry = store.isUp ? local.getTrusted(key) : local.get(key);
+  if (!entry) return undefined;
+  const ageMs = clock.now() - entry.createdAtMs;
+  if (freshnessOf(ageMs, lifetimes) !== 'fresh') return undefined;
+  if (isDrawnEarly(ageMs, entry.loadMs, lifetimes.freshMs, 1 - random()))
+    loader.refresh(request, entry, 'early');
+  return entry;
+}
+
+async function read(
+  parts: Parts,
+  request: CacheRequest,
+  { signal, mustLoad = false }: ReadOptions,
+): Promise<CacheAnswer> {
+  const { digest } = request.key;
+  if (mustLoad) return parts.flights(`${digest} anew`, signal, inner => loadAnew(parts, request, inner));
+  const entry = peek(parts, request);
+  if (entry) return { entry, state: 'hit' };
+  return parts.flights(digest, signal, inner => lookUp(parts, request, inner));
+}
+
+async function lookUp(
+  { stored, loader, clock }: Parts,
+  request: CacheRequest,
+  signal: AbortSignal,
+): Promise<CacheAnswer> {
+  const { entry, budget } = await stored.newest(request);
+  const freshness = entry ? freshnessOf(clock.now() - entry.createdAtMs, request.lifetimes) : 'gone';
+  if (entry && freshness === 'fresh') return { entry, state: 'hit' };
+  if (entry && freshness === 'stale') {
+    loader.refresh(request, entry, 'stale');
+    return { entry, state: 'stale' };
+  }
+  const fallback = freshness === 'fallback' ? entry : undefined;
+  if (fallback && loader.isResting(request)) return { entry: fallback, state: 'fallback' };
+  try {
+    return { entry: await loader.load(request, entry, budget, signal), state: 'miss' };
+  } catch (error) {
+    if (!fallback || !isDependencyFailure(toGatewayError(error))) throw error;
+    return { entry: fallback, state: 'fallback' };
+  }
+}
+
+async function loadAnew(
+  { stored, loader }: Parts,
+  request: CacheRequest,
+  signal: AbortSignal,
+): Promise<CacheAnswer> {
+  const { entry, budget } = await stored.newest(request);
+  return { entry: await loader.load(request, entry, budget, signal), state: 'miss' };
+}
+
+async function tellStore(
+  store: GuardedStore,
+  operation: string,
+  run: (it: Store) => Promise<void>,
+): Promise<void> {
+  const isTold = await store.call(operation, { remainingMs: budgetMs }, it => run(it).then(() => true));
+  if (isTold) return;
+  throw new GatewayError(
+    'unavailable',
+    'The shared store does not answer: only the memory of this gateway was cleared; try again',
+  );
+}

@@ -1,0 +1,101 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Column, ResultSet } from '../rows.ts';
+import { versionBytes } from '../store/store.ts';
+
+/** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
+export type Entry = {
+  /** `versionBytes` random bytes: no two entries have the same. */
+  readonly version: Buffer;
+  /** The key's canonical text. */
+  readonly canonical: string;
+  /** The generation of the key's group when the query began. */
+  readonly generation: string;
+  /** When the query began; milliseconds since 1970. */
+  readonly createdAtMs: number;
+  /** Milliseconds the query took. */
+  readonly loadMs: number;
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  /** Digest of the body, base64url: equal bodies have equal ones, whenever they were made. */
+  readonly bodyDigest: string;
+  /** `{"result":[…]}`, UTF-8. */
+  readonly body: Buffer;
+};
+
+/** Renders rows as the entry of a key. */
+export function makeEntry(
+  facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs'>,
+  { columns, rowsJson, rowCount }: ResultSet,
+): Entry {
+  const body = renderBody(rowsJson);
+  return {
+    version: randomBytes(versionBytes),
+    ...facts,
+    columns,
+    rowCount,
+    bodyDigest: digestOf(body),
+    body,
+  };
+}
+
+/** The body of a REST answer with these rows: `{"result":[…]}`. */
+export function renderBody(rowsJson: Buffer): Buffer {
+  return Buffer.concat([bodyStart, rowsJson, bodyEnd]);
+}
+
+const bodyStart = Buffer.from('{"result":');
+const bodyEnd = Buffer.from('}');
+
+/** 128 bits of SHA-256 as base64url: enough to tell two bodies of one URL apart. */
+export function digestOf(body: Buffer): string {
+  return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
+}
+
+/** Changes with the layout below; an entry of another layout is none. */
+const layoutVersion = 2;
+
+/** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
+const minCompressedBytes = 16 * 1024;
+
+/** Higher levels take longer and hardly save more on rows of JSON. */
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/**
+ * Writes an entry for a store: its version, the length of its head, the head as JSON, the body, compressed with Zstandard
+ * (RFC 8878) where it is long.
+ */
+export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
+  const isCompressed = body.length >= minCompressedBytes;
+  const head = Buffer.from(JSON.stringify({ layout: layoutVersion, isCompressed, ...facts }));
+  const headLength = Buffer.alloc(4);
+  headLength.writeUInt32BE(head.length);
+  return Buffer.concat([
+    version,
+    headLength,
+    head,
+    isCompressed ? zstdCompressSync(body, compression) : body,
+  ]);
+}
+
+/** Reads a stored entry; undefined when the bytes are of another layout, another key's, or damaged. */
+export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined {
+  const headStart = versionBytes + 4;
+  if (bytes.length < headStart) return undefined;
+  const headEnd = headStart + bytes.readUInt32BE(versionBytes);
+  try {
+    const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', headStart, headEnd));
+    if (layout !== layoutVersion || facts.canonical !== canonical) return undefined;
+    const stored = bytes.subarray(headEnd);
+    // Copies: what a store gives may be a part of a far larger buffer, which the entry would keep alive.
+    const body = isCompressed ? zstdDecompressSync(stored) : Buffer.from(stored);
+    return { version: versionOf(bytes), ...facts, body };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The version of a stored value, whatever else is in it. */
+export function versionOf(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.subarray(0, versionBytes));
+}

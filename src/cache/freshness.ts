@@ -1,0 +1,37 @@
+/** How long an entry may be served, and when; all in milliseconds, counted as the comments say. */
+export type Lifetimes = {
+  /** From its making: served as it is. */
+  readonly freshMs: number;
+  /** From the end of `freshMs`: served while one refresh runs. */
+  readonly staleMs: number;
+  /** From the end of `freshMs`: served where the query fails. */
+  readonly staleIfErrorMs: number;
+};
+
+/** What an entry of some age is good for; `fallback` only where the query for a newer one fails. */
+export type Freshness = 'fresh' | 'stale' | 'fallback' | 'gone';
+
+/** Says what an entry is good for; a function of its age alone. Negative ages (a faster clock elsewhere) are fresh. */
+export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }: Lifetimes): Freshness {
+  if (ageMs < freshMs) return 'fresh';
+  if (ageMs < freshMs + staleMs) return 'stale';
+  if (ageMs < freshMs + staleIfErrorMs) return 'fallback';
+  return 'gone';
+}
+
+/** Milliseconds after which an entry is good for nothing. */
+export function keptMs({ freshMs, staleMs, staleIfErrorMs }: Lifetimes): number {
+  return freshMs + Math.max(staleMs, staleIfErrorMs);
+}
+
+/**
+ * Draws whether this reader refreshes a fresh entry ahead of its time, so that a hot key is new before it is stale and no
+ * two gateways meet at the same second. The longer the query and the nearer the end, the likelier; a key that is seldom
+ * read is hardly ever drawn.
+ * Source: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache Stampede Prevention" (VLDB 2015), with β = 1.
+ * @param loadMs what making the entry took
+ * @param random in (0, 1]
+ */
+export function isDrawnEarly(ageMs: number, loadMs: number, freshMs: number, random: number): boolean {
+  return ageMs - loadMs * Math.log(random) >= freshMs;
+}

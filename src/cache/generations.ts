@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+
+/** The generations of all groups, as far as this process knows. */
+export type Generations = {
+  /** Empty for a group that never got one. */
+  of(group: string): string;
+  /** News came: from now on this is the group's generation. */
+  renewed(group: string, generation: string): void;
+  /**
+   * Begins a read of the store; its result says nothing about groups of which news come meanwhile.
+   * @returns takes what was read; answers false where the store has lost a generation: the group needs a new one
+   */
+  startRead(): (group: string, generation: string) => boolean;
+  /** Makes this process's entries of a group void until the store has been asked. */
+  forget(group: string): void;
+};
+
+/** Makes an empty list. */
+export function createGenerations(): Generations {
+  const known = new Map<string, { generation: string; at: number }>();
+  let newsCount = 0;
+
+  function renewed(group: string, generation: string): void {
+    newsCount++;
+    known.set(group, { generation, at: newsCount });
+  }
+
+  return {
+    of: group => known.get(group)?.generation ?? '',
+    renewed,
+    startRead() {
+      const startedAt = newsCount;
+      return (group, generation) => {
+        const { at, generation: before } = known.get(group) ?? { at: 0, generation: '' };
+        // With none at all, entries from before the first one would be good again.
+        if (generation === '' && before !== '') return false;
+        if (at <= startedAt) known.set(group, { generation, at });
+        return true;
+      };
+    },
+    forget: group => renewed(group, randomUUID()),
+  };
+}

@@ -1,0 +1,114 @@
+import type { Store } from '../store/store.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { CacheEvent } from './cache-events.ts';
+
+/** A store that costs its callers little when it fails. */
+export type GuardedStore = {
+  /** Whether the store answered last time. */
+  readonly isUp: boolean;
+  /**
+   * Calls the store; while it is down, it isn't called at all.
+   * @returns undefined where it did not answer, refused, or the budget is spent
+   */
+  call<T>(operation: string, budget: Budget, run: (store: Store) => Promise<T>): Promise<T | undefined>;
+  /** Hears the store's news. */
+  subscribe: Store['subscribe'];
+  close(): Promise<void>;
+};
+
+/** Milliseconds that one request may still spend on the store, whatever number of calls it makes (contract section 5). */
+export type Budget = { remainingMs: number };
+
+/** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. */
+export const budgetMs = 50;
+
+type GuardOptions = {
+  readonly emit: (event: CacheEvent) => void;
+  /** Milliseconds between two looks at a store that is down. Default 250. */
+  readonly probeMs?: number;
+  /** Monotonic milliseconds; default: the process's own. */
+  readonly elapsedMs?: () => number;
+};
+
+/**
+ * Guards a store with a circuit breaker: the first call that gets no answer opens it, and from then on a probe in the
+ * background, not a request, finds out when the store is back. A store that answers with a refusal stays in use, for it can
+ * still be read. There is one event for each change.
+ */
+export function guardStore(store: Store, options: GuardOptions): GuardedStore {
+  const { emit, probeMs = 250, elapsedMs = () => performance.now() } = options;
+  let state: 'up' | 'refusing' | 'down' = 'up';
+  let probe: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  function change(next: typeof state, message = ''): void {
+    if (state === next || isClosed) return;
+    state = next;
+    if (next === 'up') emit({ type: 'store.up' });
+    else emit({ type: `store.${next}`, message });
+    if (next === 'down') probeSoon();
+  }
+
+  function probeSoon(): void {
+    probe = setTimeout(() => {
+      store.ping().then(() => change('up'), probeSoon);
+    }, probeMs).unref();
+    if (isClosed) clearTimeout(probe);
+  }
+
+  function failed(operation: string, error: unknown): void {
+    if (!(error instanceof StoreError)) throw error;
+    emit({ type: 'store.failed', operation, message: error.message });
+    if (error.isRefusal) change(state === 'down' ? 'down' : 'refusing', error.message);
+    else change('down', error.message);
+  }
+
+  return {
+    get isUp() {
+      return state !== 'down';
+    },
+    async call(operation, budget, run) {
+      if (state === 'down' || budget.remainingMs <= 0) return undefined;
+      const startedMs = elapsedMs();
+      try {
+        const answer = await within(budget, run(store));
+        if (answer === late) {
+          emit({ type: 'store.failed', operation, message: 'The request had no time left for the store' });
+          return undefined;
+        }
+        if (state === 'refusing' && isWrite(operation)) change('up');
+        return answer;
+      } catch (error) {
+        failed(operation, error);
+        return undefined;
+      } finally {
+        budget.remainingMs -= elapsedMs() - startedMs;
+      }
+    },
+    subscribe: listener => store.subscribe(listener),
+    async close() {
+      isClosed = true;
+      clearTimeout(probe);
+      await store.close();
+    },
+  };
+}
+
+const late = Symbol('late');
+
+/** A full budget is the store's own deadline: only what is left of one needs a timer of its own. */
+async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T | typeof late> {
+  if (remainingMs >= budgetMs) return answer;
+  const { promise, resolve } = Promise.withResolvers<typeof late>();
+  const timer = setTimeout(resolve, remainingMs, late);
+  answer.catch(() => undefined);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isWrite(operation: string): boolean {
+  return operation !== 'read';
+}

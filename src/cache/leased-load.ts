@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { ResultSet } from '../rows.ts';
+import type { Claim } from '../store/store.ts';
+import type { CacheEvent, LoadReason } from './cache-events.ts';
+import type { CacheKey } from './cache-key.ts';
+import { decodeEntry, type Entry, encodeEntry, makeEntry, versionOf } from './entry.ts';
+import { readFailureNote, writeFailureNote } from './failure-note.ts';
+import { keptMs, type Lifetimes } from './freshness.ts';
+import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { NewsBoard } from './news-board.ts';
+
+/** Milliseconds a lease lasts: those who wait take over that long after its holder died. */
+const leaseMs = 3000;
+/** Milliseconds between two renewals. */
+const renewMs = 1000;
+/** Milliseconds between two looks where no news arrive. */
+const pollMs = 250;
+
+export type LeasedLoadDeps = {
+  readonly store: GuardedStore;
+  readonly board: NewsBoard;
+  readonly clock: Clock;
+  readonly emit: (event: CacheEvent) => void;
+};
+
+export type LeasedLoadOptions = {
+  /** Name of the endpoint, for events. */
+  readonly endpoint: string;
+  readonly key: CacheKey;
+  readonly lifetimes: Lifetimes;
+  /** Version of the entry that is to be replaced. */
+  readonly known: Buffer | undefined;
+  readonly reason: LoadReason;
+  /** The generation of the key's group right now. */
+  readonly generation: () => string;
+  readonly budget: Budget;
+  /** Milliseconds that others' queries are waited for at most. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly load: (signal: AbortSignal) => Promise<ResultSet>;
+};
+
+/** A new entry, and whether this process may keep it: not where the store refused it. */
+export type Loaded = { readonly entry: Entry; readonly mayKeep: boolean };
+
+/**
+ * Gets the next entry of a key, of which only one is made among all gateways: whoever gets the lease runs the query, the
+ * others wait for its news; where its holder dies, one of them takes over. Without a store every gateway runs its own.
+ * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
+ */
+export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
+  const { clock, emit, board } = deps;
+  const { key, signal } = options;
+  const token = randomUUID();
+  const giveUpMs = clock.now() + options.waitMs;
+  let { known } = options;
+  let hasWaited = false;
+  const wait = board.join(key.digest);
+  try {
+    for (;;) {
+      const claim = await claimLease(deps, options, token, known);
+      if (claim === undefined) return { entry: await runQuery(deps, options), mayKeep: true };
+      if (claim.state === 'granted') return await loadHolding(deps, options, token);
+      if (claim.state === 'changed') {
+        const entry = decodeEntry(claim.value, key.canonical);
+        if (entry && entry.generation === options.generation()) return { entry, mayKeep: true };
+        // Another layout's, or invalidated: as good as none.
+        known = versionOf(claim.value);
+        continue;
+      }
+      if (clock.now() >= giveUpMs) {
+        throw new GatewayError(
+          'deadline_exceeded',
+          'The query, run by another gateway, did not finish in time',
+        );
+      }
+      if (!hasWaited) emit({ type: 'cache.waiting', endpoint: options.endpoint });
+      hasWaited = true;
+      const woken = await wait.next(Math.min(claim.forMs + 1, pollMs), signal);
+      const failure = woken.type === 'released' ? readFailureNote(woken.note) : undefined;
+      if (failure) throw failure;
+    }
+  } finally {
+    wait.leave();
+  }
+}
+
+/**
+ * Gets the next entry only where the lease is free: for a refresh, which nobody waits for.
+ * @throws GatewayError `cancelled` where somebody else is at it; else as above
+ */
+export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
+  const token = randomUUID();
+  const claim = await claimLease(deps, options, token, options.known);
+  if (claim === undefined) return { entry: await runQuery(deps, options), mayKeep: true };
+  if (claim.state === 'granted') return loadHolding(deps, options, token);
+  throw new GatewayError('cancelled', 'Another gateway renews the entry');
+}
+
+function claimLease(
+  { store }: LeasedLoadDeps,
+  { key, budget }: LeasedLoadOptions,
+  token: string,
+  knownVersion: Buffer | undefined,
+): Promise<Claim | undefined> {
+  return store.call('claim', budget, it => it.claim(key.digest, { token, leaseMs, knownVersion }));
+}
+
+async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
+  const { store, emit } = deps;
+  const { endpoint, key, lifetimes, budget } = options;
+  const renewal = setInterval(() => {
+    void store.call('renew', { remainingMs: budgetMs }, it => it.renew(key.digest, token, leaseMs));
+  }, renewMs).unref();
+  try {
+    const entry = await runQuery(deps, options);
+    const bytes = encodeEntry(entry);
+    const isStored = await store.call('publish', budget, it =>
+      it.publish(key.digest, token, bytes, keptMs(lifetimes)),
+    );
+    if (isStored) emit({ type: 'cache.stored', endpoint, bytes: bytes.length });
+    if (isStored === false) emit({ type: 'cache.refused', endpoint });
+    return { entry, mayKeep: isStored !== false };
+  } catch (error) {
+    const note = writeFailureNote(toGatewayError(error));
+    await store.call('release', budget, it => it.release(key.digest, token, note));
+    throw error;
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+async function runQuery(
+  { clock, emit }: LeasedLoadDeps,
+  { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
+): Promise<Entry> {
+  emit({ type: 'cache.loading', endpoint, reason });
+  const facts = { canonical: key.canonical, generation: generation(), createdAtMs: clock.now() };
+  const rows = await load(signal);
+  const loadMs = clock.now() - facts.createdAtMs;
+  return makeEntry({ ...facts, loadMs }, rows);
+}

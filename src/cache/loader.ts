@@ -1,0 +1,100 @@
+import type { Clock } from '../clock.ts';
+import { type ErrorCode, GatewayError, toGatewayError } from '../errors.ts';
+import type { CacheEvent, LoadReason } from './cache-events.ts';
+import type { CacheRequest } from './cache-request.ts';
+import type { Entry } from './entry.ts';
+import type { Generations } from './generations.ts';
+import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
+import type { LocalEntries } from './local-entries.ts';
+import type { NewsBoard } from './news-board.ts';
+import { createRests } from './rests.ts';
+
+/** Makes new entries: for callers who wait, and behind the back of those who don't. */
+export type Loader = {
+  /**
+   * Gets the next entry of a key.
+   * @param known the one that it replaces
+   * @throws GatewayError of the query
+   */
+  load(request: CacheRequest, known: Entry | undefined, budget: Budget, signal: AbortSignal): Promise<Entry>;
+  /** Renews an entry in the background, unless that is being done or has failed a moment ago. */
+  refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
+  /** Whether the key's query failed a moment ago, and should be left alone. */
+  isResting(request: CacheRequest): boolean;
+  /** Ends what runs in the background. */
+  close(): Promise<void>;
+};
+
+type LoaderDeps = {
+  readonly store: GuardedStore;
+  readonly local: LocalEntries;
+  readonly board: NewsBoard;
+  readonly generations: Generations;
+  readonly clock: Clock;
+  readonly emit: (event: CacheEvent) => void;
+  readonly random: () => number;
+};
+
+/** Failures of the warehouse or of the way to it. */
+const dependencyFailures: ReadonlySet<ErrorCode> = new Set([
+  'engine_failed', 'unavailable', 'overloaded', 'deadline_exceeded', 'internal',
+]); // biome-ignore format: one list
+
+/** Whether an older entry is better than this failure, and trying again at once is pointless. */
+export function isDependencyFailure({ code }: GatewayError): boolean {
+  return dependencyFailures.has(code);
+}
+
+/** Makes a loader. */
+export function createLoader(deps: LoaderDeps): Loader {
+  const { local, generations, clock, emit, random } = deps;
+  const rests = createRests(clock, random);
+  const refreshes = new Map<string, Promise<unknown>>();
+  const closing = new AbortController();
+
+  function optionsOf(request: CacheRequest, known: Entry | undefined) {
+    const generation = () => generations.of(request.key.group);
+    return { ...request, known: known?.version, generation } satisfies Partial<LeasedLoadOptions>;
+  }
+
+  /** Keeps what a load gave, or notes that it failed. */
+  async function settle({ endpoint, key }: CacheRequest, loading: Promise<Loaded>): Promise<Entry> {
+    try {
+      const { entry, mayKeep } = await loading;
+      rests.succeeded(key.digest);
+      return mayKeep ? local.keep(key, entry) : entry;
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      const restMs = isDependencyFailure(error) ? rests.failed(key.digest) : 0;
+      if (error.code !== 'cancelled') emit({ type: 'cache.load_failed', endpoint, code: error.code, restMs });
+      throw error;
+    }
+  }
+
+  async function renew(request: CacheRequest, known: Entry, reason: LoadReason): Promise<void> {
+    const budget: Budget = { remainingMs: budgetMs };
+    const options = { ...optionsOf(request, known), reason, budget, signal: closing.signal };
+    try {
+      await settle(request, loadIfFree(deps, options));
+    } catch {
+      // The entry that is there stays; the failure was told as an event.
+    }
+  }
+
+  return {
+    load: (request, known, budget, signal) =>
+      settle(request, loadWithLease(deps, { ...optionsOf(request, known), reason: 'miss', budget, signal })),
+    refresh(request, known, reason) {
+      const { digest } = request.key;
+      if (refreshes.has(digest) || rests.isResting(digest) || closing.signal.aborted) return;
+      const done = renew(request, known, reason).finally(() => refreshes.delete(digest));
+      refreshes.set(digest, done);
+    },
+    isResting: ({ key }) => rests.isResting(key.digest),
+    async close() {
+      closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));
+      await Promise.all(refreshes.values());
+    },
+  };
+}

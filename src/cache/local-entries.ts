@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache';
+import type { StoreNews } from '../store/store.ts';
+import type { CacheKey } from './cache-key.ts';
+import type { Entry } from './entry.ts';
+import type { Generations } from './generations.ts';
+
+/** The entries that this process keeps, ready to be sent, and how far they are to be trusted. */
+export type LocalEntries = {
+  /** The entry of a key, unless it was invalidated as far as this process knows. */
+  get(key: CacheKey): Entry | undefined;
+  /** The same where nothing can have happened to it since the store was asked. */
+  getTrusted(key: CacheKey): Entry | undefined;
+  /** Keeps an entry that the store has, or would have. */
+  keep(key: CacheKey, entry: Entry): Entry;
+  drop(digest: string): void;
+  hear(news: StoreNews): void;
+};
+
+type Held = {
+  readonly entry: Entry;
+  /** The spell of uninterrupted news in which it was last compared with the store; none where it is to be compared anew. */
+  spell: number | undefined;
+};
+
+/**
+ * Makes an empty list; the least recently used entries go first.
+ * @param maxBytes of all entries, each counted twice for its redacted and compressed forms; 0 = nothing is kept
+ */
+export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
+  const entries =
+    maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
+  // A spell ends when news stop to arrive: what was kept before is compared with the store once more.
+  let spell = 0;
+  let isListening = false;
+
+  function held({ group, digest, canonical }: CacheKey): Held | undefined {
+    const found = entries?.get(digest);
+    if (found?.entry.canonical !== canonical) return undefined;
+    return found.entry.generation === generations.of(group) ? found : undefined;
+  }
+
+  return {
+    get: key => held(key)?.entry,
+    getTrusted(key) {
+      const found = held(key);
+      return found && isListening && found.spell === spell ? found.entry : undefined;
+    },
+    keep({ digest }, entry) {
+      entries?.set(digest, { entry, spell });
+      return entry;
+    },
+    drop: digest => void entries?.delete(digest),
+    hear(news) {
+      switch (news.type) {
+        case 'listening':
+          spell++;
+          isListening = true;
+          return;
+        case 'deaf':
+          isListening = false;
+          return;
+        case 'removed':
+          entries?.delete(news.key);
+          return;
+        case 'published': {
+          const found = entries?.peek(news.key);
+          if (found) found.spell = undefined;
+        }
+      }
+    },
+  };
+}
+
+/** What an entry keeps beside its texts: objects, keys, list links. */
+const overheadBytes = 1024;
+
+function bytesOf({ entry }: Held): number {
+  return 2 * entry.body.length + entry.canonical.length + overheadBytes;
+}

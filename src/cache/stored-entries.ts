@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { versionBytes } from '../store/store.ts';
+import type { StoreAnswer } from './batched-read.ts';
+import type { CacheKey } from './cache-key.ts';
+import type { CacheRequest } from './cache-request.ts';
+import { decodeEntry, type Entry, encodeEntry } from './entry.ts';
+import { freshnessOf, keptMs } from './freshness.ts';
+import type { Generations } from './generations.ts';
+import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { LocalEntries } from './local-entries.ts';
+
+/** The entries of both tiers, as the store has the last word on them. */
+export type StoredEntries = {
+  /** The store's entry, or this process's where the store has nothing to say against it; and what is left for the store. */
+  newest(request: CacheRequest): Promise<{ readonly entry: Entry | undefined; readonly budget: Budget }>;
+};
+
+type StoredEntriesDeps = {
+  readonly store: GuardedStore;
+  readonly local: LocalEntries;
+  readonly generations: Generations;
+  readonly clock: Clock;
+  readonly read: (key: CacheKey) => Promise<StoreAnswer>;
+};
+
+/** Makes the reader of both tiers. */
+export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
+  const { local, generations, read } = deps;
+
+  function choose(request: CacheRequest, { isKnown, value }: StoreAnswer): Entry | undefined {
+    const { key } = request;
+    const held = local.get(key);
+    if (!isKnown) return held;
+    // What is invalidated leaves a mark: the store has only lost its copy.
+    if (!value && held) {
+      putBack(deps, request, held);
+      return local.keep(key, held);
+    }
+    const entry = value && readValue(value, key, held);
+    if (entry && entry.generation === generations.of(key.group)) return local.keep(key, entry);
+    local.drop(key.digest);
+    return undefined;
+  }
+
+  return {
+    async newest(request) {
+      const answer = await read(request.key);
+      return { entry: choose(request, answer), budget: { remainingMs: answer.remainingMs } };
+    },
+  };
+}
+
+/** Decodes a stored value, unless it is the one that is here already: what was made of that stays in use. */
+function readValue(value: Buffer, key: CacheKey, held: Entry | undefined): Entry | undefined {
+  return held?.version.equals(value.subarray(0, versionBytes)) ? held : decodeEntry(value, key.canonical);
+}
+
+/** Milliseconds in which a value is put back, or never. */
+const leaseMs = 2 * budgetMs;
+
+/** Gives a fresh entry back to a store that has lost it, unless somebody else is making a newer one. */
+function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheRequest, entry: Entry): void {
+  const ageMs = clock.now() - entry.createdAtMs;
+  if (freshnessOf(ageMs, lifetimes) !== 'fresh') return;
+  const token = randomUUID();
+  void store.call('claim', { remainingMs: budgetMs }, async it => {
+    const { state } = await it.claim(key.digest, { token, leaseMs, knownVersion: undefined });
+    if (state !== 'granted') return;
+    await it.publish(key.digest, token, encodeEntry(entry), keptMs(lifetimes) - ageMs);
+  });
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { readCredentials } from '../auth/read-credentials.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, Reply } from '../exchange.ts';
+import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { maxBodyBytes } from './http-limits.ts';
+import { readJsonBody } from './read-json-body.ts';
+
+const orderSchema = z.strictObject({
+  endpoint: z.string(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+  sql: z.string().optional(),
+});
+
+/**
+ * `POST /admin/invalidate`: makes stored answers void in all gateways, for tokens with the scope `admin`. The body names the
+ * endpoint; with `parameters` (and `sql`) only the one entry of those values goes.
+ * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
+ */
+export async function answerInvalidate(deps: PipelineDeps, exchange: Exchange): Promise<Reply> {
+  const caller = deps.tokens.authenticate(readCredentials(exchange.request.headers));
+  if (!caller.scopes.has('admin')) {
+    throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
+  }
+  const order = orderSchema.safeParse(await readJsonBody(exchange, maxBodyBytes));
+  if (!order.success) {
+    throw new GatewayError(
+      'invalid_body',
+      `The body does not fit (${z.prettifyError(order.error)}); allowed: {"endpoint": …}, and with it "parameters" and "sql"`,
+    );
+  }
+  const { endpoint, parameters, sql } = order.data;
+  const scope = await invalidateEndpoint(deps, endpoint, parameters && { ...parameters, sql });
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify({ invalidated: scope })),
+  };
+}

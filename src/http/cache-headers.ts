@@ -1,0 +1,67 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Coding } from '../content-coding.ts';
+import type { Answer } from '../pipeline/run-endpoint.ts';
+
+/** The request headers that change what is answered. */
+const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
+
+/**
+ * Says where an answer came from and who may keep it for how long (contract section 5).
+ * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
+ */
+export function cacheHeaders(
+  { endpoint, cache, bodyDigest, plan }: Answer,
+  coding: Coding | undefined,
+): OutgoingHttpHeaders {
+  if (cache.state === 'off' || bodyDigest === undefined) {
+    return {
+      'cache-control': 'no-store',
+      'x-cache': 'BYPASS',
+      'cache-status': `${cacheName}; fwd=bypass`,
+      vary,
+    };
+  }
+  const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
+  const ttl = cacheSeconds - cache.ageSeconds;
+  return {
+    etag: entityTag(bodyDigest, coding),
+    age: String(cache.ageSeconds),
+    'cache-control':
+      `${endpoint.public ? 'public' : 'private'}, max-age=${cacheSeconds}` +
+      `, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`,
+    // nginx counts max-age from the moment of its own request, whatever Age says; this it takes instead.
+    ...(endpoint.public ? { 'x-accel-expires': String(Math.max(0, ttl)) } : {}),
+    vary,
+    'x-cache': { hit: 'HIT', stale: 'STALE', fallback: 'STALE', miss: 'MISS' }[cache.state],
+    'cache-status': `${cacheName}; ${cacheStatus()}`,
+  };
+
+  function cacheStatus(): string {
+    switch (cache.state) {
+      case 'miss':
+        return `fwd=${plan.mustLoad ? 'request' : 'miss'}; stored`;
+      case 'fallback':
+        return `hit; ttl=${ttl}; detail=stale-if-error`;
+      default:
+        return `hit; ttl=${ttl}`;
+    }
+  }
+}
+
+const cacheName = 'saved-query-gateway';
+
+/** A strong tag tells codings of one body apart. */
+function entityTag(digest: string, coding: Coding | undefined): string {
+  return `"${digest}${coding === undefined ? '' : `-${coding}`}"`;
+}
+
+/**
+ * Whether the caller has this very body already (RFC 9110, section 13.1.2).
+ * @param ifNoneMatch the request's header: a list of tags, or `*`
+ */
+export function isNotModified(ifNoneMatch: string | undefined, tag: unknown): boolean {
+  if (ifNoneMatch === undefined || typeof tag !== 'string') return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  // The comparison is the weak one: a proxy may have marked our tag as weak.
+  return ifNoneMatch.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === tag);
+}

@@ -1,0 +1,33 @@
+import type { Cache } from '../cache/cache.ts';
+import { cacheKey } from '../cache/cache-key.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
+import { findEndpoint } from './find-endpoint.ts';
+
+type InvalidateDeps = {
+  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  readonly cache: Pick<Cache, 'invalidateEntry' | 'invalidateGroup'>;
+};
+
+/**
+ * Makes stored answers void in all gateways.
+ * @param reference name or UUID of the endpoint
+ * @param parameters as a caller sends them, `sql` among them: only the entry of these values; absent: all entries
+ * @returns what was made void
+ * @throws GatewayError `endpoint_not_found`, `invalid_parameter`, `unavailable`
+ */
+export async function invalidateEndpoint(
+  { endpoints, cache }: InvalidateDeps,
+  reference: string,
+  parameters: RawParameters | undefined,
+): Promise<'endpoint' | 'entry'> {
+  const definition = findEndpoint(endpoints, reference);
+  if (!parameters) {
+    await cache.invalidateGroup(definition.name, definition.id);
+    return 'endpoint';
+  }
+  const values = bindParameters(definition, parameters);
+  const key = cacheKey(definition, values, readCallerSql(definition, parameters));
+  await cache.invalidateEntry(definition.name, key);
+  return 'entry';
+}

@@ -1,0 +1,87 @@
+import type { Caller, Tokens } from '../auth/tokens.ts';
+import { cacheKey } from '../cache/cache-key.ts';
+import type { CacheRequest } from '../cache/cache-request.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
+import { findEndpoint } from './find-endpoint.ts';
+import { type QueryDeps, runQuery } from './run-query.ts';
+import type { Stages } from './stages.ts';
+
+export type PlanDeps = QueryDeps & {
+  readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
+  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+};
+
+/** One question to one saved query, by whichever door it came. */
+export type EndpointQuestion = {
+  /** The access token as presented; absent when there was none. */
+  readonly credentials: string | undefined;
+  /** Name or UUID of the endpoint. */
+  readonly endpoint: string;
+  /** Called once the caller and the endpoint are known: what may carry parameters depends on the endpoint. */
+  readonly readInput: (definition: EndpointDefinition) => RequestInput | Promise<RequestInput>;
+};
+
+/** What a caller asks of an endpoint, not yet validated. */
+export type RequestInput = {
+  readonly parameters: RawParameters;
+  /** Overrides the endpoint's setting for this request (contract section 2). */
+  readonly redactPii: boolean | undefined;
+  /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
+  readonly noCache: boolean;
+};
+
+/** What a question means: it may be asked again as long as `isPlanCurrent`. */
+export type Plan = {
+  readonly caller: Caller;
+  readonly definition: EndpointDefinition;
+  /** What the cache is asked; also names the rows of endpoints that are not cached. */
+  readonly cacheRequest: CacheRequest;
+  readonly redact: boolean;
+  readonly mustLoad: boolean;
+};
+
+/**
+ * Finds out who asks what: token, endpoint, parameters, cache key.
+ * @throws GatewayError `unauthorized`, `endpoint_not_found`, `invalid_parameter`, and those of `readInput`
+ */
+export async function planRequest(deps: PlanDeps, question: EndpointQuestion, stages: Stages): Promise<Plan> {
+  const caller = deps.tokens.authenticate(question.credentials);
+  const definition = findEndpoint(deps.endpoints, question.endpoint);
+  stages.done('auth');
+
+  const input = await question.readInput(definition);
+  const parameters = bindParameters(definition, input.parameters);
+  const callerSql = readCallerSql(definition, input.parameters);
+  const { name: endpoint, sql, maxRows } = definition;
+  const statement = { endpoint, sql, callerSql, parameters, maxRows };
+  stages.done('params');
+
+  return {
+    caller,
+    definition,
+    cacheRequest: {
+      endpoint,
+      key: cacheKey(definition, parameters, callerSql),
+      lifetimes: lifetimesOf(definition),
+      waitMs: deps.queryTimeoutMs,
+      load: signal => runQuery(deps, statement, signal),
+    },
+    redact: input.redactPii ?? definition.redactPii,
+    mustLoad: input.noCache && caller.scopes.has('no-cache'),
+  };
+}
+
+/** Whether the same question still means the same: the token is accepted and the definition is the one that is served. */
+export function isPlanCurrent({ tokens, endpoints }: PlanDeps, { caller, definition }: Plan): boolean {
+  return tokens.isCurrent(caller) && endpoints.find(definition.name) === definition;
+}
+
+function lifetimesOf({ cacheSeconds, staleSeconds, staleIfErrorSeconds }: EndpointDefinition) {
+  return {
+    freshMs: cacheSeconds * 1000,
+    staleMs: staleSeconds * 1000,
+    staleIfErrorMs: staleIfErrorSeconds * 1000,
+  };
+}

@@ -1,0 +1,32 @@
+import type { Engine, Statement } from '../engine/engine.ts';
+import { toGatewayError } from '../errors.ts';
+import type { ResultSet } from '../rows.ts';
+import type { PipelineEvent } from './pipeline-events.ts';
+
+export type QueryDeps = {
+  readonly engine: Pick<Engine, 'run'>;
+  readonly emit: (event: PipelineEvent) => void;
+  /** Milliseconds one query may take. */
+  readonly queryTimeoutMs: number;
+};
+
+/** Runs one statement on the engine, and says that it ran. Throws what the engine throws. */
+export async function runQuery(
+  { engine, emit, queryTimeoutMs }: QueryDeps,
+  statement: Statement,
+  signal: AbortSignal,
+): Promise<ResultSet> {
+  const { endpoint } = statement;
+  const startedMs = performance.now();
+  const tookMs = () => performance.now() - startedMs;
+  try {
+    const result = await engine.run(statement, { signal, timeoutMs: queryTimeoutMs });
+    const { rowCount: rows, rowsJson } = result;
+    emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes: rowsJson.length });
+    return result;
+  } catch (error) {
+    const { code: outcome } = toGatewayError(error);
+    emit({ type: 'engine.query', endpoint, outcome, ms: tookMs(), rows: 0, bytes: 0 });
+    throw error;
+  }
+}
