@@ -1,10 +1,10 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
-import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
+import { askGateway, endpointPath } from './ask-gateway.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { startGatewayProcess } from './gateway-process.ts';
 import { timeBlocks } from './time-blocks.ts';
 
 const project = sampleProjects[0];
@@ -57,7 +57,7 @@ export async function benchEngine(): Promise<void> {
       const { byHand, straight, through } = await timeBlocks({
         byHand: () => direct.runByHand(handwritten[endpoint] ?? '', compiled, parameters),
         straight: () => direct.runCompiled(compiled, parameters),
-        through: () => ask(gateway, endpoint, parameters),
+        through: () => askGateway(gateway, endpointPath(endpoint, parameters)),
       });
       const asked = new URLSearchParams(parameters).toString().replace(/project=\w+&?/, '');
       const cells = [byHand, straight, through, through / straight].map(value => value.toFixed(2));
@@ -80,25 +80,6 @@ async function withoutCache(directory: string): Promise<void> {
     );
   }
 }
-
-/** Over one kept connection of `node:http`: fetch would add a millisecond of its own. */
-function ask(
-  { origin, token }: GatewayProcess,
-  endpoint: string,
-  parameters: Record<string, string>,
-): Promise<void> {
-  const url = `${origin}/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`;
-  return new Promise((resolve, reject) => {
-    const request = get(url, { agent, headers: { 'x-api-key': token } }, async response => {
-      const body = await response.toArray();
-      if (response.statusCode === 200) resolve();
-      else reject(new Error(Buffer.concat(body).toString()));
-    });
-    request.on('error', reject);
-  });
-}
-
-const agent = new Agent({ keepAlive: true });
 
 function lastHour() {
   return { iso_timestamp_start: new Date(Date.now() - 3_600_000).toISOString() };

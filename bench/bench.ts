@@ -1,3 +1,4 @@
+import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
 import { benchStart } from './bench-start.ts';
@@ -7,6 +8,7 @@ const benches: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   dialect: benchDialect,
   start: benchStart,
+  compression: benchCompression,
 };
 
 const asked = process.argv.slice(2);
