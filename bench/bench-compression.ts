@@ -10,10 +10,9 @@ import {
 import { Redis } from 'ioredis';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { startRedisServer } from '../test/support/redis-server.ts';
-import { askGateway, endpointPath } from './ask-gateway.ts';
+import { askServer, restRequest } from './ask-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { startGatewayProcess } from './gateway-process.ts';
-import { cores, pinProcess } from './pin-process.ts';
 import { timeBlocks } from './time-blocks.ts';
 
 type Codec = {
@@ -48,8 +47,6 @@ const bodies: readonly { endpoint: string; parameters: Record<string, string> }[
  */
 export async function benchCompression(): Promise<void> {
   const server = await startRedisServer();
-  pinProcess(server.pid, cores.others);
-  pinProcess(process.pid, cores.server);
   const redis = new Redis(server.url);
   try {
     console.log('\n| body (bytes) | codec | bytes | % | compress (µs) | decompress (µs) | from Redis (µs) |');
@@ -69,7 +66,7 @@ async function realBodies(): Promise<Buffer[]> {
   const gateway = await startGatewayProcess({ DATA_DIR: await benchData(), SAMPLE_ROWS: String(benchRows) });
   try {
     const answers = bodies.map(({ endpoint, parameters }) =>
-      askGateway(gateway, endpointPath(endpoint, parameters)),
+      askServer(gateway, restRequest(gateway, endpoint, parameters)),
     );
     return (await Promise.all(answers)).map(({ body }) => body);
   } finally {

@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
-import { askGateway, endpointPath } from './ask-gateway.ts';
+import { askServer, restRequest } from './ask-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { startGatewayProcess } from './gateway-process.ts';
@@ -57,7 +57,7 @@ export async function benchEngine(): Promise<void> {
       const { byHand, straight, through } = await timeBlocks({
         byHand: () => direct.runByHand(handwritten[endpoint] ?? '', compiled, parameters),
         straight: () => direct.runCompiled(compiled, parameters),
-        through: () => askGateway(gateway, endpointPath(endpoint, parameters)),
+        through: () => askServer(gateway, restRequest(gateway, endpoint, parameters)),
       });
       const asked = new URLSearchParams(parameters).toString().replace(/project=\w+&?/, '');
       const cells = [byHand, straight, through, through / straight].map(value => value.toFixed(2));

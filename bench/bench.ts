@@ -1,6 +1,7 @@
 import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
+import { benchHttp } from './bench-http.ts';
 import { benchStart } from './bench-start.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
@@ -8,6 +9,7 @@ const benches: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   dialect: benchDialect,
   start: benchStart,
+  http: benchHttp,
   compression: benchCompression,
 };
 

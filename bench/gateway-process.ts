@@ -5,6 +5,8 @@ import { once } from 'node:events';
 export type GatewayProcess = {
   readonly origin: string;
   readonly token: string;
+  /** Of the command; of the gateway itself where the command is Node's. */
+  readonly pid: number;
   /** Milliseconds from the command to the printed address. */
   readonly readyMs: number;
   stop(): Promise<void>;
@@ -32,6 +34,7 @@ export async function startGatewayProcess(
   return {
     origin,
     token: 'bench',
+    pid: child.pid!,
     readyMs: performance.now() - startedMs,
     async stop() {
       // npm and the gateway are one group of processes.

@@ -1,0 +1,9 @@
+import { readFile } from 'node:fs/promises';
+
+/** Seconds of processor time that a process has used, user and system, all threads (Linux). */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The second field, the name, may hold spaces; utime and stime are the 14th and 15th, in ticks of 10 ms.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
