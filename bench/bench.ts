@@ -2,6 +2,7 @@ import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
 import { benchHttp } from './bench-http.ts';
+import { benchMemory } from './bench-memory.ts';
 import { benchStart } from './bench-start.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
@@ -10,6 +11,7 @@ const benches: Record<string, () => Promise<void>> = {
   dialect: benchDialect,
   start: benchStart,
   http: benchHttp,
+  memory: benchMemory,
   compression: benchCompression,
 };
 
