@@ -1,4 +1,5 @@
-import type { ServerRequest } from './ask-server.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { askServer, type ServerRequest } from './ask-server.ts';
 import { type LoadFigures, loadServer } from './load-server.ts';
 import { median } from './time-blocks.ts';
 
@@ -28,6 +29,7 @@ export function printComparisonHead(): void {
  * Puts the same load on the gateway and on other servers, in alternating blocks, and prints a row for each. "By time" is
  * how many requests the gateway answers in the processor time of one request to the other: the generator's own pace,
  * which may be the slower one, is not in it.
+ * @throws Error where a server does not answer with the gateway's rows
  */
 export async function compareServers(
   hit: string,
@@ -35,7 +37,27 @@ export async function compareServers(
   gateway: MeasuredServer,
   others: readonly Comparison[],
 ): Promise<void> {
-  const servers = [gateway, ...others.map(({ server }) => server)];
+  const rows = await readRows(gateway, request);
+  for (const { name, server } of others) {
+    if (!isDeepStrictEqual(await readRows(server, request), rows))
+      throw new Error(`Other rows: ${name}, ${hit}`);
+  }
+  const figures = await loadInTurn([gateway, ...others.map(({ server }) => server)], request);
+  const ours = figures.get(gateway) ?? [];
+  console.log(`| ${hit} | gateway | ${rateAndTime(ours)} | | | |`);
+  for (const { name, server, goal } of others) {
+    const theirs = figures.get(server) ?? [];
+    const byRate = ours.map((block, at) => block.requestsPerSecond / (theirs[at]?.requestsPerSecond ?? 0));
+    const byTime = ours.map((block, at) => (theirs[at]?.cpuMicros ?? 0) / block.cpuMicros);
+    const ratios = [byRate, byTime].map(values => median(values).toFixed(2)).join(' | ');
+    console.log(`| | ${name} | ${rateAndTime(theirs)} | ${ratios} | ${goal} |`);
+  }
+}
+
+async function loadInTurn(
+  servers: readonly MeasuredServer[],
+  request: ServerRequest,
+): Promise<Map<MeasuredServer, LoadFigures[]>> {
   const figures = new Map<MeasuredServer, LoadFigures[]>(servers.map(server => [server, []]));
   for (let round = 0; round < rounds; round++) {
     for (const server of servers) {
@@ -43,20 +65,16 @@ export async function compareServers(
       if (round > 0) figures.get(server)?.push(block);
     }
   }
-  const ours = figures.get(gateway) ?? [];
-  console.log(`| ${hit} | gateway | ${rateAndTime(ours)} | | | |`);
-  for (const { name, server, goal } of others) {
-    const theirs = figures.get(server) ?? [];
-    const byRate = ours.map((block, at) => block.requestsPerSecond / (theirs[at]?.requestsPerSecond ?? 0));
-    const byTime = ours.map((block, at) => (theirs[at]?.cpuMicros ?? 0) / block.cpuMicros);
-    console.log(
-      `| | ${name} | ${rateAndTime(theirs)} | ${median(byRate).toFixed(2)} | ${median(byTime).toFixed(2)} | ${goal} |`,
-    );
-  }
+  return figures;
 }
 
 function rateAndTime(blocks: readonly LoadFigures[]): string {
   const rate = median(blocks.map(({ requestsPerSecond }) => requestsPerSecond));
   const micros = median(blocks.map(({ cpuMicros }) => cpuMicros));
   return `${Math.round(rate).toLocaleString('en')} | ${micros.toFixed(1)}`;
+}
+
+async function readRows(server: MeasuredServer, request: ServerRequest): Promise<unknown> {
+  const { result, data } = JSON.parse((await askServer(server, request)).body.toString());
+  return result ?? data;
 }
