@@ -25,8 +25,10 @@ export function createEventLog(level: string): (event: GatewayEvent) => void {
     { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination(2),
   );
-  return ({ type, ...facts }) => {
-    const { cause, ...rest } = facts as { cause?: unknown };
-    logger[levels[type] ?? 'info']({ event: type, ...rest, ...(cause === undefined ? {} : { err: cause }) });
+  return event => {
+    const eventLevel = levels[event.type] ?? 'info';
+    if (!logger.isLevelEnabled(eventLevel)) return;
+    const { type, cause, ...facts } = event as GatewayEvent & { cause?: unknown };
+    logger[eventLevel]({ event: type, ...facts, ...(cause === undefined ? {} : { err: cause }) });
   };
 }

@@ -45,6 +45,9 @@ type Accepted = { readonly hash: Buffer; readonly caller: Caller; readonly expir
 /** A longer text can't be a token, and is not worth hashing. */
 const maxTokenLength = 4096;
 
+/** Presented tokens that are kept. */
+const maxRecent = 1000;
+
 /** How often the file is looked at; a revoked token is refused that much later. */
 const refreshMs = 2000;
 
@@ -67,13 +70,18 @@ export async function createTokens({
     fixed.push(accepted(hashToken(accessToken), caller));
   }
   let issued: Accepted[] = [];
+  let byCaller = indexByCaller(fixed);
   let readVersion = '';
+  /** Tokens as they were presented and accepted: hashing one anew takes longer than all else that a hit does. */
+  const recent = new Map<string, Accepted>();
 
   async function load(): Promise<void> {
     const version = await versionOf(file);
     if (version === readVersion) return;
     readVersion = version;
+    recent.clear();
     issued = (await readTokens(file)).filter(({ revokedAt }) => revokedAt === undefined).map(acceptedRecord);
+    byCaller = indexByCaller([...fixed, ...issued]);
     emit({ type: 'tokens.loaded', count: issued.length });
   }
 
@@ -87,13 +95,16 @@ export async function createTokens({
       if (presented === undefined || presented === '') {
         throw new GatewayError('unauthorized', 'No access token; send X-API-KEY or Authorization: Bearer');
       }
-      const caller =
-        presented.length > maxTokenLength ? undefined : findCaller(presented, [...fixed, ...issued], clock);
-      if (caller) return caller;
+      const found = recent.get(presented) ?? findAccepted(presented, [...fixed, ...issued]);
+      if (found && clock.now() < found.expiresAtMs) {
+        if (recent.size >= maxRecent) recent.clear();
+        recent.set(presented, found);
+        return found.caller;
+      }
       throw new GatewayError('unauthorized', 'The access token is not known, has expired or was revoked');
     },
     isCurrent(caller) {
-      const found = [...fixed, ...issued].find(candidate => candidate.caller === caller);
+      const found = byCaller.get(caller);
       return found !== undefined && clock.now() < found.expiresAtMs;
     },
     refresh,
@@ -102,13 +113,18 @@ export async function createTokens({
 }
 
 /** Compares with every token, in constant time each, so that the time says nothing about any of them. */
-function findCaller(presented: string, all: readonly Accepted[], clock: Clock): Caller | undefined {
+function findAccepted(presented: string, all: readonly Accepted[]): Accepted | undefined {
+  if (presented.length > maxTokenLength) return undefined;
   const hash = hashToken(presented);
   let found: Accepted | undefined;
   for (const candidate of all) {
     if (timingSafeEqual(candidate.hash, hash)) found = candidate;
   }
-  return found && clock.now() < found.expiresAtMs ? found.caller : undefined;
+  return found;
+}
+
+function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> {
+  return new Map(all.map(each => [each.caller, each]));
 }
 
 function acceptedRecord({ id, name, hash, scopes, expiresAt }: TokenRecord): Accepted {

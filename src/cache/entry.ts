@@ -41,7 +41,12 @@ export function makeEntry(
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
 export function renderBody(rowsJson: Buffer): Buffer {
-  return Buffer.concat([bodyStart, rowsJson, bodyEnd]);
+  // Memory of its own: short buffers share a slab, which an entry that is kept would keep whole.
+  const body = Buffer.allocUnsafeSlow(bodyStart.length + rowsJson.length + bodyEnd.length);
+  bodyStart.copy(body);
+  rowsJson.copy(body, bodyStart.length);
+  bodyEnd.copy(body, bodyStart.length + rowsJson.length);
+  return body;
 }
 
 const bodyStart = Buffer.from('{"result":');
@@ -87,15 +92,21 @@ export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined
     const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', headStart, headEnd));
     if (layout !== layoutVersion || facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(headEnd);
-    // Copies: what a store gives may be a part of a far larger buffer, which the entry would keep alive.
-    const body = isCompressed ? zstdDecompressSync(stored) : Buffer.from(stored);
+    const body = isCompressed ? zstdDecompressSync(stored) : copyOf(stored);
     return { version: versionOf(bytes), ...facts, body };
   } catch {
     return undefined;
   }
 }
 
+/** What a store gives may be a part of a far larger buffer, which an entry would keep alive. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
 /** The version of a stored value, whatever else is in it. */
 export function versionOf(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.subarray(0, versionBytes));
+  return copyOf(bytes.subarray(0, versionBytes));
 }

@@ -5,7 +5,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import { isPlanCurrent } from '../pipeline/plan-request.ts';
+import { isPlanCurrent, type Plan } from '../pipeline/plan-request.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
 import { readsNoCache } from '../pipeline/reads-no-cache.ts';
 import {
@@ -18,10 +18,10 @@ import {
 import { acceptsJson } from './accepts-json.ts';
 import { cacheHeaders, isNotModified } from './cache-headers.ts';
 import { maxBodyBytes } from './http-limits.ts';
-import { createPlanMemo } from './plan-memo.ts';
 import { hasBody } from './read-body.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { readQueryString } from './read-query-string.ts';
+import { createRequestMemo, type PreparedHit } from './request-memo.ts';
 
 /** The REST door (contract section 2): one endpoint's rows for a GET, HEAD or POST. */
 export type RestDoor = {
@@ -32,16 +32,34 @@ export type RestDoor = {
    */
   answer(exchange: Exchange, endpoint: string): Promise<Reply>;
   /** Answers a request that came before in the same words, where a fresh entry is at hand; else undefined. */
-  answerAtOnce(request: IncomingMessage, requestId: string): Reply | undefined;
+  answerAtOnce(request: IncomingMessage, requestId: string): ReadyReply | undefined;
 };
 
-/** Makes the door. */
-export function createRestDoor(deps: PipelineDeps): RestDoor {
-  const plans = createPlanMemo();
+/** A 200 whose head is all but written. */
+export type ReadyReply = {
+  /** Names and values of headers in turn. */
+  readonly head: readonly string[];
+  readonly serverTiming: string;
+  /** The body's bytes as latin1. */
+  readonly text: string;
+};
+
+/** Longer bodies are sent as buffers: there a second copy costs more than a second system call. */
+const maxReadyBytes = 64 * 1024;
+
+/**
+ * Makes the door.
+ * @param addHeaders completes the head of an answer with what all routes have
+ */
+export function createRestDoor(
+  deps: PipelineDeps,
+  addHeaders: (request: IncomingMessage, headers: OutgoingHttpHeaders) => void,
+): RestDoor {
+  const memo = createRequestMemo();
 
   async function ask(exchange: Exchange, endpoint: string): Promise<Answer> {
     const { request, requestId, signal } = exchange;
-    const known = plans.get(request);
+    const known = memo.get(request)?.plan;
     if (known && isPlanCurrent(deps, known)) return runPlan(deps, known, { requestId, signal });
     const { headers } = request;
     if (!acceptsJson(headers.accept)) {
@@ -61,29 +79,56 @@ export function createRestDoor(deps: PipelineDeps): RestDoor {
       }),
       signal,
     });
-    plans.set(request, answer.plan);
+    memo.set(request, { plan: answer.plan, hit: undefined });
     return answer;
+  }
+
+  /** Has the answer ready to be sent more than once, if it is short. */
+  function prepare(request: IncomingMessage, plan: Plan, body: Buffer): PreparedHit | undefined {
+    const coding = chooseCoding(request.headers['accept-encoding'], body);
+    const sent = coding ? codedNow(body, coding) : body;
+    if (!sent || sent.length > maxReadyBytes) return undefined;
+    const hit = { body, coding, text: sent.toString('latin1'), ageSeconds: -1, head: [] };
+    memo.set(request, { plan, hit });
+    return hit;
+  }
+
+  function headOf(request: IncomingMessage, answer: Answer, { coding, text }: PreparedHit): string[] {
+    const headers = rowsHeaders(answer, coding);
+    headers['content-length'] = text.length;
+    addHeaders(request, headers);
+    return Object.entries(headers).flatMap(([name, value]) => [name, String(value)]);
   }
 
   return {
     async answer(exchange, endpoint) {
+      const { request } = exchange;
       const answer = await ask(exchange, endpoint);
-      const coding = chooseCoding(exchange.request.headers['accept-encoding'], answer.body);
-      const body = coding ? await codeBody(answer.body, coding) : answer.body;
-      return toReply(exchange.request, answer, coding, body);
+      const coding = chooseCoding(request.headers['accept-encoding'], answer.body);
+      const headers = rowsHeaders(answer, coding);
+      headers['server-timing'] = serverTiming(answer);
+      // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
+      if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
+        return { status: 304, headers: withoutContent(headers), body: noBody };
+      }
+      return { status: 200, headers, body: coding ? await codeBody(answer.body, coding) : answer.body };
     },
     answerAtOnce(request, requestId) {
-      const plan = plans.get(request);
-      if (!plan) return undefined;
-      const accept = request.headers['accept-encoding'];
-      let coding: Coding | undefined;
-      let coded: Buffer | undefined;
+      if (request.headers['if-none-match'] !== undefined) return undefined;
+      const known = memo.get(request);
+      if (!known) return undefined;
+      const { plan } = known;
+      let { hit } = known;
       const answer = answerAtOnce(deps, plan, requestId, body => {
-        coding = chooseCoding(accept, body);
-        coded = coding ? codedNow(body, coding) : body;
-        return coded !== undefined;
+        if (hit?.body !== body) hit = prepare(request, plan, body);
+        return hit !== undefined;
       });
-      return answer && coded && toReply(request, answer, coding, coded);
+      if (!answer || !hit) return undefined;
+      if (hit.ageSeconds !== answer.cache.ageSeconds) {
+        hit.head = headOf(request, answer, hit);
+        hit.ageSeconds = answer.cache.ageSeconds;
+      }
+      return { head: hit.head, serverTiming: serverTiming(answer), text: hit.text };
     },
   };
 }
@@ -98,16 +143,24 @@ async function readParameters(exchange: Exchange, { sandbox }: EndpointDefinitio
   return Object.assign(query, body);
 }
 
-function toReply(request: IncomingMessage, answer: Answer, coding: Coding | undefined, body: Buffer): Reply {
-  const headers: OutgoingHttpHeaders = cacheHeaders(answer, coding);
-  headers['server-timing'] = answer.stages.map(({ name, ms }) => `${name};dur=${ms.toFixed(2)}`).join(', ');
-  // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
-  if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
-    return { status: 304, headers, body: noBody };
-  }
+/** All that the head of an answer with rows says of them. */
+function rowsHeaders(answer: Answer, coding: Coding | undefined): OutgoingHttpHeaders {
+  const headers = cacheHeaders(answer, coding);
   headers['content-type'] = 'application/json; charset=utf-8';
   if (coding) headers['content-encoding'] = coding;
-  return { status: 200, headers, body };
+  return headers;
+}
+
+/** A 304 says nothing of a content that it does not have. */
+function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const { 'content-type': _type, 'content-encoding': _coding, ...others } = headers;
+  return others;
+}
+
+function serverTiming({ stages }: Answer): string {
+  let text = '';
+  for (const { name, ms } of stages) text += `${text && ', '}${name};dur=${ms.toFixed(2)}`;
+  return text;
 }
 
 const noBody = Buffer.alloc(0);

@@ -1,10 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
-import { createRestDoor, type RestDoor } from './answer-rest.ts';
+import { createRestDoor, type ReadyReply, type RestDoor } from './answer-rest.ts';
 import { addCorsHeaders, type CorsPolicy, preflightHeaders } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
@@ -32,13 +38,14 @@ export function createHttpServer(deps: HttpDeps): Server {
     requireHostHeader: false,
     keepAliveTimeout: 65_000,
   });
-  const rest = createRestDoor(deps.pipeline);
+  const rest = createRestDoor(deps.pipeline, (request, headers) => addCommonHeaders(deps, request, headers));
   server.on('request', (request, response) => {
     const startedMs = performance.now();
     const requestId = readRequestId(request);
-    const reply = rest.answerAtOnce(request, requestId);
-    if (reply) {
-      send(deps, { request, response, requestId, startedMs, mustClose: !server.listening }, reply);
+    const ready = server.listening ? rest.answerAtOnce(request, requestId) : undefined;
+    if (ready) {
+      sendReady(response, requestId, ready);
+      tellAnswered(deps, { request, requestId, startedMs }, 200, ready.text.length);
       return;
     }
     handle(deps, rest, server, request, response, requestId, startedMs).catch((cause: unknown) => {
@@ -98,22 +105,40 @@ function send(
 ): void {
   const { status, headers, body } = reply;
   headers['x-request-id'] = requestId;
-  headers['x-content-type-options'] = 'nosniff';
   // A 304 has no body, and must not say how long it is (RFC 9110, section 8.6).
   if (status !== 204 && status !== 304) headers['content-length'] = body.length;
   if (mustClose) headers.connection = 'close';
-  addCorsHeaders(deps.cors, request.headers, headers);
+  addCommonHeaders(deps, request, headers);
   response.writeHead(status, headers);
   response.end(body);
-  deps.emit({
-    type: 'http.answered',
-    requestId,
-    method: request.method ?? '',
-    path: pathOf(request),
-    status,
-    bytes: body.length,
-    ms: performance.now() - startedMs,
-  });
+  tellAnswered(deps, { request, requestId, startedMs }, status, body.length);
+}
+
+/** The shortest way from a hit to the socket. */
+function sendReady(
+  response: ServerResponse,
+  requestId: string,
+  { head, serverTiming, text }: ReadyReply,
+): void {
+  response.writeHead(200, [...head, 'x-request-id', requestId, 'server-timing', serverTiming]);
+  response.end(text, 'latin1');
+}
+
+/** What every answer says, whatever its route. */
+function addCommonHeaders(deps: HttpDeps, request: IncomingMessage, headers: OutgoingHttpHeaders): void {
+  headers['x-content-type-options'] = 'nosniff';
+  addCorsHeaders(deps.cors, request.headers, headers);
+}
+
+function tellAnswered(
+  { emit }: HttpDeps,
+  { request, requestId, startedMs }: Pick<Sending, 'request' | 'requestId' | 'startedMs'>,
+  status: number,
+  bytes: number,
+): void {
+  const ms = performance.now() - startedMs;
+  const { method = '' } = request;
+  emit({ type: 'http.answered', requestId, method, path: pathOf(request), status, bytes, ms });
 }
 
 async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promise<Reply> {
