@@ -42,10 +42,11 @@ const maxChoices = 500;
 /**
  * Chooses the coding of a body.
  * @param accept the `Accept-Encoding` header
+ * @param length of the body, in bytes
  * @returns undefined where the body goes out as it is
  */
-export function chooseCoding(accept: string | undefined, body: Buffer): Coding | undefined {
-  if (accept === undefined || body.length < minCodedBytes) return undefined;
+export function chooseCoding(accept: string | undefined, length: number): Coding | undefined {
+  if (accept === undefined || length < minCodedBytes) return undefined;
   if (choices.has(accept)) return choices.get(accept);
   if (choices.size >= maxChoices) choices.clear();
   const choice = readAcceptEncoding(accept);

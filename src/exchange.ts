@@ -24,3 +24,11 @@ export type Reply = {
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
 };
+
+/** A 200 that is ready to be written: what a door gives where nothing is left to be found out. */
+export type ReadyReply = {
+  /** Names and values of headers in turn, all but those of the request's id. */
+  readonly head: readonly string[];
+  /** The body's bytes as a string of their codes (latin1). */
+  readonly text: string;
+};

@@ -38,8 +38,11 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     } finally {
       flight.waiting--;
       if (flight.waiting === 0) {
-        if (flights.get(key) === flight) flights.delete(key);
-        flight.cancel.abort();
+        // One that has landed is not on the board any more, and has nothing to cancel.
+        if (flights.get(key) === flight) {
+          flights.delete(key);
+          flight.cancel.abort();
+        }
       }
     }
   };

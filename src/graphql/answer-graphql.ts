@@ -4,13 +4,13 @@ import { readCredentials } from '../auth/read-credentials.ts';
 import { chooseCoding, codeBody } from '../content-coding.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limitRootFields } from './limit-root-fields.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
-import { createResponseMemo } from './response-memo.ts';
+import { createResponseMemo, type OperationRequest } from './response-memo.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -24,8 +24,16 @@ const maxRootFields = 100;
 const maxBodyBytes = 1024 * 1024;
 const maxTokens = 10_000;
 
-/** Makes the GraphQL door (contract section 3): GraphQL over HTTP, with the tokens, errors and entries of REST. */
-export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange) => Promise<Reply> {
+/** The GraphQL door (contract section 3): GraphQL over HTTP, with the tokens, errors and entries of REST. */
+export type GraphqlDoor = {
+  /** Reads the request and answers it; whatever fails is a reply too. */
+  answer(exchange: Exchange): Promise<Reply>;
+  /** Answers a request that came before in the same words, where all its entries are at hand and unchanged. */
+  answerAtOnce(request: OperationRequest, requestId: string): ReadyReply | undefined;
+};
+
+/** Makes the door. */
+export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
   const yoga = createYoga<OperationContext>({
     schema: currentSchema(options.endpoints),
     graphqlEndpoint: '/graphql',
@@ -41,35 +49,47 @@ export function createGraphqlDoor(options: GraphqlOptions): (exchange: Exchange)
 
   const memo = createResponseMemo(options.pipeline);
 
-  return async exchange => {
-    const { request } = exchange;
-    try {
-      const wantsPage = options.graphiql && request.method === 'GET' && exchange.queryText === '';
-      if (!wantsPage || !request.headers.accept?.includes('text/html')) {
-        options.pipeline.tokens.authenticate(readCredentials(request.headers));
-      }
-      const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : '';
-      const again = memo.get(exchange, body);
-      if (again) return await coded(exchange, again);
-      const context = openContext(options.pipeline, exchange);
-      const response = await yoga.fetch(
-        `http://gateway/graphql?${exchange.queryText}`,
-        {
-          method: request.method,
-          headers: fetchHeaders(exchange),
-          body: request.method === 'POST' ? body : undefined,
-          signal: exchange.signal,
-        },
-        context,
-      );
-      const reply = await toReply(response);
-      memo.set(exchange, body, reply, context);
-      return await coded(exchange, reply);
-    } catch (thrown) {
-      return failedReply(toGatewayError(thrown), exchange.requestId);
+  async function execute(exchange: Exchange): Promise<Reply> {
+    const { request, queryText } = exchange;
+    const wantsPage = options.graphiql && request.method === 'GET' && queryText === '';
+    if (!wantsPage || !request.headers.accept?.includes('text/html')) {
+      options.pipeline.tokens.authenticate(readCredentials(request.headers));
     }
+    const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : undefined;
+    const context = openContext(options.pipeline, exchange);
+    const response = await yoga.fetch(
+      `http://gateway/graphql?${queryText}`,
+      { method: request.method, headers: fetchHeaders(exchange), body, signal: exchange.signal },
+      context,
+    );
+    const reply = await toReply(response);
+    memo.set(
+      { method: request.method, headers: request.headers, queryText, body: body ?? '' },
+      reply,
+      context,
+    );
+    return coded(exchange, reply);
+  }
+
+  return {
+    async answer(exchange) {
+      try {
+        return await execute(exchange);
+      } catch (thrown) {
+        return failedReply(toGatewayError(thrown), exchange.requestId);
+      }
+    },
+    answerAtOnce(request, requestId) {
+      const found = memo.get(request, requestId);
+      // What is to be compressed takes the longer way.
+      if (!found || chooseCoding(request.headers['accept-encoding'], found.text.length)) return undefined;
+      const { contentType, text } = found;
+      return { head: ['content-type', contentType, 'cache-control', 'no-store', 'vary', vary], text };
+    },
   };
 }
+
+const vary = 'Accept-Encoding';
 
 /** What a newcomer finds in GraphiQL: a question, and where the token goes. The page is public, so it holds none. */
 const graphiqlPage = {
@@ -136,11 +156,11 @@ async function toReply(response: Response): Promise<Reply> {
 
 /** Compresses a reply for a client that takes it so. */
 async function coded({ request }: Exchange, reply: Reply): Promise<Reply> {
-  const coding = chooseCoding(request.headers['accept-encoding'], reply.body);
+  const coding = chooseCoding(request.headers['accept-encoding'], reply.body.length);
   if (!coding) return reply;
   return {
     ...reply,
-    headers: { ...reply.headers, 'content-encoding': coding, vary: 'Accept-Encoding' },
+    headers: { ...reply.headers, 'content-encoding': coding, vary },
     body: await codeBody(reply.body, coding),
   };
 }

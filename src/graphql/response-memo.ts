@@ -1,19 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Reply } from '../exchange.ts';
 import { answerAtOnce, bodyAtOnce, type PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { extensionsOf, type FieldAnswer, type OperationContext } from './operation-context.ts';
+
+/** A GraphQL request as far as it tells one operation from another. */
+export type OperationRequest = {
+  readonly method: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** The query string, without the `?`. */
+  readonly queryText: string;
+  /** Empty for a GET. */
+  readonly body: string;
+};
 
 /** Results of earlier operations, for as long as nothing changed that they were made of. */
 export type ResponseMemo = {
   /** The reply to a request that came before in the same words, where all its entries are at hand and unchanged. */
-  get(exchange: Exchange, requestBody: string): Reply | undefined;
+  get(request: OperationRequest, requestId: string): { contentType: string; text: string } | undefined;
   /** Remembers a reply, if it was made of cache entries alone. */
-  set(exchange: Exchange, requestBody: string, reply: Reply, context: OperationContext): void;
+  set(request: OperationRequest, reply: Reply, context: OperationContext): void;
 };
 
 type Remembered = {
-  /** The JSON text of the result up to its extensions, which differ from answer to answer. */
-  readonly start: Buffer;
+  /** The bytes of the result up to its extensions, which differ from answer to answer; as latin1. */
+  readonly start: string;
   readonly contentType: string;
   readonly fields: readonly FieldAnswer[];
 };
@@ -30,45 +41,42 @@ const overheadBytes = 2048;
 export function createResponseMemo(pipeline: PipelineDeps): ResponseMemo {
   const results = new LRUCache<string, Remembered>({
     maxSize: maxBytes,
-    sizeCalculation: ({ start }, key) => start.length + 2 * key.length + overheadBytes,
+    sizeCalculation: ({ start }, key) => start.length + key.length + overheadBytes,
   });
 
   return {
-    get(exchange, requestBody) {
-      const found = results.get(keyOf(exchange, requestBody));
+    get(request, requestId) {
+      const found = results.get(keyOf(request));
       if (!found?.fields.every(({ answer }) => bodyAtOnce(pipeline, answer.plan) === answer.body))
         return undefined;
-      const { requestId } = exchange;
       const fieldAnswers: FieldAnswer[] = [];
       for (const { path, answer } of found.fields) {
         const again = answerAtOnce(pipeline, answer.plan, requestId);
         if (!again) return undefined;
         fieldAnswers.push({ path, answer: again });
       }
-      const end = endOf({ requestId, fieldAnswers });
-      return {
-        status: 200,
-        headers: { 'cache-control': 'no-store', 'content-type': found.contentType },
-        body: Buffer.concat([found.start, Buffer.from(end)]),
-      };
+      return { contentType: found.contentType, text: found.start + endOf({ requestId, fieldAnswers }) };
     },
-    set(exchange, requestBody, reply, context) {
+    set(request, { status, headers, body }, context) {
       const { fieldAnswers } = context;
       const isCached = fieldAnswers.length > 0 && fieldAnswers.every(({ answer }) => answer.bodyDigest);
-      const end = Buffer.from(endOf(context));
-      const startLength = reply.body.length - end.length;
-      if (reply.status !== 200 || !isCached || !reply.body.subarray(startLength).equals(end)) return;
-      const start = Buffer.from(reply.body.subarray(0, startLength));
-      if (!start.subarray(0, dataStart.length).equals(dataStart)) return;
-      const contentType = String(reply.headers['content-type']);
-      results.set(keyOf(exchange, requestBody), { start, contentType, fields: fieldAnswers });
+      const text = body.toString('latin1');
+      const end = endOf(context);
+      if (status !== 200 || !isCached || !text.startsWith(dataStart) || !text.endsWith(end)) return;
+      const start = text.slice(0, -end.length);
+      results.set(keyOf(request), {
+        start,
+        contentType: String(headers['content-type']),
+        fields: fieldAnswers,
+      });
     },
   };
 }
 
 /** A result with errors begins otherwise, and is not kept. */
-const dataStart = Buffer.from('{"data":{');
+const dataStart = '{"data":{';
 
+/** ASCII alone: names of fields, states and numbers. */
 function endOf(context: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): string {
   return `,"extensions":${JSON.stringify(extensionsOf(context))}}`;
 }
@@ -76,15 +84,11 @@ function endOf(context: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): s
 /** What no header can hold. */
 const absent = '\n';
 
-function keyOf({ request: { method, headers }, queryText }: Exchange, requestBody: string): string {
-  const { authorization, accept, 'cache-control': cacheControl, 'content-type': contentType } = headers;
-  const read = [
-    authorization,
-    headers['x-api-key'],
-    headers['lf-endpoint-redact-pii'],
-    accept,
-    cacheControl,
-    contentType,
-  ];
-  return `${method}\n${read.map(value => value ?? absent).join('\n')}\n${queryText}\n${requestBody}`;
+function keyOf({ method, headers, queryText, body }: OperationRequest): string {
+  const { authorization = absent, accept = absent } = headers;
+  const apiKey = headers['x-api-key'] ?? absent;
+  const redact = headers['lf-endpoint-redact-pii'] ?? absent;
+  const control = headers['cache-control'] ?? absent;
+  const type = headers['content-type'] ?? absent;
+  return `${method}\n${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}\n${type}\n${queryText}\n${body}`;
 }

@@ -3,7 +3,7 @@ import { readCredentials } from '../auth/read-credentials.ts';
 import { type Coding, chooseCoding, codeBody, codedNow } from '../content-coding.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { GatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { isPlanCurrent, type Plan } from '../pipeline/plan-request.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
@@ -33,15 +33,6 @@ export type RestDoor = {
   answer(exchange: Exchange, endpoint: string): Promise<Reply>;
   /** Answers a request that came before in the same words, where a fresh entry is at hand; else undefined. */
   answerAtOnce(request: IncomingMessage, requestId: string): ReadyReply | undefined;
-};
-
-/** A 200 whose head is all but written. */
-export type ReadyReply = {
-  /** Names and values of headers in turn. */
-  readonly head: readonly string[];
-  readonly serverTiming: string;
-  /** The body's bytes as latin1. */
-  readonly text: string;
 };
 
 /** Longer bodies are sent as buffers: there a second copy costs more than a second system call. */
@@ -85,7 +76,7 @@ export function createRestDoor(
 
   /** Has the answer ready to be sent more than once, if it is short. */
   function prepare(request: IncomingMessage, plan: Plan, body: Buffer): PreparedHit | undefined {
-    const coding = chooseCoding(request.headers['accept-encoding'], body);
+    const coding = chooseCoding(request.headers['accept-encoding'], body.length);
     const sent = coding ? codedNow(body, coding) : body;
     if (!sent || sent.length > maxReadyBytes) return undefined;
     const hit = { body, coding, text: sent.toString('latin1'), ageSeconds: -1, head: [] };
@@ -104,7 +95,7 @@ export function createRestDoor(
     async answer(exchange, endpoint) {
       const { request } = exchange;
       const answer = await ask(exchange, endpoint);
-      const coding = chooseCoding(request.headers['accept-encoding'], answer.body);
+      const coding = chooseCoding(request.headers['accept-encoding'], answer.body.length);
       const headers = rowsHeaders(answer, coding);
       headers['server-timing'] = serverTiming(answer);
       // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
@@ -128,7 +119,7 @@ export function createRestDoor(
         hit.head = headOf(request, answer, hit);
         hit.ageSeconds = answer.cache.ageSeconds;
       }
-      return { head: hit.head, serverTiming: serverTiming(answer), text: hit.text };
+      return { head: [...hit.head, 'server-timing', serverTiming(answer)], text: hit.text };
     },
   };
 }

@@ -6,11 +6,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
-import { createRestDoor, type ReadyReply, type RestDoor } from './answer-rest.ts';
+import { createRestDoor, type RestDoor } from './answer-rest.ts';
 import { addCorsHeaders, type CorsPolicy, preflightHeaders } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
@@ -21,7 +21,10 @@ import { type Compat, renderError } from './render-error.ts';
 
 export type HttpDeps = {
   readonly pipeline: PipelineDeps;
-  readonly graphql: (exchange: Exchange) => Promise<Reply>;
+  readonly graphql: {
+    answer(exchange: Exchange): Promise<Reply>;
+    answerAtOnce(request: GraphqlText, requestId: string): ReadyReply | undefined;
+  };
   /** The metrics as a scraper reads them. */
   readonly metrics: () => Promise<Reply>;
   /** The OpenAPI document of what is served now. */
@@ -29,6 +32,12 @@ export type HttpDeps = {
   readonly cors: CorsPolicy;
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
+};
+
+/** A GraphQL request, its body read. */
+type GraphqlText = Pick<IncomingMessage, 'method' | 'headers'> & {
+  readonly queryText: string;
+  readonly body: string;
 };
 
 /** Makes the HTTP server of all routes; it does not listen yet. */
@@ -44,11 +53,10 @@ export function createHttpServer(deps: HttpDeps): Server {
     const requestId = readRequestId(request);
     const ready = server.listening ? rest.answerAtOnce(request, requestId) : undefined;
     if (ready) {
-      sendReady(response, requestId, ready);
-      tellAnswered(deps, { request, requestId, startedMs }, 200, ready.text.length);
+      sendReady(deps, { request, response, requestId, startedMs }, ready);
       return;
     }
-    handle(deps, rest, server, request, response, requestId, startedMs).catch((cause: unknown) => {
+    handle(deps, rest, { server, request, response, requestId, startedMs }).catch((cause: unknown) => {
       deps.emit({ type: 'http.bug', requestId, cause });
       response.destroy();
     });
@@ -66,18 +74,31 @@ export function createHttpServer(deps: HttpDeps): Server {
   return server;
 }
 
+/** One request, and what is known of it before it is read. */
+type Incoming = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly startedMs: number;
+};
+
 async function handle(
   deps: HttpDeps,
   rest: RestDoor,
-  server: Server,
-  request: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-  startedMs: number,
+  { server, ...incoming }: Incoming & { server: Server },
 ): Promise<void> {
-  const exchange = openExchange(request, response, requestId);
+  const { request, response, requestId } = incoming;
+  let exchange = openExchange(request, response, requestId);
   let reply: Reply;
   try {
+    if (server.listening && isShortGraphql(request)) {
+      const body = await exchange.readBody(maxGraphqlAtOnce);
+      const { method, headers } = request;
+      const { queryText } = exchange;
+      const ready = deps.graphql.answerAtOnce({ method, headers, queryText, body }, requestId);
+      if (ready) return sendReady(deps, incoming, withCommonHeaders(deps, request, ready));
+      exchange = { ...exchange, readBody: async () => body };
+    }
     reply = await answer(deps, rest, exchange);
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -86,14 +107,21 @@ async function handle(
     if (error.code === 'method_not_allowed') reply = withAllow(reply, exchange.path);
   }
   const mustClose = !server.listening || (!request.complete && hasBody(request));
-  send(deps, { request, response, requestId, startedMs, mustClose }, reply);
+  send(deps, { ...incoming, mustClose }, reply);
 }
 
-type Sending = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
-  readonly startedMs: number;
+/** Longer bodies are read once the token is known. */
+const maxGraphqlAtOnce = 64 * 1024;
+
+function isShortGraphql({ url = '', method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'POST' &&
+    url.startsWith('/graphql') &&
+    Number(headers['content-length'] ?? Infinity) <= maxGraphqlAtOnce
+  );
+}
+
+type Sending = Incoming & {
   /** End the connection after this answer. */
   readonly mustClose: boolean;
 };
@@ -110,18 +138,28 @@ function send(
   if (mustClose) headers.connection = 'close';
   addCommonHeaders(deps, request, headers);
   response.writeHead(status, headers);
-  response.end(body);
+  // As a string of its bytes' codes a short body goes out together with the head, in one system call.
+  if (body.length <= maxJoinedBytes) response.end(body.toString('latin1'), 'latin1');
+  else response.end(body);
   tellAnswered(deps, { request, requestId, startedMs }, status, body.length);
 }
 
-/** The shortest way from a hit to the socket. */
-function sendReady(
-  response: ServerResponse,
-  requestId: string,
-  { head, serverTiming, text }: ReadyReply,
-): void {
-  response.writeHead(200, [...head, 'x-request-id', requestId, 'server-timing', serverTiming]);
+/** Longer bodies are sent as buffers: there the copy costs more than a second system call. */
+const maxJoinedBytes = 64 * 1024;
+
+/** The shortest way to the socket. */
+function sendReady(deps: HttpDeps, incoming: Incoming, { head, text }: ReadyReply): void {
+  const { response, requestId } = incoming;
+  response.writeHead(200, [...head, 'x-request-id', requestId]);
   response.end(text, 'latin1');
+  tellAnswered(deps, incoming, 200, text.length);
+}
+
+function withCommonHeaders(deps: HttpDeps, request: IncomingMessage, { head, text }: ReadyReply): ReadyReply {
+  const headers: OutgoingHttpHeaders = { 'content-length': text.length };
+  for (let at = 0; at < head.length; at += 2) headers[head[at]!] = head[at + 1];
+  addCommonHeaders(deps, request, headers);
+  return { head: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]), text };
 }
 
 /** What every answer says, whatever its route. */
@@ -132,7 +170,7 @@ function addCommonHeaders(deps: HttpDeps, request: IncomingMessage, headers: Out
 
 function tellAnswered(
   { emit }: HttpDeps,
-  { request, requestId, startedMs }: Pick<Sending, 'request' | 'requestId' | 'startedMs'>,
+  { request, requestId, startedMs }: Omit<Incoming, 'response'>,
   status: number,
   bytes: number,
 ): void {
@@ -165,7 +203,7 @@ async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promi
     case 'rest':
       return rest.answer(exchange, route.endpoint);
     case 'graphql':
-      return deps.graphql(exchange);
+      return deps.graphql.answer(exchange);
     case 'openapi':
       return json(deps.openapi());
     case 'metrics':

@@ -33,13 +33,16 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       } else chunks.push(chunk);
     });
     request.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    const wentAway = (cause?: unknown) =>
-      reject(
-        new GatewayError('cancelled', 'The caller went away before the end of the request body', { cause }),
-      );
-    request.once('error', wentAway);
-    request.once('close', wentAway);
+    request.once('error', cause => reject(wentAway(cause)));
+    request.once('close', () => {
+      // Also said after the end; an error is dear to make.
+      if (!request.complete) reject(wentAway(undefined));
+    });
   });
+}
+
+function wentAway(cause: unknown): GatewayError {
+  return new GatewayError('cancelled', 'The caller went away before the end of the request body', { cause });
 }
 
 function tooLarge(maxBytes: number): GatewayError {
