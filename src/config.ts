@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkRedisUrl } from './store/redis-url.ts';
 
 const count = (fallback: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
@@ -9,6 +10,10 @@ const list = z.string().transform(value =>
     .map(part => part.trim())
     .filter(Boolean),
 );
+const redisUrl = text.superRefine((url, context) => {
+  const problem = checkRedisUrl(url);
+  if (problem) context.addIssue(problem);
+});
 const flag = z.enum(['true', 'false']).transform(value => value === 'true');
 
 /**
@@ -19,7 +24,7 @@ export const variables = {
   PORT: { schema: count(4000, 0, 65_535), meaning: 'TCP port to listen on; 0 takes a free one.' },
   HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
   ENGINE: { schema: z.enum(['duckdb']).default('duckdb'), meaning: 'Executor of the queries; `duckdb` is embedded.' },
-  REDIS_URL: { schema: z.url({ protocol: /^rediss?$/ }).optional(), meaning: 'Redis shared by all gateways; unset: the cache is in process.' },
+  REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways; unset: the cache is in process.' },
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },

@@ -1,19 +1,104 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { readFileSync } from 'node:fs';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type RedisScripts, redisScripts } from './redis-scripts.ts';
+import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
-type ConnectOptions = Pick<RedisOptions, 'scripts'>;
+/** Connections to one Redis, however it is set up. */
+export type RedisConnections = {
+  /** For commands; connects by itself, again and again, and rejects at once while it is not connected. */
+  readonly client: (Redis | Cluster) & RedisScripts;
+  /** Reads values in one round trip, null where there is none. */
+  readAll(keys: readonly string[]): Promise<(Buffer | null)[]>;
+  /** Makes a connection to hear news with. It is not opened yet, and ends for good when it is lost. */
+  openListener(): Redis;
+};
 
-/** Opens a connection that never makes a caller wait for a server that is frozen or gone. */
-export function connectRedis(url: string, { scripts }: ConnectOptions): Redis {
-  const redis = new Redis(url, {
-    scripts,
-    // Without these a client waits for a frozen or absent server for seconds.
+// Without these a client waits for a frozen or absent server for seconds.
+const impatience = {
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1000,
+  commandTimeout: 1000,
+  /** A connection that is silent for so long while an answer is due is dropped: its server may have been replaced. */
+  socketTimeout: 1000,
+  sentinelCommandTimeout: 1000,
+} satisfies RedisOptions;
+
+const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 1000);
+
+/**
+ * Makes the connections that a URL asks for. Redis need not be there.
+ * @param url as `checkRedisUrl` wants it
+ * @throws Error where the URL or the file of its certificate authority can't be read
+ */
+export function connectRedis(url: string): RedisConnections {
+  const address = parseRedisUrl(url);
+  if (typeof address === 'string') throw new Error(`REDIS_URL can't be used. ${address}.`);
+  const options = connectionOptions(address);
+  return address.topology.type === 'cluster' ? connectCluster(address, options) : connectOne(options);
+}
+
+function connectOne(options: RedisOptions): RedisConnections {
+  const redis = new Redis({
+    ...options,
     enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2000,
-    commandTimeout: 1000,
-    retryStrategy: attempt => Math.min(50 * attempt, 1000),
+    scripts: redisScripts,
+    retryStrategy: retryDelayMs,
+    sentinelRetryStrategy: retryDelayMs,
+    // Sentinel's old master says READONLY: the new one is found by connecting again.
+    reconnectOnError: error => error.message.startsWith('READONLY'),
   });
-  // Every call learns of it by itself.
-  redis.on('error', () => undefined);
-  return redis;
+  return {
+    client: withScripts(redis),
+    readAll: keys => redis.mgetBuffer(...keys),
+    openListener: () => new Redis({ ...options, ...listenerOptions }),
+  };
+}
+
+function connectCluster(address: RedisAddress, options: RedisOptions): RedisConnections {
+  const cluster = new Cluster([...address.hosts], {
+    enableOfflineQueue: false,
+    scripts: redisScripts,
+    redisOptions: options,
+    clusterRetryStrategy: retryDelayMs,
+    slotsRefreshTimeout: 1000,
+    // A node that took another's place is found by looking.
+    slotsRefreshInterval: 1000,
+  });
+  // A node would be connected by its first command, which has no time for that.
+  cluster.on('+node', (node: Redis) => void node.connect().catch(() => undefined));
+  let attempts = 0;
+  return {
+    client: withScripts(cluster),
+    // Keys live on different nodes, so there is no MGET.
+    readAll: keys => Promise.all(keys.map(key => cluster.getBuffer(key))),
+    // News reach every node; the next one is asked where one doesn't answer.
+    openListener: () =>
+      new Redis({ ...options, ...address.hosts[attempts++ % address.hosts.length], ...listenerOptions }),
+  };
+}
+
+const listenerOptions = {
+  lazyConnect: true,
+  retryStrategy: () => null,
+  sentinelRetryStrategy: () => null,
+} satisfies RedisOptions;
+
+function connectionOptions({ topology, hosts, username, password, tls }: RedisAddress): RedisOptions {
+  const tlsOptions = tls && { ca: tls.caFile && readFileSync(tls.caFile) };
+  const options: RedisOptions = { ...impatience, username, password, tls: tlsOptions };
+  if (topology.type === 'cluster') return options;
+  if (topology.type === 'single') return { ...options, ...hosts[0], db: topology.db };
+  return {
+    ...options,
+    db: topology.db,
+    sentinels: [...hosts],
+    name: topology.masterName,
+    sentinelTLS: tlsOptions,
+    enableTLSForSentinelMode: tls !== undefined,
+  };
+}
+
+function withScripts<Client extends Redis | Cluster>(client: Client): Client & RedisScripts {
+  // The client makes these methods from `scripts`; its types don't know them.
+  return client as Client & RedisScripts;
 }

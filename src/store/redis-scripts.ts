@@ -1,58 +1,81 @@
-/**
- * The store's steps that must be one, as Lua for Redis 7. KEYS: value, lease. Each tells its news on the channel of `ARGV[1]`
- * itself, so that nobody hears of what did not happen.
- */
+import { versionBytes } from './store.ts';
+
+/** The one channel on which all gateways tell and hear news. */
+export const newsChannel = 'sqg:2:news';
+
+/** Does nothing more where the lease is not the token's. It comes before all writes: Redis doesn't take them back. */
+const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
+
+/** What must be done in one step in Redis: each a script, the news of it told within. KEYS: value, lease; or generation. */
 export const redisScripts = {
-  /** ARGV: token, lease ms, known version. Answers the unseen value, or the ms that somebody else's lease lasts, or 0. */
-  storeClaim: {
+  /** ARGV: token, milliseconds, known version or ''. Asks before it writes, so that a full Redis still says `held`. */
+  sqgClaim: {
     numberOfKeys: 2,
     lua: `
-local value = redis.call('GETRANGE', KEYS[1], 0, 15)
-if value ~= '' and value ~= ARGV[3] then return redis.call('GET', KEYS[1]) end
-if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
-return math.max(1, redis.call('PTTL', KEYS[2]))`,
+      local version = redis.call('GETRANGE', KEYS[1], 0, ${versionBytes - 1})
+      if version ~= '' and version ~= ARGV[3] then return {'changed', redis.call('GET', KEYS[1])} end
+      if redis.call('EXISTS', KEYS[2]) == 1 then return {'held', redis.call('PTTL', KEYS[2])} end
+      redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+      return {'granted'}`,
   },
-  /** ARGV: token, lease ms. Answers 1 where the lease was still the token's. */
-  storeRenew: {
+  /** ARGV: token, milliseconds. */
+  sqgRenew: {
     numberOfKeys: 2,
     lua: `
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[2], ARGV[2])`,
+      ${fence}
+      return redis.call('PEXPIRE', KEYS[2], ARGV[2])`,
   },
-  /** ARGV: channel, news, token, value, ms to keep it. */
-  storePublish: {
+  /** ARGV: token, value, milliseconds, news. */
+  sqgPublish: {
     numberOfKeys: 2,
     lua: `
-if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
-redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
-redis.call('DEL', KEYS[2])
-redis.call('PUBLISH', ARGV[1], ARGV[2])
-return 1`,
+      ${fence}
+      redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+      redis.call('DEL', KEYS[2])
+      redis.call('PUBLISH', '${newsChannel}', ARGV[4])
+      return 1`,
   },
-  /** ARGV: channel, news, token. */
-  storeRelease: {
+  /** ARGV: token, news. */
+  sqgRelease: {
     numberOfKeys: 2,
     lua: `
-if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
-redis.call('DEL', KEYS[2])
-redis.call('PUBLISH', ARGV[1], ARGV[2])
-return 1`,
+      ${fence}
+      redis.call('DEL', KEYS[2])
+      redis.call('PUBLISH', '${newsChannel}', ARGV[2])
+      return 1`,
   },
-  /** ARGV: channel, news, mark, ms to keep it. */
-  storeRemove: {
+  /** ARGV: mark, milliseconds, news. */
+  sqgRemove: {
     numberOfKeys: 2,
     lua: `
-redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
-redis.call('DEL', KEYS[2])
-redis.call('PUBLISH', ARGV[1], ARGV[2])
-return 1`,
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      redis.call('DEL', KEYS[2])
+      redis.call('PUBLISH', '${newsChannel}', ARGV[3])
+      return 1`,
   },
-  /** KEYS: generation. ARGV: channel, news, generation, ms to keep it. */
-  storeRenewGroup: {
+  /** ARGV: generation, milliseconds, news. */
+  sqgRenewGroup: {
     numberOfKeys: 1,
     lua: `
-redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
-redis.call('PUBLISH', ARGV[1], ARGV[2])
-return 1`,
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      redis.call('PUBLISH', '${newsChannel}', ARGV[3])
+      return 1`,
   },
-} as const;
+};
+
+/** The scripts as a client's methods: keys first, then arguments. */
+export type RedisScripts = {
+  /** `changed` and the value, `held` and milliseconds, or `granted`. */
+  sqgClaimBuffer(
+    ...args: [...keys: KeyPair, token: string, leaseMs: number, knownVersion: Buffer]
+  ): Promise<[state: Buffer, detail?: Buffer | number]>;
+  sqgRenew(...args: [...keys: KeyPair, token: string, leaseMs: number]): Promise<0 | 1>;
+  sqgPublish(
+    ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, news: string]
+  ): Promise<0 | 1>;
+  sqgRelease(...args: [...keys: KeyPair, token: string, news: string]): Promise<0 | 1>;
+  sqgRemove(...args: [...keys: KeyPair, mark: Buffer, ttlMs: number, news: string]): Promise<1>;
+  sqgRenewGroup(key: string, generation: string, ttlMs: number, news: string): Promise<1>;
+};
+
+type KeyPair = [value: string, lease: string];

@@ -1,163 +1,168 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import { ReplyError } from 'ioredis';
 import { connectRedis } from './connect-redis.ts';
-import { redisScripts } from './redis-scripts.ts';
-import { markMs, type Store, type StoreNews, versionBytes } from './store.ts';
+import { hearRedisNews } from './hear-redis-news.ts';
+import { type Claim, markMs, type Store, type StoreNews, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 type RedisStoreOptions = {
-  /** `redis://` or `rediss://`. */
+  /** As `checkRedisUrl` wants it. */
   readonly url: string;
-  /** Milliseconds a call takes at most (contract section 5). Default 50. */
+  /** Milliseconds a call waits for Redis at most (contract section 5). Default 50. */
   readonly deadlineMs?: number;
 };
 
-/** Hash tags: a key's value and its lease are on one node of a cluster. The 2 is the layout of all of this. */
-const valueKey = (key: string) => `sqg:2:{${key}}:v`;
-const leaseKey = (key: string) => `sqg:2:{${key}}:l`;
-const groupKey = (group: string) => `sqg:2:g:{${group}}`;
-const channel = 'sqg:2:news';
-
-/** Longer than any value lives. */
+/** How long Redis remembers a generation: longer than any value that was made under it is kept. */
 const generationMs = 90 * 86_400_000;
 
 /**
  * Makes a store in Redis, shared by all gateways. Redis need not be there: calls reject at once while it is not, and
  * within the deadline where it is frozen; it is used again as soon as it answers.
+ * @throws Error where the URL can't be used
  */
 export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
-  const commands = connectRedis(url, { scripts: redisScripts }) as ScriptedRedis; // it has just defined them
-  const news = listenForNews(url);
-  const ask = <T>(run: (redis: ScriptedRedis) => Promise<T>) => answerInTime(run(commands), deadlineMs);
+  const { client, readAll, openListener } = connectRedis(url);
+  const answer = answersOf(client, deadlineMs);
+  const closing = new AbortController();
+  const { tell, subscribe, dismiss } = createAudience();
+  void hearRedisNews({ openListener, tell, signal: closing.signal });
+
   return {
-    ...values(ask),
-    ...leases(ask),
-    renewGroup: group => {
+    async read(keys, groups) {
+      if (keys.length + groups.length === 0) return { values: [], generations: [] };
+      const found = await answer(() => readAll([...keys.map(valueKey), ...groups.map(groupKey)]));
+      return {
+        values: found.slice(0, keys.length).map(value => value ?? undefined),
+        generations: found.slice(keys.length).map(generation => generation?.toString() ?? ''),
+      };
+    },
+    async claim(key, { token, leaseMs, knownVersion = Buffer.alloc(0) }) {
+      const reply = await answer(() =>
+        client.sqgClaimBuffer(valueKey(key), leaseKey(key), token, wholeMs(leaseMs), knownVersion),
+      );
+      return toClaim(reply);
+    },
+    async renew(key, token, leaseMs) {
+      return (
+        (await answer(() => client.sqgRenew(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)))) === 1
+      );
+    },
+    async publish(key, token, value, ttlMs) {
+      const news = toText({ type: 'published', key });
+      const reply = await answer(() =>
+        client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), news),
+      );
+      return reply === 1;
+    },
+    async release(key, token, note) {
+      const news = toText({ type: 'released', key, note });
+      await answer(() => client.sqgRelease(valueKey(key), leaseKey(key), token, news));
+    },
+    async remove(key) {
+      const news = toText({ type: 'removed', key });
+      await answer(() =>
+        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), markMs, news),
+      );
+    },
+    async renewGroup(group) {
       const generation = randomUUID();
-      const text = textOf({ type: 'group', group, generation });
-      return ask(async redis => {
-        await redis.storeRenewGroup(groupKey(group), channel, text, generation, generationMs);
-      });
+      const news = toText({ type: 'group', group, generation });
+      await answer(() => client.sqgRenewGroup(groupKey(group), generation, generationMs, news));
     },
-    subscribe: news.subscribe,
-    ping: () => ask(async redis => void (await redis.ping())),
+    subscribe,
+    async ping() {
+      await answer(() => client.ping());
+    },
     async close() {
-      news.close();
-      commands.disconnect();
+      dismiss();
+      closing.abort();
+      client.disconnect();
     },
   };
 }
 
-type Ask = <T>(run: (redis: ScriptedRedis) => Promise<T>) => Promise<T>;
+// The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both. 2 is the version of
+// what is written here: gateways that write otherwise use another one.
+const valueKey = (key: string) => `sqg:2:{${key}}:v`;
+const leaseKey = (key: string) => `sqg:2:{${key}}:l`;
+const groupKey = (group: string) => `sqg:2:g:{${group}}`;
 
-function values(ask: Ask): Pick<Store, 'read' | 'publish' | 'remove'> {
-  return {
-    read: (keys, groups) =>
-      ask(async redis => {
-        const found = await redis.mgetBuffer(...keys.map(valueKey), ...groups.map(groupKey));
-        return {
-          values: found.slice(0, keys.length).map(value => value ?? undefined),
-          generations: found.slice(keys.length).map(value => String(value ?? '')),
-        };
-      }),
-    publish: (key, token, value, ttlMs) =>
-      ask(async redis => {
-        const text = textOf({ type: 'published', key });
-        const keptMs = Math.max(1, Math.ceil(ttlMs));
-        return (await redis.storePublish(...keysOf(key), channel, text, token, value, keptMs)) === 1;
-      }),
-    remove: key =>
-      ask(async redis => {
-        const text = textOf({ type: 'removed', key });
-        await redis.storeRemove(...keysOf(key), channel, text, randomBytes(versionBytes), markMs);
-      }),
-  };
+const wholeMs = (ms: number) => Math.max(1, Math.ceil(ms));
+const toText = (news: StoreNews) => JSON.stringify(news);
+
+function toClaim([state, detail]: [state: Buffer, detail?: Buffer | number]): Claim {
+  if (Buffer.isBuffer(detail)) return { state: 'changed', value: detail };
+  return state.toString() === 'held' ? { state: 'held', forMs: Number(detail) } : { state: 'granted' };
 }
 
-function leases(ask: Ask): Pick<Store, 'claim' | 'renew' | 'release'> {
+/** Those who hear news; whoever joins is told at once whether there are any. */
+function createAudience() {
+  const listeners = new Set<(news: StoreNews) => void>();
+  let hearing: StoreNews = { type: 'deaf' };
   return {
-    claim: (key, { token, leaseMs, knownVersion }) =>
-      ask(async redis => {
-        const reply = await redis.storeClaimBuffer(...keysOf(key), token, leaseMs, knownVersion ?? '');
-        if (typeof reply !== 'number') return { state: 'changed', value: reply };
-        return reply === 0 ? { state: 'granted' } : { state: 'held', forMs: reply };
-      }),
-    renew: (key, token, leaseMs) =>
-      ask(async redis => (await redis.storeRenew(...keysOf(key), token, leaseMs)) === 1),
-    release: (key, token, note) =>
-      ask(async redis => {
-        await redis.storeRelease(...keysOf(key), channel, textOf({ type: 'released', key, note }), token);
-      }),
-  };
-}
-
-const keysOf = (key: string) => [valueKey(key), leaseKey(key)] as const;
-
-const textOf = (news: StoreNews) => JSON.stringify(news);
-
-/** A connection of its own, which says when it hears nothing. */
-function listenForNews(url: string): Pick<Store, 'subscribe'> & { close(): void } {
-  const connection = connectRedis(url, {});
-  const listeners: ((news: StoreNews) => void)[] = [];
-  let isListening = false;
-  const tell = (news: StoreNews) => {
-    for (const listener of listeners) listener(news);
-  };
-  const setListening = (next: boolean) => {
-    if (next === isListening) return;
-    isListening = next;
-    tell({ type: next ? 'listening' : 'deaf' });
-  };
-  connection.on('ready', () => {
-    connection.subscribe(channel).then(
-      () => setListening(true),
-      () => connection.disconnect(true),
-    );
-  });
-  connection.on('close', () => setListening(false));
-  connection.on('message', (_channel: string, text: string) => tell(JSON.parse(text)));
-  return {
-    subscribe(listener) {
-      listeners.push(listener);
-      listener({ type: isListening ? 'listening' : 'deaf' });
+    tell(news: StoreNews) {
+      if (news.type === 'listening' || news.type === 'deaf') hearing = news;
+      for (const listener of listeners) listener(news);
     },
-    close() {
-      connection.removeAllListeners('close');
-      connection.disconnect();
+    subscribe(listener: (news: StoreNews) => void) {
+      listeners.add(listener);
+      listener(hearing);
     },
+    dismiss: () => listeners.clear(),
   };
 }
 
-async function answerInTime<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
-  try {
-    return await withDeadline(reply, deadlineMs);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const isRefusal = error instanceof Error && error.name === 'ReplyError';
-    throw new StoreError(`Redis did not answer: ${message}`, { cause: error, isRefusal });
-  }
-}
-
-type Script<Reply> = (...args: (string | number | Buffer)[]) => Promise<Reply>;
-
-/** A client with the scripts as commands. */
-type ScriptedRedis = Redis & {
-  readonly storeClaimBuffer: Script<number | Buffer>;
-  readonly storeRenew: Script<number>;
-  readonly storePublish: Script<number>;
-  readonly storeRelease: Script<number>;
-  readonly storeRemove: Script<number>;
-  readonly storeRenewGroup: Script<number>;
+type Connection = {
+  on(event: string, listener: (error?: unknown) => void): unknown;
 };
+
+/** Makes the function that all commands go through: in time, or a StoreError that says what is known to be wrong. */
+function answersOf(client: Connection, deadlineMs: number) {
+  let reason: string | undefined = 'not connected yet';
+  client.on('ready', () => {
+    reason = undefined;
+  });
+  client.on('close', () => {
+    reason ??= 'the connection was lost';
+  });
+  client.on('error', error => {
+    // A Cluster's own error only says that no node could be used; why, its nodes have said before.
+    if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
+  });
+  client.on('node error', error => {
+    reason = messageOf(error);
+  });
+  return async <T>(send: () => Promise<T>): Promise<T> => {
+    try {
+      return await withDeadline(send(), deadlineMs);
+    } catch (error) {
+      // While there is no connection, the client only says that there is none.
+      const isOfThisCall = error instanceof ReplyError || error instanceof LateError;
+      const message = isOfThisCall ? messageOf(error) : (reason ?? messageOf(error));
+      const isRefusal = error instanceof ReplyError;
+      throw new StoreError(`Redis did not do it: ${message}`, { cause: error, isRefusal });
+    }
+  };
+}
+
+class LateError extends Error {}
 
 /** Rejects when the deadline comes first; whatever the command does later is nobody's concern. */
 async function withDeadline<T>(command: Promise<T>, deadlineMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  const expire = () => reject(new LateError(`no answer within ${deadlineMs} ms`));
+  // Where this process itself was busy for so long, the answer may be there, unread: it is read before the immediate.
+  const timer = setTimeout(() => setImmediate(expire), deadlineMs);
   command.catch(() => undefined);
   try {
     return await Promise.race([command, late]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A refused connection to a name with several addresses has no message of its own, but a code. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
 }

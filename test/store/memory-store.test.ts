@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { describeStoreContract, valueOfVersion } from './store-contract.ts';
+import { describeStoreContract } from './store-contract.ts';
 
 function openMemoryStore(maxBytes: number) {
   let nowMs = Date.parse('2026-01-15T12:00:00Z');
@@ -12,36 +12,47 @@ function openMemoryStore(maxBytes: number) {
   return { store, other: store, pass };
 }
 
-async function put(store: Store, key: string, bytes: number): Promise<void> {
-  await store.claim(key, { token: key, leaseMs: 1000, knownVersion: undefined });
-  await store.publish(key, key, valueOfVersion('v', 'x'.repeat(bytes - 16)), 60_000);
+async function put(store: Store, key: string, value: Buffer): Promise<void> {
+  await store.claim(key, { token: 't', leaseMs: 1000, knownVersion: undefined });
+  await store.publish(key, 't', value, 60_000);
 }
 
-const has = async (store: Store, key: string) => (await store.read([key], [])).values[0] !== undefined;
+const sizes = async (store: Store, ...keys: string[]) =>
+  (await store.read(keys, [])).values.map(value => value?.length);
 
 describeStoreContract('memory', async () => openMemoryStore(1024 * 1024));
 
 test('drops the least recently used values when the bytes are used up', async () => {
   const { store } = openMemoryStore(3000);
-  await put(store, 'a', 1000);
-  await put(store, 'b', 1000);
+  for (const key of ['a', 'b']) await put(store, key, Buffer.alloc(1000));
   await store.read(['a'], []);
-  await put(store, 'c', 1500);
-  expect([await has(store, 'a'), await has(store, 'b'), await has(store, 'c')]).toEqual([true, false, true]);
+  await put(store, 'c', Buffer.alloc(1500));
+  expect(await sizes(store, 'a', 'b', 'c')).toEqual([1000, undefined, 1500]);
 });
 
 test('does not keep a value that is larger than the whole store, nor push others out for it', async () => {
   const { store } = openMemoryStore(1000);
-  await put(store, 'small', 100);
-  await put(store, 'large', 2000);
-  expect([await has(store, 'small'), await has(store, 'large')]).toEqual([true, false]);
+  await put(store, 'small', Buffer.from('x'));
+  await put(store, 'large', Buffer.alloc(2000));
+  expect(await sizes(store, 'small', 'large')).toEqual([1, undefined]);
 });
 
-test('leases and generations are not dropped to save room', async () => {
+test('keeps leases and generations however many values come', async () => {
   const { store } = openMemoryStore(1000);
-  await store.claim('held', { token: 't', leaseMs: 1000, knownVersion: undefined });
-  await store.renewGroup('group');
-  for (let n = 0; n < 100; n++) await put(store, `key ${n}`, 500);
-  expect(await store.renew('held', 't', 1000)).toBe(true);
-  expect((await store.read([], ['group'])).generations[0]).not.toBe('');
+  await store.claim('held', { token: 'mine', leaseMs: 60_000, knownVersion: undefined });
+  await store.renewGroup('g');
+  const [generation] = (await store.read([], ['g'])).generations;
+  for (let at = 0; at < 20; at++) await put(store, `key ${at}`, Buffer.alloc(500));
+  expect((await store.read([], ['g'])).generations).toEqual([generation]);
+  expect(await store.renew('held', 'mine', 60_000)).toBe(true);
+});
+
+test('ends a lease at its last millisecond', async () => {
+  const { store, pass } = openMemoryStore(1000);
+  await store.claim('k', { token: 'a', leaseMs: 100, knownVersion: undefined });
+  await pass(99);
+  const next = { token: 'b', leaseMs: 100, knownVersion: undefined };
+  expect(await store.claim('k', next)).toEqual({ state: 'held', forMs: 1 });
+  await pass(1);
+  expect(await store.claim('k', next)).toEqual({ state: 'granted' });
 });

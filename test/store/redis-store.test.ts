@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { openListening } from './open-listening.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 const deadlineMs = 50;
@@ -19,97 +18,173 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 afterEach(() => Promise.all(opened.splice(0).map(store => store.close())));
 
+/** Opens a store that may not answer yet; `hearing` grows by what it tells of its hearing. */
 function openStore() {
   const store = createRedisStore({ url: server.url, deadlineMs });
-  const news: string[] = [];
-  store.subscribe(({ type }) => news.push(type));
   opened.push(store);
-  return { store, news };
+  const hearing: string[] = [];
+  store.subscribe(({ type }) => hearing.push(type));
+  return { store, hearing };
 }
 
 async function openReadyStore() {
-  const open = openStore();
-  await answersAgain(open.store);
-  await vi.waitFor(() => expect(open.news.at(-1)).toBe('listening'), waiting);
-  return open;
+  const { store, hearing } = await openListening(server.url);
+  opened.push(store);
+  return { store, hearing };
 }
 
-const waiting = { timeout: 5000, interval: 10 };
-const answersAgain = (store: Store) => vi.waitFor(() => store.ping(), waiting);
+const patiently = { timeout: 8000, interval: 10 };
+const answersAgain = (store: Store) => vi.waitFor(() => store.ping(), patiently);
+const hears = (hearing: string[], ...types: string[]) =>
+  vi.waitFor(() => expect(hearing).toEqual(types), patiently);
 
-async function rejectsInTime(store: Store): Promise<void> {
-  const startedMs = performance.now();
-  await expect(store.read(['any'], [])).rejects.toThrow(StoreError);
-  expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
+const value = Buffer.alloc(100);
+const claimOptions = { token: 't', leaseMs: 1000, knownVersion: undefined };
+
+const calls: Record<string, (store: Store) => Promise<unknown>> = {
+  read: store => store.read(['k'], ['g']),
+  claim: store => store.claim('k', claimOptions),
+  renew: store => store.renew('k', 't', 1000),
+  publish: store => store.publish('k', 't', value, 1000),
+  release: store => store.release('k', 't', 'note'),
+  remove: store => store.remove('k'),
+  renewGroup: store => store.renewGroup('g'),
+  ping: store => store.ping(),
+};
+
+/** Every call rejects within the deadline, and says so. */
+async function rejectsInTime(store: Store, message: RegExp): Promise<void> {
+  for (const [name, call] of Object.entries(calls)) {
+    const startedMs = performance.now();
+    const error: unknown = await call(store).catch(reason => reason);
+    expect(error, name).toBeInstanceOf(StoreError);
+    expect(String(error), name).toMatch(message);
+    expect(performance.now() - startedMs, name).toBeLessThan(deadlineMs + slackMs);
+  }
 }
 
-async function command(line: string): Promise<void> {
-  const socket = connect(server.port, '127.0.0.1');
-  socket.write(`${line}\r\n`);
-  await once(socket, 'data');
-  socket.destroy();
-}
-
-const emptyServer = () => command('FLUSHALL');
-
-describeStoreContract('redis', async () => {
-  await emptyServer();
-  const [{ store }, { store: other }] = [await openReadyStore(), await openReadyStore()];
-  return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) }; // Redis has a clock of its own
-});
-
-test('rejects within its deadline while Redis is frozen, and recovers by itself', async () => {
-  const { store } = await openReadyStore();
+async function whileFrozen(body: () => Promise<void>): Promise<void> {
   process.kill(server.pid, 'SIGSTOP');
   try {
-    await rejectsInTime(store);
-    await rejectsInTime(store);
+    await body();
   } finally {
     process.kill(server.pid, 'SIGCONT');
   }
+}
+
+describeStoreContract('redis', async () => {
+  await server.command('FLUSHALL');
+  const [{ store }, { store: other }] = await Promise.all([
+    openListening(server.url),
+    openListening(server.url),
+  ]);
+  return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) }; // Redis has a clock of its own
+});
+
+test('rejects every call within its deadline while Redis is frozen, knows that it is deaf, and recovers by itself', async () => {
+  const { store, hearing } = await openReadyStore();
+  await whileFrozen(async () => {
+    await rejectsInTime(store, /no answer within 50 ms/);
+    await hears(hearing, 'listening', 'deaf');
+    await rejectsInTime(store, /timed? ?out|not connected|no answer|lost/i);
+  });
   await answersAgain(store);
+  await hears(hearing, 'listening', 'deaf', 'listening');
 });
 
 test('closes at once while Redis is frozen', async () => {
-  const { store } = await openReadyStore();
-  process.kill(server.pid, 'SIGSTOP');
-  try {
+  const { store, hearing } = await openReadyStore();
+  await whileFrozen(async () => {
     const startedMs = performance.now();
     const pending = expect(store.ping()).rejects.toThrow(StoreError);
     await store.close();
     await pending;
     expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
-  } finally {
-    process.kill(server.pid, 'SIGCONT');
-  }
+  });
+  expect(hearing).toEqual(['listening']);
 });
 
-test('rejects while Redis is gone, uses it again when it is back, and says that it was deaf', async () => {
-  const { store, news } = await openReadyStore();
+test('rejects while Redis is gone, says why, and uses it again when it is back', async () => {
+  const { store, hearing } = await openReadyStore();
   await server.stop();
-  await rejectsInTime(store);
+  await hears(hearing, 'listening', 'deaf');
+  await vi.waitFor(() => rejectsInTime(store, /ECONNREFUSED/), patiently);
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
-  await vi.waitFor(() => expect(news.slice(-2)).toEqual(['deaf', 'listening']), waiting);
+  await hears(hearing, 'listening', 'deaf', 'listening');
+  await store.claim('k', claimOptions);
+  expect(await store.publish('k', 't', value, 1000)).toBe(true);
+  await vi.waitFor(() => expect(hearing.at(-1)).toBe('published'));
 });
 
 test('starts without a Redis, and uses it when it comes', async () => {
   await server.stop();
-  const { store } = openStore();
-  await rejectsInTime(store);
+  const { store, hearing } = openStore();
+  await rejectsInTime(store, /not connected yet|ECONNREFUSED/);
+  expect(hearing).toEqual(['deaf']);
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
+  await hears(hearing, 'deaf', 'listening');
 });
 
-test('a refusal is told from silence', async () => {
+test.each([
+  ['redis://127.0.0.1:1', /ECONNREFUSED/],
+  ['rediss://127.0.0.1:1', /ECONNREFUSED/],
+  ['redis+sentinel://127.0.0.1:1/results', /sentinels are unreachable/],
+  ['redis+cluster://127.0.0.1:1,127.0.0.1:2', /ECONNREFUSED|Connection is closed/],
+])('says why %s can not be used, and closes', async (url, message) => {
+  const store = createRedisStore({ url });
+  opened.push(store);
+  await vi.waitFor(() => rejectsInTime(store, message), patiently);
+  await store.close();
+  await expect(store.ping()).rejects.toThrow(StoreError);
+});
+
+test('says that a full Redis takes no writes; reads and the end of leases go on', async () => {
   const { store } = await openReadyStore();
-  const claim = { token: 't', leaseMs: 1000, knownVersion: undefined };
-  await command('CONFIG SET maxmemory 1');
+  await store.claim('full', claimOptions);
+  await store.publish('full', 't', value, 60_000);
+  const mine = { token: 'mine', leaseMs: 60_000, knownVersion: value.subarray(0, 16) };
+  expect(await store.claim('full', mine)).toEqual({ state: 'granted' });
+  await server.command('CONFIG SET maxmemory-policy noeviction');
+  await server.command('CONFIG SET maxmemory 1');
   try {
-    await expect(store.claim('key', claim)).rejects.toMatchObject({ isRefusal: true });
-    expect((await store.read(['key'], [])).values).toEqual([undefined]);
+    await expect(store.publish('full', 'mine', value, 1000)).rejects.toThrow(/OOM command not allowed/);
+    await expect(store.claim('another', claimOptions)).rejects.toThrow(/OOM/);
+    await expect(store.remove('full')).rejects.toThrow(/OOM/);
+    await expect(store.renewGroup('g')).rejects.toThrow(/OOM/);
+    expect((await store.read(['full'], [])).values).toEqual([value]);
+    expect((await store.claim('full', { ...mine, token: 'b' })).state).toBe('held');
+    expect(await store.renew('full', 'mine', 60_000)).toBe(true);
+    await store.release('full', 'mine', 'full');
   } finally {
-    await command('CONFIG SET maxmemory 0');
+    await server.command('CONFIG SET maxmemory 0');
   }
-  expect(await store.claim('key', claim)).toEqual({ state: 'granted' });
+  expect(await store.claim('full', mine)).toEqual({ state: 'granted' });
+});
+
+test('says that a replica takes no writes, and goes on by itself when it is a master again', async () => {
+  const { store } = await openReadyStore();
+  await server.command('REPLICAOF 127.0.0.1 1');
+  try {
+    await expect(store.claim('k', claimOptions)).rejects.toThrow(/READONLY/);
+  } finally {
+    await server.command('REPLICAOF NO ONE');
+  }
+  await vi.waitFor(() => store.renewGroup('g'), patiently);
+});
+
+test('goes on when Redis has forgotten its scripts', async () => {
+  const { store } = await openReadyStore();
+  await store.renewGroup('g');
+  await server.command('SCRIPT FLUSH');
+  await store.renewGroup('g');
+  expect((await store.read([], ['g'])).generations[0]).not.toBe('');
+});
+
+test('ignores what others write to its channel', async () => {
+  const { store, hearing } = await openReadyStore();
+  for (const text of ['x', '1', 'null', '{}']) await server.command(`PUBLISH sqg:2:news ${text}`);
+  await store.remove('k');
+  await hears(hearing, 'listening', 'removed');
 });

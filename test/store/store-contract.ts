@@ -2,148 +2,254 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Store, type StoreNews, versionBytes } from '../../src/store/store.ts';
 
 type Opened = {
-  /** Two users of one store. */
   readonly store: Store;
+  /** Another gateway's access to the same store. */
   readonly other: Store;
   /** Lets this much time pass for the store. */
   readonly pass: (ms: number) => Promise<void>;
 };
 
-/** A value whose version is `version` over and over. */
-export const valueOfVersion = (version: string, text = '') =>
-  Buffer.concat([Buffer.alloc(versionBytes, version), Buffer.from(text)]);
+const minuteMs = 60_000;
+/** A lease or value that is to end in a test; real stores have a clock of their own. */
+const shortMs = 200;
+const afterShort = shortMs + 50;
 
-const claim = (token: string, knownVersion?: Buffer) => ({ token, leaseMs: 200, knownVersion });
-const later = 60_000;
+/** A value as the store wants it: a version, then what is told. */
+const valueWith = (version: string, body = '') => Buffer.from(version.padEnd(versionBytes, '.') + body);
+const versionOf = (value: Buffer) => value.subarray(0, versionBytes);
 
-/** What every store must do; each adapter runs it. */
+const claim = (store: Store, key: string, token: string, knownVersion?: Buffer, leaseMs = minuteMs) =>
+  store.claim(key, { token, leaseMs, knownVersion });
+
+async function read(store: Store, key: string): Promise<Buffer | undefined> {
+  return (await store.read([key], [])).values[0];
+}
+
+async function put(store: Store, key: string, value: Buffer, ttlMs = minuteMs): Promise<void> {
+  const seen = await read(store, key);
+  expect(await claim(store, key, 'put', seen && versionOf(seen))).toEqual({ state: 'granted' });
+  expect(await store.publish(key, 'put', value, ttlMs)).toBe(true);
+}
+
+/** Hears what the store tells of this key or group. Others' news may come late from what was done before. */
+function hear(store: Store, subject: string): StoreNews[] {
+  const heard: StoreNews[] = [];
+  store.subscribe(news => {
+    if (('key' in news && news.key === subject) || ('group' in news && news.group === subject))
+      heard.push(news);
+  });
+  return heard;
+}
+
+/** What every store must do; each adapter runs it. Both stores listen when they are opened. */
 export function describeStoreContract(name: string, open: () => Promise<Opened>): void {
   describe(`${name} as a store`, () => {
     let store: Store;
     let other: Store;
     let pass: Opened['pass'];
-    let news: StoreNews[];
     beforeEach(async () => {
       ({ store, other, pass } = await open());
-      news = [];
-      other.subscribe(item => news.push(item));
-      await vi.waitFor(() => expect(news.at(-1)).toEqual({ type: 'listening' }));
-      news.length = 0;
     });
-    afterEach(async () => {
-      await Promise.all([store.close(), other.close()]);
-    });
+    afterEach(() => Promise.all([store.close(), other.close()]));
 
-    const read = async (...keys: string[]) =>
-      (await store.read(keys, [])).values.map(value => value?.toString());
-    async function put(key: string, value: Buffer, ttlMs = later): Promise<void> {
-      await store.claim(key, claim(`put ${key}`, value.subarray(0, versionBytes)));
-      expect(await store.publish(key, `put ${key}`, value, ttlMs)).toBe(true);
-    }
-    const heard = (...expected: StoreNews[]) => vi.waitFor(() => expect(news).toEqual(expected));
-
-    test('has nothing under a key that was never set, and reads keys in their order', async () => {
-      await put('one', valueOfVersion('1'));
-      await put('two', valueOfVersion('2'));
-      expect(await read('two', 'none', 'one')).toEqual([
-        String(valueOfVersion('2')),
-        undefined,
-        String(valueOfVersion('1')),
-      ]);
-    });
-
-    test('gives back every byte under any text as a key', async () => {
-      const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-      await put('a:b\r\nGET *\u0000 é', bytes);
-      expect((await store.read(['a:b\r\nGET *\u0000 é'], [])).values).toEqual([bytes]);
-    });
-
-    test('drops a value when its time is over, and only then', async () => {
-      await put('short', valueOfVersion('s'), 100);
-      await put('long', valueOfVersion('l'));
-      expect(await read('short')).not.toEqual([undefined]);
-      await pass(101);
-      expect(await read('short', 'long')).toEqual([undefined, String(valueOfVersion('l'))]);
-    });
-
-    test('gives a lease to one claimant, until it ends', async () => {
-      expect(await store.claim('key', claim('a'))).toEqual({ state: 'granted' });
-      const held = await other.claim('key', claim('b'));
-      expect(held).toMatchObject({ state: 'held', forMs: expect.any(Number) });
-      expect(held.state === 'held' && held.forMs).toBeGreaterThan(0);
-      await pass(201);
-      expect(await other.claim('key', claim('b'))).toEqual({ state: 'granted' });
-      expect(await store.renew('key', 'a', 200)).toBe(false);
-    });
-
-    test('a lease that is renewed lasts longer', async () => {
-      await store.claim('key', claim('a'));
-      await pass(150);
-      expect(await store.renew('key', 'a', 200)).toBe(true);
-      await pass(100);
-      expect(await other.claim('key', claim('b'))).toMatchObject({ state: 'held' });
-    });
-
-    test('publishing puts the value in place, ends the lease and tells everybody', async () => {
-      await put('key', valueOfVersion('1'));
-      await heard({ type: 'published', key: 'key' });
-      expect(await other.claim('key', claim('b', valueOfVersion('1')))).toEqual({ state: 'granted' });
-    });
-
-    test('refuses the value of a late holder, and leaves everything as it is', async () => {
-      await store.claim('key', claim('late'));
-      await pass(201);
-      await other.claim('key', claim('next'));
-      expect(await store.publish('key', 'late', valueOfVersion('L'), later)).toBe(false);
-      expect(await read('key')).toEqual([undefined]);
-      expect(await other.publish('key', 'next', valueOfVersion('N'), later)).toBe(true);
-      expect(await store.publish('key', 'late', valueOfVersion('L'), later)).toBe(false);
-      expect(await read('key')).toEqual([String(valueOfVersion('N'))]);
-    });
-
-    test('shows a claimant the value that it has not seen, and takes no lease for it', async () => {
-      await put('key', valueOfVersion('1', 'rows'));
-      expect(await store.claim('key', claim('a'))).toEqual({
-        state: 'changed',
-        value: valueOfVersion('1', 'rows'),
+    describe('values', () => {
+      test('has nothing under a key, and no generation of a group, that was never there', async () => {
+        expect(await store.read(['never'], ['never'])).toEqual({ values: [undefined], generations: [''] });
+        expect(await store.read([], [])).toEqual({ values: [], generations: [] });
       });
-      expect(await store.claim('key', claim('a', valueOfVersion('0')))).toMatchObject({ state: 'changed' });
-      expect(await store.claim('key', claim('a', valueOfVersion('1').subarray(0, versionBytes)))).toEqual({
-        state: 'granted',
+
+      test('gives back every byte, also those that are no text', async () => {
+        const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+        await put(store, 'bytes', bytes);
+        expect(await read(other, 'bytes')).toEqual(bytes);
+      });
+
+      test('reads many keys and groups in the order they were asked for', async () => {
+        for (const key of ['a', 'b', 'c']) await put(store, key, valueWith(key));
+        await store.renewGroup('g');
+        const { values, generations } = await other.read(['c', 'none', 'a', 'b', 'a'], ['none', 'g']);
+        expect(values).toEqual(['c', undefined, 'a', 'b', 'a'].map(key => key && valueWith(key)));
+        expect(generations).toEqual(['', expect.stringMatching(/./)]);
+      });
+
+      test('takes any text as a key, and keeps keys apart', async () => {
+        const keys = ['a:b\r\nGET *\u0000 é', 'one', 'one ', 'a{b}c', 'a}b'];
+        for (const key of keys) await put(store, key, valueWith('v', key));
+        for (const key of keys) expect(await read(store, key)).toEqual(valueWith('v', key));
+      });
+
+      test('drops a value when its time is over, and only then', async () => {
+        await put(store, 'short', valueWith('x'), shortMs);
+        await put(store, 'long', valueWith('y'));
+        expect(await read(store, 'short')).toEqual(valueWith('x'));
+        await pass(afterShort);
+        expect(await read(store, 'short')).toBeUndefined();
+        expect(await read(store, 'long')).toEqual(valueWith('y'));
+      });
+
+      test('starts the time anew with each publication', async () => {
+        await put(store, 'renewed', valueWith('x'), shortMs);
+        await put(store, 'renewed', valueWith('y'));
+        await pass(afterShort);
+        expect(await read(store, 'renewed')).toEqual(valueWith('y'));
       });
     });
 
-    test('a lease that is given back is free, and those who wait hear why', async () => {
-      await store.claim('key', claim('a'));
-      await store.release('key', 'somebody else', 'no');
-      expect(await other.claim('key', claim('b'))).toMatchObject({ state: 'held' });
-      await store.release('key', 'a', 'é "why"');
-      expect(await other.claim('key', claim('b'))).toEqual({ state: 'granted' });
-      await heard({ type: 'released', key: 'key', note: 'é "why"' });
+    describe('claims', () => {
+      test('shows a value to a claimant who has not seen it, and takes no lease', async () => {
+        await put(store, 'k', valueWith('1', 'body'));
+        const changed = { state: 'changed', value: valueWith('1', 'body') };
+        expect(await claim(other, 'k', 'a')).toEqual(changed);
+        expect(await claim(other, 'k', 'a', valueWith('0'))).toEqual(changed);
+        expect(await claim(other, 'k', 'b', valueWith('1'))).toEqual({ state: 'granted' });
+      });
+
+      test('grants a lease to a claimant whose value is gone', async () => {
+        expect(await claim(store, 'k', 'a', valueWith('1'))).toEqual({ state: 'granted' });
+      });
+
+      test('grants a lease to one of many who ask together; the others learn how long it lasts', async () => {
+        const asked = Array.from({ length: 20 }, (_, at) =>
+          claim(at % 2 ? store : other, 'k', `token ${at}`),
+        );
+        const claims = await Promise.all(asked);
+        expect(claims.filter(({ state }) => state === 'granted')).toHaveLength(1);
+        for (const answer of claims) {
+          if (answer.state === 'granted') continue;
+          if (answer.state !== 'held') throw new Error(answer.state);
+          expect(answer.forMs).toBeGreaterThan(minuteMs / 2);
+          expect(answer.forMs).toBeLessThanOrEqual(minuteMs);
+        }
+        expect(await claim(store, 'another', 'b')).toEqual({ state: 'granted' });
+      });
     });
 
-    test('removing leaves a mark that is no value of before, and stops what is being made', async () => {
-      await put('key', valueOfVersion('1', 'rows'));
-      await store.claim('key', claim('a', valueOfVersion('1').subarray(0, versionBytes)));
-      await other.remove('key');
-      expect(await store.publish('key', 'a', valueOfVersion('2'), later)).toBe(false);
-      const [mark] = (await store.read(['key'], [])).values;
-      expect(mark).toHaveLength(versionBytes);
-      await heard({ type: 'published', key: 'key' }, { type: 'removed', key: 'key' });
+    describe('leases', () => {
+      test('end by themselves', async () => {
+        await claim(store, 'k', 'dead', undefined, shortMs);
+        expect((await claim(other, 'k', 'b')).state).toBe('held');
+        await pass(afterShort);
+        expect(await claim(other, 'k', 'b')).toEqual({ state: 'granted' });
+      });
+
+      test('last as long as they are renewed', async () => {
+        await claim(store, 'k', 'a', undefined, shortMs);
+        expect(await store.renew('k', 'a', minuteMs)).toBe(true);
+        await pass(afterShort);
+        expect((await claim(other, 'k', 'b')).state).toBe('held');
+        expect(await store.publish('k', 'a', valueWith('1'), minuteMs)).toBe(true);
+      });
+
+      test('are not renewed for another token, nor when they are over', async () => {
+        await claim(store, 'k', 'a', undefined, shortMs);
+        expect(await other.renew('k', 'b', minuteMs)).toBe(false);
+        await pass(afterShort);
+        expect(await store.renew('k', 'a', minuteMs)).toBe(false);
+        expect(await claim(other, 'k', 'b')).toEqual({ state: 'granted' });
+      });
+
+      test('refuse a late holder, whose value changes nothing', async () => {
+        await claim(store, 'k', 'late', undefined, shortMs);
+        await pass(afterShort);
+        expect(await store.publish('k', 'late', valueWith('late'), minuteMs)).toBe(false);
+        expect(await read(store, 'k')).toBeUndefined();
+        await claim(other, 'k', 'next');
+        expect(await store.publish('k', 'late', valueWith('late'), minuteMs)).toBe(false);
+        expect(await other.publish('k', 'next', valueWith('next'), minuteMs)).toBe(true);
+        expect(await store.publish('k', 'late', valueWith('late'), minuteMs)).toBe(false);
+        expect(await read(store, 'k')).toEqual(valueWith('next'));
+      });
+
+      test('end with the publication', async () => {
+        await put(store, 'k', valueWith('1'));
+        expect(await store.publish('k', 'put', valueWith('2'), minuteMs)).toBe(false);
+        expect(await claim(other, 'k', 'b', valueWith('1'))).toEqual({ state: 'granted' });
+      });
+
+      test('are given back by their holder alone', async () => {
+        await claim(store, 'k', 'a');
+        await other.release('k', 'b', 'not mine');
+        expect((await claim(other, 'k', 'b')).state).toBe('held');
+        await store.release('k', 'a', 'failed');
+        expect(await claim(other, 'k', 'b')).toEqual({ state: 'granted' });
+      });
     });
 
-    test('a group has no generation until it gets one, and never the same again', async () => {
-      expect((await store.read([], ['group'])).generations).toEqual(['']);
-      await store.renewGroup('group');
-      const [first] = (await other.read([], ['group', 'another'])).generations;
-      await store.renewGroup('group');
-      const { generations } = await other.read(['key'], ['another', 'group']);
-      expect(generations[0]).toBe('');
-      expect(new Set(['', first, generations[1]]).size).toBe(3);
-      await heard(
-        { type: 'group', group: 'group', generation: first! },
-        { type: 'group', group: 'group', generation: generations[1]! },
-      );
+    describe('removal', () => {
+      test('puts a new mark in place of a value, and none like another', async () => {
+        await put(store, 'k', valueWith('1', 'body'));
+        await other.remove('k');
+        const mark = await read(store, 'k');
+        expect(mark).toHaveLength(versionBytes);
+        expect(await claim(store, 'k', 'a', valueWith('1'))).toEqual({ state: 'changed', value: mark });
+        expect(await claim(store, 'k', 'a', mark)).toEqual({ state: 'granted' });
+        await other.remove('k');
+        expect(await read(store, 'k')).not.toEqual(mark);
+      });
+
+      test('refuses what was being made meanwhile', async () => {
+        await claim(store, 'k', 'a');
+        await other.remove('k');
+        expect(await store.renew('k', 'a', minuteMs)).toBe(false);
+        expect(await store.publish('k', 'a', valueWith('old'), minuteMs)).toBe(false);
+        expect(await read(store, 'k')).toHaveLength(versionBytes);
+      });
+    });
+
+    test('never gives a group a generation twice', async () => {
+      const seen = new Set(['']);
+      for (let round = 0; round < 20; round++) {
+        await (round % 2 ? store : other).renewGroup('g');
+        seen.add((await store.read([], ['g'])).generations[0]!);
+      }
+      expect(seen.size).toBe(21);
+    });
+
+    describe('news', () => {
+      test('say at once that they arrive', () => {
+        const heard: StoreNews[] = [];
+        store.subscribe(news => heard.push(news));
+        expect(heard).toEqual([{ type: 'listening' }]);
+      });
+
+      test('of a key reach all subscribers of all gateways, in order', async () => {
+        const ears = [hear(store, 'é'), hear(other, 'é'), hear(other, 'é')];
+        await put(store, 'é', valueWith('1'));
+        await claim(store, 'é', 'a', valueWith('1'));
+        await store.release('é', 'a', 'BAD_USER_INPUT');
+        await store.remove('é');
+        for (const heard of ears) {
+          await vi.waitFor(() => expect(heard).toHaveLength(3));
+          expect(heard).toEqual([
+            { type: 'published', key: 'é' },
+            { type: 'released', key: 'é', note: 'BAD_USER_INPUT' },
+            { type: 'removed', key: 'é' },
+          ]);
+        }
+      });
+
+      test('of a group tell its generation', async () => {
+        const ears = [hear(store, 'told'), hear(other, 'told')];
+        await store.renewGroup('told');
+        const [generation] = (await store.read([], ['told'])).generations;
+        for (const heard of ears) {
+          await vi.waitFor(() => expect(heard).toEqual([{ type: 'group', group: 'told', generation }]));
+        }
+      });
+
+      test('are not told of what was refused', async () => {
+        const heard = hear(other, 'refused');
+        await claim(store, 'refused', 'a');
+        await other.publish('refused', 'b', valueWith('1'), minuteMs);
+        await other.release('refused', 'b', 'not mine');
+        await store.remove('refused');
+        await vi.waitFor(() => expect(heard).toHaveLength(1));
+        expect(heard).toEqual([{ type: 'removed', key: 'refused' }]);
+      });
+    });
+
+    test('answers a ping', async () => {
+      await store.ping();
     });
   });
 }

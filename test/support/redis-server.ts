@@ -10,6 +10,12 @@ export type RedisServer = {
   readonly port: number;
   /** The process to freeze or kill; of the Docker client where Redis runs in a container. */
   readonly pid: number;
+  /**
+   * Sends one line, such as `CONFIG GET maxmemory`.
+   * @returns the reply as Redis writes it
+   * @throws Error with the reply where it is an error
+   */
+  command(line: string): Promise<string>;
   /** Kills the server and waits until it is gone. */
   stop(): Promise<void>;
 };
@@ -22,19 +28,32 @@ const remedy = 'sudo apt-get update && sudo apt-get install -y redis-server';
 /**
  * Starts a Redis that keeps nothing on disk, on loopback; installs the binary where there is none.
  * @param options.port default: a free one
+ * @param options.settings more of its command line
  * @throws Error with the one line to type where Redis can't be had
  */
-export async function startRedisServer(options: { port?: number } = {}): Promise<RedisServer> {
+export async function startRedisServer(
+  options: { port?: number; settings?: readonly string[] } = {},
+): Promise<RedisServer> {
   const port = options.port ?? (await freePort());
   const [command, ...before] = await redisCommand(port);
-  const settings = ['--port', String(port), '--save', '', '--appendonly', 'no'];
-  const child = spawn(command, [...before, ...settings], { cwd: tmpdir(), stdio: 'ignore' });
+  const settings = ['--port', String(port), '--save', '', '--appendonly', 'no', ...(options.settings ?? [])];
+  return launchRedis(command, [...before, ...settings], port);
+}
+
+/** Starts a Redis program that listens on this port of loopback, and waits until it answers. */
+export async function launchRedis(
+  command: string,
+  args: readonly string[],
+  port: number,
+): Promise<RedisServer> {
+  const child = spawn(command, args, { cwd: tmpdir(), stdio: 'ignore' });
   const ended = once(child, 'exit');
   await Promise.race([answers(port), failed(child)]);
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
     pid: child.pid!,
+    command: line => sendLine(port, line),
     async stop() {
       // A frozen process takes no other signal.
       child.kill('SIGKILL');
@@ -77,7 +96,8 @@ async function works(command: string, args: readonly string[]): Promise<boolean>
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo; // it listens on TCP
@@ -96,18 +116,25 @@ async function answers(port: number): Promise<void> {
   throw new Error(`redis-server on port ${port} did not answer within 60 s`);
 }
 
-function ping(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
-    const end = (isUp: boolean) => {
-      socket.destroy();
-      resolve(isUp);
-    };
-    socket.setTimeout(1000, () => end(false));
-    socket.on('data', data => end(data.toString().startsWith('+PONG')));
-    socket.on('error', () => end(false));
-    socket.on('close', () => resolve(false));
-  });
+async function ping(port: number): Promise<boolean> {
+  try {
+    return (await sendLine(port, 'PING')).startsWith('+PONG');
+  } catch {
+    return false;
+  }
+}
+
+async function sendLine(port: number, line: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\n`));
+  socket.setTimeout(1000, () => socket.destroy(new Error(`No answer to ${line} within 1 s`)));
+  try {
+    const [data] = await once(socket, 'data');
+    const reply = String(data);
+    if (reply.startsWith('-')) throw new Error(`${line}: ${reply}`);
+    return reply;
+  } finally {
+    socket.destroy();
+  }
 }
 
 async function failed(child: ChildProcess): Promise<never> {

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { openListening } from './open-listening.ts';
+import { describeStoreContract } from './store-contract.ts';
+
+const patiently = { timeout: 20_000, interval: 20 };
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster();
+});
+afterAll(() => cluster.stop());
+
+describeStoreContract('redis cluster', async () => {
+  await Promise.all(cluster.nodes.map(node => node.command('FLUSHALL')));
+  const [{ store }, { store: other }] = await Promise.all([
+    openListening(cluster.url),
+    openListening(cluster.url),
+  ]);
+  return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) };
+});
+
+test('hears through another node when its own is gone, and serves the keys of those that are left', async () => {
+  await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
+  const { store, hearing } = await openListening(cluster.url);
+  onTestFinished(() => store.close());
+  await cluster.nodes[0]!.stop(); // The first of the URL: the one it hears.
+  await vi.waitFor(() => expect(hearing).toEqual(['listening', 'deaf', 'listening']), patiently);
+  const outcomes = new Set<string>();
+  await vi.waitFor(async () => {
+    for (let at = 0; at < 20; at++) {
+      outcomes.add(
+        await store.renewGroup(`group ${at}`).then(
+          () => 'done',
+          error => error.name,
+        ),
+      );
+    }
+    expect([...outcomes].sort()).toEqual(['StoreError', 'done']);
+  }, patiently);
+});

@@ -1,0 +1,32 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startRedisSentinel } from '../support/redis-sentinel.ts';
+import { openListening } from './open-listening.ts';
+
+const patiently = { timeout: 20_000, interval: 50 };
+
+test('finds the master by its Sentinel, and follows a failover', async () => {
+  const servers = await startRedisSentinel();
+  onTestFinished(() => servers.stop());
+  const { store, hearing } = await openListening(servers.url);
+  onTestFinished(() => store.close());
+  await store.renewGroup('g');
+  const before = await store.read([], ['g']);
+  expect(before.generations[0]).not.toBe('');
+  // A failover needs a replica that Sentinel knows, and that has what the master has.
+  await vi.waitFor(async () => {
+    expect(await servers.replica.command('INFO replication')).toMatch(/master_link_status:up/);
+    expect(await servers.sentinel.command('SENTINEL REPLICAS results')).toContain(
+      String(servers.replica.port),
+    );
+  }, patiently);
+
+  process.kill(servers.master.pid, 'SIGSTOP'); // The hardest: its connections stay open.
+  await vi.waitFor(() => store.renewGroup('g'), patiently);
+  expect(await servers.replica.command('ROLE')).toContain('master');
+  expect(await store.read([], ['g'])).not.toEqual(before);
+  await vi.waitFor(() => expect(hearing.slice(1)).toContain('deaf'), patiently);
+  await vi.waitFor(async () => {
+    await store.remove('k');
+    expect(hearing.at(-1)).toBe('removed');
+  }, patiently);
+});

@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, launchRedis, type RedisServer, startRedisServer } from './redis-server.ts';
+
+/** A master, its replica, and the one Sentinel that watches them. */
+export type RedisSentinel = {
+  readonly url: string;
+  readonly master: RedisServer;
+  readonly replica: RedisServer;
+  readonly sentinel: RedisServer;
+  /** Kills them all. */
+  stop(): Promise<void>;
+};
+
+const masterName = 'results';
+
+/** Starts a master, a replica that follows it and a Sentinel that calls the master down after half a second. */
+export async function startRedisSentinel(): Promise<RedisSentinel> {
+  const master = await startRedisServer();
+  const replica = await startRedisServer({
+    settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'],
+  });
+  const port = await freePort();
+  const directory = await mkdtemp(join(tmpdir(), 'redis-sentinel-'));
+  const config = join(directory, 'sentinel.conf');
+  const settings = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `sentinel monitor ${masterName} 127.0.0.1 ${master.port} 1`,
+    `sentinel down-after-milliseconds ${masterName} 500`,
+    `sentinel failover-timeout ${masterName} 3000`,
+  ];
+  await writeFile(config, `${settings.join('\n')}\n`);
+  const sentinel = await launchRedis('redis-server', [config, '--sentinel'], port);
+  return {
+    url: `redis+sentinel://127.0.0.1:${port}/${masterName}`,
+    master,
+    replica,
+    sentinel,
+    async stop() {
+      await Promise.all([master, replica, sentinel].map(server => server.stop()));
+      await rm(directory, { recursive: true });
+    },
+  };
+}
