@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { readTokens } from './auth/token-file.ts';
 import { createTokens } from './auth/tokens.ts';
 import { createCache } from './cache/cache.ts';
@@ -24,7 +23,6 @@ import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import type { Progress } from './progress-bar.ts';
 import { createMemoryStore } from './store/memory-store.ts';
 import { createRedisStore } from './store/redis-store.ts';
-import type { Store } from './store/store.ts';
 
 /** What a process brings to its gateway: time, and somebody who hears of what happens. */
 export type Surroundings = {
@@ -135,6 +133,7 @@ export async function composeGateway(
     emit,
   });
   const cache = createCache({ ...openTiers(config, clock), clock, emit });
+  await cache.connect();
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
@@ -199,24 +198,12 @@ export async function invalidateFromCommand(
     watch: false,
   });
   const store = createRedisStore({ url: config.REDIS_URL });
-  await isReady(store);
   const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
   try {
+    await cache.connect();
     return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
   } finally {
     await cache.close();
-  }
-}
-
-/** Gives a connection that was just opened a moment; whether it is there, the first call will tell. */
-async function isReady(store: Store): Promise<void> {
-  for (let attempt = 0; attempt < 40; attempt++) {
-    const answers = await store.ping().then(
-      () => true,
-      () => false,
-    );
-    if (answers) return;
-    await setTimeout(50);
   }
 }
 

@@ -7,6 +7,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'endpoint.failed': 'debug',
   'endpoint.broken': 'error',
   'http.bug': 'error',
+  'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',
   'cache.waiting': 'debug',

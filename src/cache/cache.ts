@@ -56,6 +56,8 @@ export type Cache = {
   invalidateEntry(endpoint: string, key: CacheKey): Promise<void>;
   /** Makes all entries of an endpoint void, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
+  /** Gives the store's connection a moment to be made; resolves also where it is not, and the cache goes on without it. */
+  connect(): Promise<void>;
   /** Whether the store answers. */
   readonly isStoreUp: boolean;
   /** Ends what runs in the background, then the store. */
@@ -116,6 +118,7 @@ export function createCache(options: CacheOptions): Cache {
       await tellStore(store, 'renewGroup', it => it.renewGroup(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
+    connect: () => store.connect(),
     get isStoreUp() {
       return store.isUp;
     },

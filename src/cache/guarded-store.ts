@@ -11,6 +11,8 @@ export type GuardedStore = {
    * @returns undefined where it did not answer, refused, or the budget is spent
    */
   call<T>(operation: string, budget: Budget, run: (store: Store) => Promise<T>): Promise<T | undefined>;
+  /** Gives a store that was just opened a moment; where it does not answer then, it is down until it does. */
+  connect(): Promise<void>;
   /** Hears the store's news. */
   subscribe: Store['subscribe'];
   close(): Promise<void>;
@@ -21,6 +23,9 @@ export type Budget = { remainingMs: number };
 
 /** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. */
 export const budgetMs = 50;
+
+/** Milliseconds a connection may take to be made before a start goes on without it. */
+const patienceMs = 1000;
 
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
@@ -83,6 +88,15 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
         return undefined;
       } finally {
         budget.remainingMs -= elapsedMs() - startedMs;
+      }
+    },
+    async connect() {
+      const giveUpMs = elapsedMs() + patienceMs;
+      for (;;) {
+        const failure = await store.ping().catch((error: unknown) => error);
+        if (failure === undefined || isClosed) return;
+        if (elapsedMs() >= giveUpMs) return failed('ping', failure);
+        await new Promise(resolve => setTimeout(resolve, 20));
       }
     },
     subscribe: listener => store.subscribe(listener),

@@ -37,6 +37,12 @@ function createInstruments(registry: Registry) {
     registers: [registry],
   });
   storeUp.set(1);
+  const running = new Gauge({
+    name: 'engine_queries_running',
+    help: 'Queries under way.',
+    labelNames: ['endpoint'],
+    registers: [registry],
+  });
   return {
     queries: counter('engine_queries_total', 'Queries that the engine was given.', ['endpoint', 'outcome']),
     querySeconds: histogram('engine_query_seconds', 'Time of the queries.', ['endpoint']),
@@ -47,6 +53,7 @@ function createInstruments(registry: Registry) {
     waits: counter('cache_waits_total', "Requests that waited for another gateway's query.", ['endpoint']),
     storeErrors: counter('cache_store_errors_total', 'Calls to the store that failed.', ['operation']),
     storeUp,
+    running,
     http: counter('http_requests_total', 'HTTP answers.', ['method', 'status']),
     httpSeconds: histogram('http_request_seconds', 'Time from the request line to the end of the answer.', ['method']),
   }; // biome-ignore format: a table
@@ -65,7 +72,11 @@ function count(to: Instruments, event: GatewayEvent): void {
     case 'endpoint.failed':
       to.failures.inc(event.code);
       return;
+    case 'engine.query_started':
+      to.running.inc({ endpoint: event.endpoint });
+      return;
     case 'engine.query':
+      to.running.dec({ endpoint: event.endpoint });
       to.queries.inc(event.endpoint, event.outcome);
       to.querySeconds.observe(event.ms / 1000, event.endpoint);
       return;

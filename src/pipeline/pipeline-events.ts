@@ -26,7 +26,9 @@ export type PipelineEvent =
       /** What was thrown, where it was a bug; for the log, never for the caller. */
       readonly cause?: unknown;
     }
-  /** The engine was given a query, and it ended. */
+  /** The engine is given a query. */
+  | { readonly type: 'engine.query_started'; readonly endpoint: string }
+  /** The query ended. */
   | {
       readonly type: 'engine.query';
       readonly endpoint: string;

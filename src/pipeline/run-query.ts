@@ -19,6 +19,7 @@ export async function runQuery(
   const { endpoint } = statement;
   const startedMs = performance.now();
   const tookMs = () => performance.now() - startedMs;
+  emit({ type: 'engine.query_started', endpoint });
   try {
     const result = await engine.run(statement, { signal, timeoutMs: queryTimeoutMs });
     const { rowCount: rows, rowsJson } = result;

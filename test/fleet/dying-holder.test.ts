@@ -1,0 +1,60 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { countsPath, type FleetGateway, slowSql, startFleet } from '../support/fleet.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+
+let gateways: readonly FleetGateway[];
+beforeEach(async () => {
+  const redis = await startRedisServer();
+  const fleet = await startFleet(3, { REDIS_URL: redis.url });
+  gateways = fleet.gateways;
+  return async () => {
+    await fleet.stop();
+    await redis.stop();
+  };
+}, 60_000);
+
+const waiting = { timeout: 20_000, interval: 20 };
+const path = countsPath('ours', slowSql(3));
+
+/** Asks one gateway, waits until its query runs, then asks the others. */
+async function askHolderFirst() {
+  const [holder, ...others] = gateways;
+  const held = holder!.get(path);
+  held.catch(() => undefined);
+  await vi.waitFor(async () => expect(await holder!.metric('engine_queries_running')).toBe(1), waiting);
+  const answers = Promise.all(others.flatMap(gateway => Array.from({ length: 20 }, () => gateway.get(path))));
+  await vi.waitFor(async () => {
+    for (const gateway of others) expect(await gateway.metric('cache_waits_total')).toBe(1);
+  }, waiting);
+  return { holder: holder!, others, held, answers };
+}
+
+const runsOf = async (some: readonly FleetGateway[]) => {
+  const counts = await Promise.all(some.map(gateway => gateway.metric('engine_queries_total')));
+  return counts.reduce((sum, count) => sum + count, 0);
+};
+
+test('where the gateway that runs the query is killed, exactly one other runs it again', async () => {
+  const { holder, others, answers } = await askHolderFirst();
+  await holder.kill();
+  expect((await answers).filter(({ status }) => status !== 200)).toEqual([]);
+  expect(await runsOf(others)).toBe(1);
+}, 60_000);
+
+test('the rows of a gateway that was frozen past its lease are not stored over those of its successor', async () => {
+  const { holder, others, held, answers } = await askHolderFirst();
+  process.kill(holder.pid, 'SIGSTOP');
+  let first: string | undefined;
+  try {
+    first = (await answers)[0]?.headers.date;
+    expect(await runsOf(others)).toBe(1);
+  } finally {
+    process.kill(holder.pid, 'SIGCONT');
+  }
+  expect((await held).status).toBe(200);
+  expect(await holder.metric('cache_refused_writes_total')).toBe(1);
+  expect(first).toBeDefined();
+  const again = await holder.get(path);
+  expect([again.status, again.headers['x-cache']]).toEqual([200, 'HIT']);
+  expect(await runsOf(others)).toBe(1);
+}, 60_000);

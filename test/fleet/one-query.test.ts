@@ -1,0 +1,112 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { countsPath, type FleetGateway, slowSql, startFleet } from '../support/fleet.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+
+const callers = 250;
+const usageId = 'c2b9e7a4-83d6-4f5e-b1a0-7d94e60f3b25';
+
+let gateways: readonly FleetGateway[];
+let runs: () => Promise<number>;
+beforeAll(async () => {
+  const redis = await startRedisServer();
+  const fleet = await startFleet(4, { REDIS_URL: redis.url });
+  gateways = fleet.gateways;
+  runs = async () => {
+    const counts = await Promise.all(gateways.map(gateway => gateway.metric('engine_queries_total')));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+  return async () => {
+    await fleet.stop();
+    await redis.stop();
+  };
+}, 120_000);
+
+const waiting = { timeout: 10_000, interval: 20 };
+
+describe('contract section 5: one cold key asked on four gateways runs one query', () => {
+  test('1000 callers of a quick query', async () => {
+    const before = await runs();
+    const path = countsPath('ours|quick');
+    const answers = await Promise.all(
+      gateways.flatMap(gateway => Array.from({ length: callers }, () => gateway.get(path))),
+    );
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect((await runs()) - before).toBe(1);
+  });
+
+  test('1000 callers of a slow query, by name and by UUID, on REST and on GraphQL', async () => {
+    const before = await runs();
+    const sql = slowSql(1);
+    const rest = countsPath('ours', sql);
+    const query = `query($sql: String!) { usageApiCountsSql(project: "ours", interval: MINUTELY, sql: $sql) { rows } }`;
+    const ask = [
+      async (gateway: FleetGateway) => JSON.parse((await gateway.get(rest)).text).result,
+      async (gateway: FleetGateway) =>
+        JSON.parse((await gateway.get(rest.replace('usage.api-counts', usageId))).text).result,
+      async (gateway: FleetGateway) =>
+        JSON.parse((await gateway.post('/graphql', { query, variables: { sql } })).text).data
+          .usageApiCountsSql.rows,
+    ];
+    const answers = await Promise.all(
+      gateways.flatMap(gateway => Array.from({ length: callers }, (_, at) => ask[at % ask.length]!(gateway))),
+    );
+    expect(new Set(answers.map(rows => JSON.stringify(rows))).size).toBe(1);
+    expect((await runs()) - before).toBe(1);
+  });
+
+  test('a refused query is refused once, and everybody is told', async () => {
+    const before = await runs();
+    const path = countsPath('ours', 'select no_such_column from requests');
+    const answers = await Promise.all(
+      gateways.flatMap(gateway => Array.from({ length: 20 }, () => gateway.get(path))),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
+    const messages = answers.map(({ text }) => JSON.parse(text).error.message);
+    expect(new Set(messages).size).toBe(1);
+    expect((await runs()) - before).toBeLessThanOrEqual(4);
+  });
+
+  test('the last caller who leaves cancels the query', async () => {
+    const [gateway] = gateways;
+    const leaver = new AbortController();
+    const asked = gateway!.get(countsPath('ours', slowSql(2)), {}, leaver.signal);
+    const running = Promise.allSettled([asked]);
+    await vi.waitFor(async () => expect(await isLeased(gateway!)).toBe(true), waiting);
+    leaver.abort();
+    await running;
+    const cancelled = () => gateway!.metric('engine_queries_total', 'outcome="cancelled"');
+    await vi.waitFor(async () => expect(await cancelled()).toBe(1), { timeout: 1500, interval: 20 });
+  });
+});
+
+/** A query is under way: one was begun and has not been counted yet. */
+async function isLeased(gateway: FleetGateway): Promise<boolean> {
+  return (await gateway.metric('engine_queries_running')) > 0;
+}
+
+describe('invalidation reaches every gateway', () => {
+  test('of one entry, of an endpoint', async () => {
+    const path = countsPath('ours|void');
+    const other = countsPath('ours|other');
+    const states = (asked: string) =>
+      Promise.all(gateways.map(async gateway => (await gateway.get(asked)).headers['x-cache']));
+    await states(path);
+    await states(other);
+    expect(await states(path)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
+
+    const order = {
+      endpoint: 'usage.api-counts',
+      parameters: { interval: 'minutely', project: 'ours|void' },
+    };
+    expect((await gateways[0]!.post('/admin/invalidate', order)).text).toBe('{"invalidated":"entry"}');
+    expect((await gateways[1]!.get(path)).headers['x-cache']).toBe('MISS');
+    expect(await states(path)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
+    expect(await states(other)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
+
+    const all = { endpoint: 'usage.api-counts' };
+    expect((await gateways[2]!.post('/admin/invalidate', all)).text).toBe('{"invalidated":"endpoint"}');
+    expect((await gateways[3]!.get(path)).headers['x-cache']).toBe('MISS');
+    expect((await gateways[3]!.get(other)).headers['x-cache']).toBe('MISS');
+  });
+});

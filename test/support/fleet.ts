@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { importLogs } from '../../src/duckdb/import-logs.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import { edgeRow } from './edge-row.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const token = 'the-token-of-the-fleet';
+
+export type FleetAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+  readonly ms: number;
+};
+
+/** A gateway in a process of its own. */
+export type FleetGateway = {
+  readonly pid: number;
+  readonly origin: string;
+  get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<FleetAnswer>;
+  post(path: string, body: object): Promise<FleetAnswer>;
+  /** The sum of a metric's series whose labels hold this text. */
+  metric(name: string, label?: string): Promise<number>;
+  /** The events of these types that it has logged. */
+  logged(...types: string[]): string[];
+  /** Kills it and waits until it is gone. */
+  kill(): Promise<void>;
+};
+
+/**
+ * Starts gateways as processes over one database of a few rows.
+ * @param count how many
+ * @param environment beside the data folder and the token
+ */
+export async function startFleet(count: number, environment: Record<string, string>) {
+  const directory = await mkdtemp(join(tmpdir(), 'fleet-'));
+  const rows = [
+    edgeRow({ id: 'a', timestamp: new Date(Date.now() - 60_000).toISOString(), project: 'ours' }),
+  ];
+  await importLogs({
+    databasePath: join(directory, 'logs.duckdb'),
+    sources: readSources(),
+    source: 'cloudflare.logs.prod',
+    input: Readable.from(rows.map(row => `${JSON.stringify(row)}\n`)),
+    format: 'ndjson',
+  });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
+  const start = () => startGateway({ DATA_DIR: directory, ...environment }, agent);
+  const gateways = await Promise.all(Array.from({ length: count }, start));
+  return {
+    gateways,
+    async stop() {
+      agent.destroy();
+      await Promise.all(gateways.map(gateway => gateway.kill()));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startGateway(environment: Record<string, string>, agent: Agent): Promise<FleetGateway> {
+  const child = spawn('node', ['src/gateway.ts'], {
+    cwd: root,
+    env: {
+      ...process.env,
+      PORT: '0',
+      SAMPLE_ROWS: '0',
+      LOG_LEVEL: 'info',
+      ACCESS_TOKEN: token,
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', part => {
+    log += part;
+  });
+  const origin = await readOrigin(child, () => log);
+  child.stdout.resume();
+
+  const send = (path: string, options: Sending = {}) => exchange(origin + path, agent, options);
+  return {
+    pid: child.pid!,
+    origin,
+    get: (path, headers, signal) => send(path, { headers, signal }),
+    post: (path, body) =>
+      send(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    async metric(name, label = '') {
+      const { text } = await send('/metrics');
+      const lines = text.split('\n').filter(line => line.startsWith(`${name}{`) && line.includes(label));
+      return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+    },
+    logged(...types) {
+      const events = log.split('\n').filter(line => line.startsWith('{'));
+      return events.map(line => String(JSON.parse(line).event)).filter(event => types.includes(event));
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function readOrigin(child: ChildProcess, log: () => string): Promise<string> {
+  let out = '';
+  for await (const part of child.stdout!.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    out += part;
+    if (out.includes('Try:')) return /gateway at (\S+)/.exec(out)?.[1] ?? '';
+  }
+  throw new Error(`The gateway ended: ${log()}`);
+}
+
+type Sending = {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+};
+
+function exchange(
+  url: string,
+  agent: Agent,
+  { method, headers, body, signal }: Sending,
+): Promise<FleetAnswer> {
+  const startedMs = performance.now();
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      { agent, method, signal, headers: { 'x-api-key': token, ...headers } },
+      response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', part => {
+          text += part;
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode: status = 0 } = response;
+          // Only Set-Cookie would be a list.
+          const given = response.headers as Record<string, string | undefined>;
+          resolve({ status, headers: given, text, ms: performance.now() - startedMs });
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** The route of a cached saved query, with a caller's SQL where it is given. */
+export function countsPath(project: string, sql?: string): string {
+  const query = new URLSearchParams({ interval: 'minutely', project, ...(sql === undefined ? {} : { sql }) });
+  return `/api/endpoints/query/usage.api-counts?${query}`;
+}
+
+/** SQL that keeps the embedded engine busy for a second or more; `n` tells one such query from another. */
+export function slowSql(n: number): string {
+  return `select count(*) as n from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 6000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
+}
