@@ -1,6 +1,7 @@
 import type { BoundExpression, BoundFrom, BoundQuery } from './bound-tree.ts';
 import { childrenOf } from './bound-tree.ts';
 import { holdsAggregate } from './grouping.ts';
+import { impliedPresence } from './implied-presence.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
@@ -39,7 +40,8 @@ type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 function existsInSingle(printer: Printer, from: Unnest, where: BoundExpression | undefined): string {
   const array = printer.expression(printer, from.array);
   printer.places.set(placeKey(from.relation, 0), array);
-  const parts = [isPresent(array, from.array.type), ...(where ? printConjuncts(printer, where) : [])];
+  const tests = impliedPresence(from, where).has(from.relation) ? [] : [isPresent(array, from.array.type)];
+  const parts = [...tests, ...(where ? printConjuncts(printer, where) : [])];
   return `(${parts.join(' and ')})`;
 }
 

@@ -36,6 +36,7 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
   let lastAlias = 0;
   const printer: Printer = {
     places: new Map(),
+    impliedRelations: new Set(),
     usedSubsets: new Map(),
     usedTables: new Set(),
     sizes: new WeakMap(),

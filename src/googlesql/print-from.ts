@@ -88,7 +88,7 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
 }
 
 /**
- * A single record is its own element: no scan, a test of its presence. A list becomes an unnest in a select list,
+ * A single record is its own element: no scan, a test of its presence where nothing else tells of it. A list becomes an unnest in a select list,
  * never a join: filters go through that, and DuckDB would otherwise join the table with itself.
  */
 function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
@@ -114,7 +114,8 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
     printer.places.set(keys[0], `(case when ${on} then ${array} end)`);
     printer.places.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
   }
-  const filters = from.outer ? input.filters : [...input.filters, present, ...(on ? [on] : [])];
+  const tests = printer.impliedRelations.has(from.relation) ? [] : [present];
+  const filters = from.outer ? input.filters : [...input.filters, ...tests, ...(on ? [on] : [])];
   return { sql: input.sql, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
 }
 

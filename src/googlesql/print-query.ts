@@ -8,6 +8,7 @@ import type {
 } from './bound-tree.ts';
 import { sameStorage } from './coercion.ts';
 import { duckDbType } from './duckdb-type.ts';
+import { impliedPresence } from './implied-presence.ts';
 import { printConjuncts } from './print-condition.ts';
 import { printFrom } from './print-from.ts';
 import { nanOrder } from './print-nan-order.ts';
@@ -90,6 +91,9 @@ function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type
 }
 
 function printSelect(printer: Printer, select: BoundSelect): string {
+  if (select.from) {
+    for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
+  }
   const source = select.from && printFrom(printer, select.from);
   const conditions = [
     ...(source?.filters ?? []),

@@ -4,6 +4,8 @@ import type { BoundExpression, BoundQuery } from './bound-tree.ts';
 export type Printer = {
   /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
   readonly places: Map<string, string>;
+  /** Relations whose record other conditions show to be there: their presence is not tested. */
+  readonly impliedRelations: Set<number>;
   /** Subsets that something printed reads, and how often. */
   readonly usedSubsets: Map<number, number>;
   /** Base tables that something printed reads. */
