@@ -43,7 +43,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_float_text(x)':
     "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
   'bq_wire_datetime(x)':
-    "case when year(x) not between 1 and 9999 then error('DATETIME out of range: ' || x) else strftime(x, '%Y-%m-%dT%H:%M:%S') || case when epoch_us(x) % 1000000 = 0 then '' else strftime(x, '.%f') end end",
+    "case when year(x) not between 1 and 9999 then error('DATETIME out of range: ' || x) else replace(strftime(x, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '') end",
   'bq_time_text(x)': "substr(bq_datetime_text(date '1970-01-01' + x), 12)",
   'bq_wire_time(x)': "substr(bq_wire_datetime(date '1970-01-01' + x), 12)",
   'bq_wire_date(x)':

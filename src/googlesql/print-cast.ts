@@ -33,11 +33,33 @@ export function printCast(
       return `encode(${sql})`;
     case 'TIMESTAMP':
       if (from.kind !== 'STRING') return `timezone('UTC', cast(${sql} as timestamp))`;
-      return `${duckCast}(${checkedText(sql, 'TIMESTAMP')} as timestamptz)`;
+      return `${duckCast}(${checkText(sql, of, { kind: 'TIMESTAMP', safe })} as timestamptz)`;
     default:
       if (from.kind === 'TIMESTAMP') return `cast(timezone('UTC', ${sql}) as ${duckDbType(to)})`;
-      return `${duckCast}(${from.kind === 'STRING' ? checkedText(sql, to.kind) : sql} as ${duckDbType(to)})`;
+      return `${duckCast}(${from.kind === 'STRING' ? checkText(sql, of, { kind: to.kind, safe }) : sql} as ${duckDbType(to)})`;
   }
+}
+
+function checkText(
+  sql: string,
+  of: BoundExpression,
+  { kind, safe }: { kind: string; safe: boolean },
+): string {
+  return !safe && isOfParameter(of) ? checkedParameter(sql, kind) : checkedText(sql, kind);
+}
+
+/** A parameter, or a call of one with literals: `NULLIF(@end, '')`. */
+function isOfParameter(expression: BoundExpression): boolean {
+  if (expression.kind !== 'call') return expression.kind === 'parameter';
+  const [first, ...others] = expression.arguments;
+  return first !== undefined && isOfParameter(first) && others.every(({ kind }) => kind === 'literal');
+}
+
+/** As `checkedText`, with the text named once: it is planned for each run, where `checkedText` took 0.8 ms. */
+function checkedParameter(sql: string, kind: string): string {
+  const mark = `not a supported ${kind}: `;
+  const pattern = `^${mark}(${temporalPatterns[kind] ?? ''})$`;
+  return `regexp_replace(${quoteText(mark)} || ${sql}, ${quoteText(pattern)}, '\\1')`;
 }
 
 /** A text that BigQuery would not read (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either. */

@@ -71,3 +71,27 @@ it.each([
 ])('fails %s with a clear reason', async (expression, message) => {
   await expect(database.rows(`select ${expression} as v`)).rejects.toThrow(message);
 });
+
+it.each([
+  ['2026-01-15T10:00:00.123456Z', 1768471200123456],
+  ['2026-01-15 10:00:00+01:00', 1768467600000000],
+  ['2026-01-15', 1768435200000000],
+  ['', null],
+  [null, null],
+])('reads the parameter %s as a time', async (p, expected) => {
+  const sql = "select cast(nullif(@p, '') as timestamp) as v";
+  expect(await database.rows(sql, { parameters: { p } })).toEqual([{ v: expected }]);
+});
+
+it.each([
+  'infinity',
+  'epoch',
+  'not a supported TIMESTAMP: 2026-01-15',
+  '2026-01-15 (BC)',
+  '2026-01-15\n',
+  '\n2026-01-15',
+  '2026-01-15\n2026-01-15',
+])('refuses the parameter %j as a time', async p => {
+  const rows = database.rows('select cast(@p as timestamp) as v', { parameters: { p } });
+  await expect(rows).rejects.toThrow('not a supported TIMESTAMP: ');
+});
