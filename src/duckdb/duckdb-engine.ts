@@ -6,7 +6,7 @@ import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-d
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
 import { orAborted } from '../or-aborted.ts';
 import type { ResultSet } from '../rows.ts';
-import type { EngineChild } from './engine-child.ts';
+import { type EngineChild, EngineGoneError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import type { BoundValue, EngineSettings } from './engine-protocol.ts';
@@ -64,7 +64,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     return fresh;
   }
 
-  async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
+  async function runOnce(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
     const owner = supervisor.current();
     const { sql, shape, parameters, columns } = await compile(owner, statement);
     const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
@@ -73,6 +73,17 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     });
     const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values, shape }, limit);
     return { columns, rowsJson, rowCount };
+  }
+
+  /** A query whose process had to end because of another one is run again, once: it only reads, and its time goes on. */
+  async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
+    try {
+      return await runOnce(statement, limit);
+    } catch (error) {
+      const isInnocent = error instanceof EngineGoneError && error.why === 'deaf query' && !limit.aborted;
+      if (!isInnocent) throw error;
+      return runOnce(statement, limit);
+    }
   }
 
   await supervisor.current().catalog.catch((cause: Error) => {

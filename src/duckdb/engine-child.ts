@@ -9,7 +9,7 @@ export type EngineChild = {
   readonly catalog: Promise<readonly CatalogTable[]>;
   /** Runs a statement; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
   run(statement: EngineStatement): EngineRun;
-  kill(): void;
+  kill(why: 'deaf query' | 'closed'): void;
   /** Resolves with the reason once the process has ended. */
   readonly ended: Promise<string>;
 };
@@ -20,14 +20,17 @@ export type EngineRun = {
   interrupt(): void;
 };
 
+/** Why a process ended: it crashed, used too much memory, ran a query that heard no interrupt, or was wanted no more. */
+export type EngineEnd = 'crash' | 'out of memory' | 'deaf query' | 'closed';
+
 /** The engine process ended while it owed an answer. */
 export class EngineGoneError extends Error {
   override readonly name = 'EngineGoneError';
-  readonly isOutOfMemory: boolean;
+  readonly why: EngineEnd;
 
-  constructor(reason: string, isOutOfMemory: boolean) {
+  constructor(reason: string, why: EngineEnd) {
     super(reason);
-    this.isOutOfMemory = isOutOfMemory;
+    this.why = why;
   }
 }
 
@@ -47,9 +50,13 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   catalog.promise.catch(() => undefined);
   const ended = Promise.withResolvers<string>();
   let nextId = 1;
-  let isOutOfMemory = false;
+  let why: EngineEnd = 'crash';
   let gone: EngineGoneError | undefined;
   const standardError = lastWords(child);
+  const kill = (reason: EngineEnd) => {
+    if (why === 'crash') why = reason;
+    child.kill('SIGKILL');
+  };
 
   child.on('message', (report: EngineReport) => {
     if (report.type === 'ready') {
@@ -57,8 +64,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       return;
     }
     if (report.type === 'out of memory') {
-      isOutOfMemory = true;
-      child.kill('SIGKILL');
+      kill('out of memory');
       return;
     }
     const waiter = waiting.get(report.id);
@@ -71,14 +77,14 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       });
   });
   const end = (reason: string) => {
-    gone ??= new EngineGoneError(reason, isOutOfMemory);
+    gone ??= new EngineGoneError(reason, why);
     catalog.reject(gone);
     for (const { reject } of waiting.values()) reject(gone);
     waiting.clear();
     ended.resolve(reason);
   };
   child.once('exit', (code, signal) => {
-    if (isOutOfMemory) end('out of memory');
+    if (why === 'out of memory') end(why);
     else end(signal ?? `exit code ${code} ${standardError()}`.trim());
   });
   // It could not be started, or went while a command was on its way to it.
@@ -94,7 +100,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     pid: child.pid,
     catalog: catalog.promise,
     ended: ended.promise,
-    kill: () => child.kill('SIGKILL'),
+    kill,
     run(statement) {
       const id = nextId++;
       const { promise, resolve, reject } = Promise.withResolvers<{ rowsJson: Buffer; rowCount: number }>();

@@ -17,7 +17,7 @@ export function toCallersError(
 ): unknown {
   if (error instanceof GatewayError) return error;
   if (error instanceof EngineGoneError) {
-    return error.isOutOfMemory
+    return error.why === 'out of memory'
       ? outOfMemory()
       : new GatewayError('unavailable', 'The engine has stopped and is starting again', { cause: error });
   }

@@ -6,7 +6,10 @@ import type { EngineSettings, EngineStatement } from './engine-protocol.ts';
 export type EngineSupervisor = {
   /** The process that runs queries now; a new one where the last has ended. */
   current(): EngineChild;
-  /** Runs a statement; when the signal aborts it is interrupted, and after a grace its process is killed. */
+  /**
+   * Runs a statement; when the signal aborts it is interrupted, and after a grace its process is killed. What else ran there
+   * fails with an EngineGoneError that says so.
+   */
   run(child: EngineChild, statement: EngineStatement, limit: AbortSignal): EngineRun['result'];
   close(): Promise<void>;
 };
@@ -47,7 +50,10 @@ export function createEngineSupervisor({ settings, emit, graceMs }: SupervisorOp
       let killing: NodeJS.Timeout | undefined;
       const stop = () => {
         run.interrupt();
-        killing = setTimeout(() => owner.kill(), graceMs);
+        killing = setTimeout(() => {
+          owner.kill('deaf query');
+          if (child === owner) child = undefined;
+        }, graceMs);
       };
       limit.addEventListener('abort', stop, { once: true });
       try {
@@ -59,7 +65,7 @@ export function createEngineSupervisor({ settings, emit, graceMs }: SupervisorOp
     },
     async close() {
       isClosed = true;
-      child?.kill();
+      child?.kill('closed');
       await child?.ended;
     },
   };

@@ -12,6 +12,10 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const edge = '`cloudflare.logs.prod`';
 /** Counts for hours, and can be interrupted. */
 const endless = `SELECT count(*) AS n FROM ${Array.from({ length: 12 }, (_, n) => `${edge} AS t${n}`).join(', ')}`;
+/** Spends a minute inside one vector of rows, where DuckDB does not look for an interrupt. */
+const deaf = `SELECT sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) AS n FROM unnest(generate_array(1, 2000)) AS x`;
+/** Takes a second or more. */
+const seconds = `SELECT count(*) AS n FROM unnest(generate_array(1, 1000000)) AS x, unnest(generate_array(1, 500)) AS y WHERE x + y > 0`;
 
 async function openEngine({
   rows = 10,
@@ -130,6 +134,35 @@ test('after kill -9 of its process a running query is unavailable and the next o
   await settled;
   expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.stopped', 'engine.started']);
+});
+
+test('a query whose process is killed for another one is answered by the next process', async () => {
+  const { engine, events } = await openEngine({ graceMs: 50 });
+  const { pid } = engine;
+  const guilty = expect(ask(engine, deaf, { timeoutMs: 200 })).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+  });
+  const innocent = rowsOf(engine, seconds);
+  await guilty;
+  expect(await innocent).toEqual([{ n: 500_000_000 }]);
+  expect(engine.pid).not.toBe(pid);
+  expect(events.map(({ type }) => type)).toEqual([
+    'engine.started',
+    'engine.stopped',
+    'engine.started',
+    'engine.query',
+  ]);
+});
+
+test('a query that was run again keeps its own deadline', async () => {
+  const { engine, events } = await openEngine({ graceMs: 50 });
+  const guilty = expect(ask(engine, deaf, { timeoutMs: 200 })).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+  });
+  const innocent = ask(engine, endless, { timeoutMs: 2_000 });
+  await expect(innocent).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  await guilty;
+  expect(events.filter(({ type }) => type === 'engine.started')).toHaveLength(2);
 });
 
 test('a result over the limit is refused', async () => {

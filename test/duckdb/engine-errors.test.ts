@@ -41,8 +41,8 @@ test.each([
 
 test.each([
   [new Error('Out of Memory Error: could not allocate block'), 'engine_failed'],
-  [new EngineGoneError('out of memory', true), 'engine_failed'],
-  [new EngineGoneError('SIGKILL', false), 'unavailable'],
+  [new EngineGoneError('out of memory', 'out of memory'), 'engine_failed'],
+  [new EngineGoneError('SIGKILL', 'crash'), 'unavailable'],
   [new DOMException('aborted', 'AbortError'), 'cancelled'],
   [new GatewayError('deadline_exceeded', 'late'), 'deadline_exceeded'],
 ])('%s answers %s', (error, code) => {

@@ -76,7 +76,7 @@ test('after kill -9 running queries fail, and later ones succeed in a new proces
 test('a statement given to a process that has ended fails at once', async () => {
   const { supervisor } = await openSupervisor({ graceMs: 10_000 });
   const owner = supervisor.current();
-  owner.kill();
+  owner.kill('closed');
   await owner.ended;
   const late = supervisor.run(owner, { sql: answer, values: [] }, new AbortController().signal);
   await expect(late).rejects.toThrow(EngineGoneError);

@@ -219,7 +219,7 @@ test('a database that a gateway holds is refused in plain words', async () => {
     await expect(lines(edge, row({}))).rejects.toThrow(DatabaseBusyError);
     await expect(lines(edge, row({}))).rejects.toThrow('Stop it, then try again');
   } finally {
-    child.kill();
+    child.kill('closed');
     await child.ended;
   }
 });
