@@ -1,10 +1,13 @@
-import { type EngineChild, type EngineRun, startEngineChild } from './engine-child.ts';
+import { type EngineChild, EngineGoneError, type EngineRun, startEngineChild } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
 import type { EngineSettings, EngineStatement } from './engine-protocol.ts';
 
 /** Keeps one engine process alive: starts it when it is needed, and kills it when a query will not end. */
 export type EngineSupervisor = {
-  /** The process that runs queries now; a new one where the last has ended. */
+  /**
+   * The process that runs queries now; a new one where the last has ended.
+   * @throws EngineGoneError after `close`
+   */
   current(): EngineChild;
   /**
    * Runs a statement; when the signal aborts it is interrupted, and after a grace its process is killed. What else ran there
@@ -41,6 +44,7 @@ export function createEngineSupervisor({ settings, emit, graceMs }: SupervisorOp
 
   return {
     current() {
+      if (isClosed) throw new EngineGoneError('closed', 'closed');
       child ??= start();
       return child;
     },

@@ -82,6 +82,13 @@ test('a statement given to a process that has ended fails at once', async () => 
   await expect(late).rejects.toThrow(EngineGoneError);
 });
 
+test('starts no process once it is closed', async () => {
+  const { supervisor, types } = await openSupervisor({ graceMs: 10_000 });
+  await supervisor.close();
+  expect(() => supervisor.current()).toThrow(EngineGoneError);
+  expect(types()).toEqual(['engine.started']);
+});
+
 test('a statement whose time is over already is not run', async () => {
   const { supervisor } = await openSupervisor({ graceMs: 10_000 });
   const limit = AbortSignal.abort(new Error('late'));
