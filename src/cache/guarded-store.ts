@@ -31,8 +31,11 @@ type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
   /** Milliseconds between two looks at a store that is down. Default 250. */
   readonly probeMs?: number;
-  /** Monotonic milliseconds; default: the process's own. */
-  readonly elapsedMs?: () => number;
+  /**
+   * Monotonic milliseconds of waiting. Default: those in which this process had nothing else to do, for a reply that lies
+   * unread while it is busy is not the store's fault.
+   */
+  readonly waitedMs?: () => number;
 };
 
 /**
@@ -41,7 +44,7 @@ type GuardOptions = {
  * still be read. There is one event for each change.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
-  const { emit, probeMs = 250, elapsedMs = () => performance.now() } = options;
+  const { emit, probeMs = 250, waitedMs = () => performance.eventLoopUtilization().idle } = options;
   let state: 'up' | 'refusing' | 'down' = 'up';
   let probe: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -74,7 +77,7 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
     },
     async call(operation, budget, run) {
       if (state === 'down' || budget.remainingMs <= 0) return undefined;
-      const startedMs = elapsedMs();
+      const startedMs = waitedMs();
       try {
         const answer = await within(budget, run(store));
         if (answer === late) {
@@ -87,15 +90,15 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
         failed(operation, error);
         return undefined;
       } finally {
-        budget.remainingMs -= elapsedMs() - startedMs;
+        budget.remainingMs -= waitedMs() - startedMs;
       }
     },
     async connect() {
-      const giveUpMs = elapsedMs() + patienceMs;
+      const giveUpMs = performance.now() + patienceMs;
       for (;;) {
         const failure = await store.ping().catch((error: unknown) => error);
         if (failure === undefined || isClosed) return;
-        if (elapsedMs() >= giveUpMs) return failed('ping', failure);
+        if (performance.now() >= giveUpMs) return failed('ping', failure);
         await new Promise(resolve => setTimeout(resolve, 20));
       }
     },
@@ -114,7 +117,8 @@ const late = Symbol('late');
 async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T | typeof late> {
   if (remainingMs >= budgetMs) return answer;
   const { promise, resolve } = Promise.withResolvers<typeof late>();
-  const timer = setTimeout(resolve, remainingMs, late);
+  // Not before the replies that have come are read.
+  const timer = setTimeout(() => setImmediate(resolve, late), remainingMs);
   answer.catch(() => undefined);
   try {
     return await Promise.race([answer, promise]);

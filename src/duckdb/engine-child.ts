@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import type { CatalogTable } from '../googlesql/types.ts';
 import type { EngineCommand, EngineReport, EngineSettings, EngineStatement } from './engine-protocol.ts';
 
@@ -45,6 +46,8 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     // Nothing of the gateway's environment: it holds secrets. Each running query holds one thread of libuv's pool.
     env: { UV_THREADPOOL_SIZE: String(settings.connections + 4) },
   });
+  // A scan takes every core: those who only answer hits, and Redis, go first.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const waiting = new Map<number, Waiting>();
   const catalog = Promise.withResolvers<readonly CatalogTable[]>();
   catalog.promise.catch(() => undefined);

@@ -146,12 +146,7 @@ test('a query whose process is killed for another one is answered by the next pr
   await guilty;
   expect(await innocent).toEqual([{ n: 500_000_000 }]);
   expect(engine.pid).not.toBe(pid);
-  expect(events.map(({ type }) => type)).toEqual([
-    'engine.started',
-    'engine.stopped',
-    'engine.started',
-    'engine.query',
-  ]);
+  expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.stopped', 'engine.started']);
 });
 
 test('a query that was run again keeps its own deadline', async () => {
