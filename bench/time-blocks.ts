@@ -1,6 +1,6 @@
-/** Blocks of runs, and runs of a block: sides alternate by block, so that a slow minute slows them all. */
-const blocks = 5;
-const blockRuns = 10;
+/** Blocks of runs, and runs of a block: sides alternate by block, so that a slow second slows them all. */
+const blocks = 15;
+const blockRuns = 2;
 
 /**
  * Times several sides of one comparison.
