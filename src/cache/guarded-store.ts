@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { CacheEvent } from './cache-events.ts';

@@ -30,7 +30,7 @@ export async function openForWriting(path: string, sources: readonly Source[]): 
   try {
     instance = await DuckDBInstance.create(path);
   } catch (error) {
-    if (String(error).includes('lock')) throw new DatabaseBusyError(path, error);
+    if (isHeldElsewhere(error)) throw new DatabaseBusyError(path, error);
     throw error;
   }
   const connection = await instance.connect();
@@ -43,6 +43,11 @@ export async function openForWriting(path: string, sources: readonly Source[]): 
       instance.closeSync();
     },
   };
+}
+
+/** Whether a database could not be opened because of another process that has it open. */
+export function isHeldElsewhere(error: unknown): boolean {
+  return String(error).includes('Could not set lock');
 }
 
 /** Makes the tables and the columns that the sources have and the database lacks. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -6,7 +7,7 @@ import {
 } from '@duckdb/node-api';
 import { LRUCache } from 'lru-cache';
 import { finishRow } from '../googlesql/finish-row.ts';
-import { prepareConnection, readCatalog } from './database.ts';
+import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,
   EngineCommand,
@@ -35,17 +36,32 @@ type Run = { readonly connection: DuckDBConnection; interrupting?: NodeJS.Timeou
 /** Prepared statements that a connection keeps. */
 const maxPrepared = 50;
 
+/** Milliseconds to wait for a writer: another gateway that starts brings the sample rows up to now. */
+const writerPatienceMs = 10_000;
+
 await open();
 
+async function openDatabase(): Promise<DuckDBInstance> {
+  const giveUpMs = performance.now() + writerPatienceMs;
+  for (;;) {
+    try {
+      return await DuckDBInstance.create(settings.databasePath, {
+        access_mode: 'READ_ONLY',
+        memory_limit: `${settings.memoryLimitMb}MB`,
+        autoinstall_known_extensions: 'false',
+        autoload_known_extensions: 'false',
+        allow_community_extensions: 'false',
+        default_null_order: 'nulls_first_on_asc_last_on_desc',
+      });
+    } catch (error) {
+      if (!isHeldElsewhere(error) || performance.now() > giveUpMs) throw error;
+      await setTimeout(50);
+    }
+  }
+}
+
 async function open(): Promise<void> {
-  const instance = await DuckDBInstance.create(settings.databasePath, {
-    access_mode: 'READ_ONLY',
-    memory_limit: `${settings.memoryLimitMb}MB`,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    default_null_order: 'nulls_first_on_asc_last_on_desc',
-  });
+  const instance = await openDatabase();
   for (let n = 0; n < settings.connections; n++) {
     const connection = await instance.connect();
     await prepareConnection(connection, settings.macros);
