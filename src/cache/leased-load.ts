@@ -15,8 +15,8 @@ import type { NewsBoard } from './news-board.ts';
 const leaseMs = 3000;
 /** Milliseconds between two renewals. */
 const renewMs = 1000;
-/** Milliseconds between two looks where no news arrive. */
-const pollMs = 250;
+/** Milliseconds between two looks of one who waits: news may be missed. */
+const lookMs = 1000;
 
 export type LeasedLoadDeps = {
   readonly store: GuardedStore;
@@ -78,7 +78,9 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       }
       if (!hasWaited) emit({ type: 'cache.waiting', endpoint: options.endpoint });
       hasWaited = true;
-      const woken = await wait.next(Math.min(claim.forMs + 1, pollMs), signal);
+      const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
+      // Waiting for a query is not waiting for the store.
+      options.budget.remainingMs = budgetMs;
       const failure = woken.type === 'released' ? readFailureNote(woken.note) : undefined;
       if (failure) throw failure;
     }

@@ -53,15 +53,19 @@ export async function startFleet(count: number, environment: Record<string, stri
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
   const start = () => startGateway({ DATA_DIR: directory, ...environment }, agent);
-  const gateways = await Promise.all(Array.from({ length: count }, start));
-  return {
-    gateways,
-    async stop() {
-      agent.destroy();
-      await Promise.all(gateways.map(gateway => gateway.kill()));
-      await rm(directory, { recursive: true, force: true });
-    },
+  const started = await Promise.allSettled(Array.from({ length: count }, start));
+  const gateways = started.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []));
+  const stop = async () => {
+    agent.destroy();
+    await Promise.all(gateways.map(gateway => gateway.kill()));
+    await rm(directory, { recursive: true, force: true });
   };
+  const failed = started.find(each => each.status === 'rejected');
+  if (failed) {
+    await stop();
+    throw failed.reason;
+  }
+  return { gateways, stop };
 }
 
 async function startGateway(environment: Record<string, string>, agent: Agent): Promise<FleetGateway> {
