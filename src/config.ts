@@ -24,7 +24,7 @@ export const variables = {
   PORT: { schema: count(4000, 0, 65_535), meaning: 'TCP port to listen on; 0 takes a free one.' },
   HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
   ENGINE: { schema: z.enum(['duckdb']).default('duckdb'), meaning: 'Executor of the queries; `duckdb` is embedded.' },
-  REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways; unset: the cache is in process.' },
+  REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },

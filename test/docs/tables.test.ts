@@ -4,6 +4,7 @@ import { variables } from '../../src/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { matchRoute, routeMethods } from '../../src/http/match-route.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 
 /** The rows of the first table of a page, each as its cells. */
 function tableOf(page: string): string[][] {
@@ -53,6 +54,13 @@ test('.env.example sets every variable to its default', () => {
   expect(settings).toEqual(
     Object.entries(variables).map(([name, { schema }]) => `${name}=${defaultOf(schema)}`),
   );
+});
+
+test('docs/metrics.md lists the metrics of the code, row for row', async () => {
+  const text = await createMetrics().render();
+  const all = [...text.matchAll(/# HELP (\S+) (.*)\n# TYPE \S+ (\S+)/g)];
+  const own = all.filter(([, name]) => !/^(?:process|nodejs)_/.test(name ?? ''));
+  expect(tableOf('metrics.md')).toEqual(own.map(([, name = '', help, type]) => [code(name), type, help]));
 });
 
 test('docs/rest.md lists every route with its methods', () => {
