@@ -12,6 +12,7 @@ import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
+import { guardEngine } from './engine/guard-engine.ts';
 import { GatewayError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
 import { createGraphqlDoor } from './graphql/answer-graphql.ts';
@@ -113,13 +114,14 @@ export async function composeGateway(
     tell(event);
   };
   await mkdir(config.DATA_DIR, { recursive: true });
-  const engine = await createDuckDbEngine({
+  const duckdb = await createDuckDbEngine({
     databasePath: databasePath(config),
     clock,
     emit,
     maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
     memoryLimitMb: config.ENGINE_MEMORY_MB,
   });
+  const engine = guardEngine(duckdb, { clock, emit });
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
     check: definition => checkDefinition(engine, definition),

@@ -2,6 +2,7 @@ import type { AuthEvent } from './auth/auth-events.ts';
 import type { CacheEvent } from './cache/cache-events.ts';
 import type { EngineEvent, SampleEvent } from './duckdb/engine-events.ts';
 import type { EndpointEvent } from './endpoints/endpoint-events.ts';
+import type { EngineGuardEvent } from './engine/guard-engine.ts';
 import type { HttpEvent } from './http/http-events.ts';
 import type { PipelineEvent } from './pipeline/pipeline-events.ts';
 
@@ -11,6 +12,7 @@ export type GatewayEvent =
   | CacheEvent
   | EndpointEvent
   | EngineEvent
+  | EngineGuardEvent
   | HttpEvent
   | PipelineEvent
   | SampleEvent;

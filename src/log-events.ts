@@ -13,6 +13,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'cache.waiting': 'debug',
   'cache.load_failed': 'debug',
   'store.failed': 'debug',
+  'engine.down': 'warn',
   'store.down': 'warn',
   'store.refusing': 'warn',
 };

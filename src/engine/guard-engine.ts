@@ -1,0 +1,66 @@
+import type { Clock } from '../clock.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Engine } from './engine.ts';
+
+/** The engine went away or came back; one event for each change. */
+export type EngineGuardEvent =
+  | { readonly type: 'engine.down'; readonly failures: number }
+  | { readonly type: 'engine.up' };
+
+type GuardOptions = {
+  readonly clock: Clock;
+  readonly emit: (event: EngineGuardEvent) => void;
+  /** Queries in a row that found the engine unavailable before it is left alone. Default 5. */
+  readonly maxFailures?: number;
+  /** Milliseconds it is left alone; then one query tries. Default 5000. */
+  readonly restMs?: number;
+};
+
+/**
+ * Guards an engine with a circuit breaker: while it is known to be away, queries are refused at once as `unavailable`, so that
+ * nobody waits for it in vain and the cache can serve what it has. Only `unavailable` counts: what one query did wrong, or
+ * took too long for, says nothing of the next. How many queries run at a time is for the engine itself to bound.
+ */
+export function guardEngine(engine: Engine, options: GuardOptions): Engine {
+  const { clock, emit, maxFailures = 5, restMs = 5000 } = options;
+  let failures = 0;
+  let closedUntilMs = 0;
+
+  function rejectWhileDown(): void {
+    if (failures < maxFailures) return;
+    if (clock.now() < closedUntilMs) {
+      throw new GatewayError(
+        'unavailable',
+        'The query engine does not answer; it is tried again in a moment',
+      );
+    }
+    // This query tries; the others go on being refused.
+    closedUntilMs = clock.now() + restMs;
+  }
+
+  function note(isAvailable: boolean): void {
+    const wasDown = failures >= maxFailures;
+    failures = isAvailable ? 0 : failures + 1;
+    if (failures >= maxFailures) closedUntilMs = clock.now() + restMs;
+    if (wasDown && isAvailable) emit({ type: 'engine.up' });
+    if (!wasDown && failures >= maxFailures) emit({ type: 'engine.down', failures });
+  }
+
+  return {
+    async run(statement, runOptions) {
+      rejectWhileDown();
+      try {
+        const result = await engine.run(statement, runOptions);
+        note(true);
+        return result;
+      } catch (error) {
+        const { code } = toGatewayError(error);
+        // Who left says nothing of the engine.
+        if (code !== 'cancelled') note(code !== 'unavailable');
+        throw error;
+      }
+    },
+    describe: statement => engine.describe(statement),
+    close: () => engine.close(),
+  };
+}

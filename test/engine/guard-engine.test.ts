@@ -1,0 +1,83 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Engine, Statement } from '../../src/engine/engine.ts';
+import { guardEngine } from '../../src/engine/guard-engine.ts';
+import { type ErrorCode, GatewayError } from '../../src/errors.ts';
+
+const statement: Statement = { endpoint: 'test', sql: 'select 1', parameters: [], maxRows: 1 };
+const rows = { columns: [], rowsJson: Buffer.from('[]'), rowCount: 0 };
+
+let nowMs: number;
+let runs: number;
+let failure: ErrorCode | undefined;
+let events: string[];
+let guarded: Engine;
+beforeEach(() => {
+  nowMs = 0;
+  runs = 0;
+  failure = undefined;
+  events = [];
+  const engine: Engine = {
+    async run() {
+      runs++;
+      if (failure) throw new GatewayError(failure, 'failed');
+      return rows;
+    },
+    describe: async () => [],
+    close: async () => undefined,
+  };
+  guarded = guardEngine(engine, { clock: { now: () => nowMs }, emit: ({ type }) => events.push(type) });
+});
+
+const ask = () =>
+  guarded.run(statement, { signal: new AbortController().signal, timeoutMs: 1000 }).then(
+    () => 'ok',
+    (error: GatewayError) => error.code,
+  );
+const askTimes = async (times: number) => {
+  for (let n = 0; n < times; n++) await ask();
+};
+
+test('an engine that is away five times in a row is left alone', async () => {
+  failure = 'unavailable';
+  await askTimes(5);
+  expect(await ask()).toBe('unavailable');
+  expect(runs).toBe(5);
+  expect(events).toEqual(['engine.down']);
+});
+
+test('after five seconds one query tries; where it fails the rest begins again', async () => {
+  failure = 'unavailable';
+  await askTimes(6);
+  nowMs += 5000;
+  await Promise.all([ask(), ask(), ask()]);
+  expect(runs).toBe(6);
+  nowMs += 4999;
+  await ask();
+  expect(runs).toBe(6);
+  nowMs += 1;
+  failure = undefined;
+  expect(await ask()).toBe('ok');
+  expect(await ask()).toBe('ok');
+  expect(events).toEqual(['engine.down', 'engine.up']);
+});
+
+test.each<ErrorCode>(['invalid_query', 'engine_failed', 'deadline_exceeded', 'overloaded', 'cancelled'])(
+  'what one query met, %s, keeps nobody else away',
+  async code => {
+    failure = code;
+    await askTimes(20);
+    expect(runs).toBe(20);
+    expect(events).toEqual([]);
+  },
+);
+
+test('a success between failures begins the count anew', async () => {
+  for (let round = 0; round < 3; round++) {
+    failure = 'unavailable';
+    await askTimes(4);
+    failure = undefined;
+    await ask();
+  }
+  expect(runs).toBe(15);
+  expect(events).toEqual([]);
+});
