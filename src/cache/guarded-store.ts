@@ -95,13 +95,17 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
       }
     },
     async connect() {
-      const giveUpMs = performance.now() + patienceMs;
+      let isOver = false;
+      const timer = setTimeout(() => {
+        isOver = true;
+      }, patienceMs);
       for (;;) {
         const failure = await store.ping().catch((error: unknown) => error);
-        if (failure === undefined || isClosed) return;
-        if (performance.now() >= giveUpMs) return failed('ping', failure);
+        if (failure !== undefined && isOver) failed('ping', failure);
+        if (failure === undefined || isOver) break;
         await new Promise(resolve => setTimeout(resolve, 20));
       }
+      clearTimeout(timer);
     },
     subscribe: listener => store.subscribe(listener),
     async close() {

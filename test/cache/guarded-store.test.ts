@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CacheEvent } from '../../src/cache/cache-events.ts';
+import { budgetMs, type GuardedStore, guardStore } from '../../src/cache/guarded-store.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+
+let answers: 'well' | 'not' | 'refusing' | 'never';
+let calls: number;
+let waitedMs: number;
+let events: CacheEvent[];
+let guarded: GuardedStore;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [answers, calls, waitedMs, events] = ['well', 0, 0, []];
+  const memory = createMemoryStore({ maxBytes: 1000, clock: { now: () => 0 } });
+  const answer = async () => {
+    calls++;
+    if (answers === 'never') await new Promise(() => {});
+    if (answers === 'not') throw new StoreError('gone');
+    if (answers === 'refusing') throw new StoreError('READONLY', { isRefusal: true });
+  };
+  const store: Store = {
+    ...memory,
+    ping: answer,
+    read: async (keys, groups) => {
+      if (answers !== 'refusing') await answer();
+      return memory.read(keys, groups);
+    },
+    remove: answer,
+  };
+  guarded = guardStore(store, { emit: event => events.push(event), waitedMs: () => waitedMs });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const trace = () => events.map(({ type }) => type).filter(type => type !== 'store.failed');
+const read = (budget = { remainingMs: budgetMs }) =>
+  guarded.call('read', budget, store => store.read(['k'], []));
+const write = () => guarded.call('remove', { remainingMs: budgetMs }, store => store.remove('k'));
+
+describe('a store without an answer', () => {
+  test('is not called again by requests, and one event says so', async () => {
+    answers = 'not';
+    for (let n = 0; n < 10; n++) expect(await read()).toBeUndefined();
+    expect(calls).toBe(1);
+    expect(guarded.isUp).toBe(false);
+    expect(trace()).toEqual(['store.down']);
+  });
+
+  test('is found again by a probe in the background', async () => {
+    answers = 'not';
+    await read();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(guarded.isUp).toBe(false);
+    answers = 'well';
+    await vi.advanceTimersByTimeAsync(250);
+    expect(guarded.isUp).toBe(true);
+    expect(await read()).toEqual({ values: [undefined], generations: [] });
+    expect(trace()).toEqual(['store.down', 'store.up']);
+  });
+
+  test('is not probed any more once the cache is closed', async () => {
+    answers = 'not';
+    await read();
+    await guarded.close();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(calls).toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test('a store that refuses to write is still read, and one event says so', async () => {
+  answers = 'refusing';
+  for (let n = 0; n < 3; n++) {
+    expect(await write()).toBeUndefined();
+    expect(await read()).toBeDefined();
+  }
+  answers = 'well';
+  await write();
+  expect(trace()).toEqual(['store.refusing', 'store.up']);
+});
+
+describe('the budget of one request', () => {
+  test('is what all its calls together may wait', async () => {
+    const budget = { remainingMs: budgetMs };
+    const slow = guarded.call('read', budget, async () => {
+      waitedMs += 30;
+    });
+    await slow;
+    expect(budget.remainingMs).toBe(20);
+    answers = 'never';
+    const second = read(budget);
+    await vi.advanceTimersByTimeAsync(21);
+    expect(await second).toBeUndefined();
+    // Slow is not gone: the next request asks it again.
+    expect(guarded.isUp).toBe(true);
+  });
+
+  test('spent, it keeps the request from asking at all', async () => {
+    expect(await read({ remainingMs: 0 })).toBeUndefined();
+    expect(calls).toBe(0);
+  });
+});
+
+test('a fault of ours is not taken for one of the store', async () => {
+  const fault = guarded.call('read', { remainingMs: budgetMs }, async () => {
+    throw new TypeError('a bug');
+  });
+  await expect(fault).rejects.toThrow('a bug');
+  expect(guarded.isUp).toBe(true);
+});
+
+test('a start goes on without a store that does not come', async () => {
+  answers = 'not';
+  const connected = guarded.connect();
+  await vi.advanceTimersByTimeAsync(1100);
+  await connected;
+  expect(trace()).toEqual(['store.down']);
+  await guarded.close();
+});

@@ -1,0 +1,110 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { issueToken } from '../../src/auth/token-file.ts';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+const rows = {
+  'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:59:00Z', project: 'ours' })],
+};
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({ rows, now: '2026-01-15T12:00:00Z' });
+  return () => gateway.close();
+});
+
+const path = (project: string, sql = '') =>
+  `/api/endpoints/query/usage.api-counts?interval=minutely&project=${project}&sql=${encodeURIComponent(sql)}`;
+const stateOf = async (asked: string) => (await gateway.get(asked)).headers.get('x-cache');
+
+function order(body: unknown, headers: Record<string, string> = {}) {
+  return gateway.send('/admin/invalidate', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+describe('POST /admin/invalidate', () => {
+  test('with parameters: their one entry, however they are spelled', async () => {
+    const sql = 'select count(*) as n from requests';
+    for (const asked of [path('ours'), path('live'), path('ours', sql)]) await stateOf(asked);
+    const parameters = { project: 'ours', interval: 'minutely', unknown: 'x' };
+    const { status, body } = await order({ endpoint: 'usage.api-counts', parameters });
+    expect([status, body]).toEqual([200, { invalidated: 'entry' }]);
+    expect(await stateOf(path('ours', sql))).toBe('HIT');
+    expect(await stateOf(path('live'))).toBe('HIT');
+    expect(await stateOf(path('ours'))).toBe('MISS');
+
+    await order({ endpoint: 'usage.api-counts', parameters, sql });
+    expect(await stateOf(path('ours', sql))).toBe('MISS');
+    expect(await stateOf(path('ours'))).toBe('HIT');
+  });
+
+  test('without: all entries of the endpoint, by name or by UUID', async () => {
+    const { id } = gateway.endpoint('usage.api-counts');
+    for (const endpoint of ['usage.api-counts', id.toUpperCase()]) {
+      await stateOf(path('ours'));
+      expect((await order({ endpoint })).body).toEqual({ invalidated: 'endpoint' });
+      expect(await stateOf(path('ours'))).toBe('MISS');
+    }
+  });
+
+  test('also voids what GraphQL remembers of an operation', async () => {
+    const ask = async () => {
+      const { body } = await gateway.graphql(
+        '{ usageApiCounts(project: "ours", interval: MINUTELY) { timestamp } }',
+      );
+      return body.extensions.cache[0].state;
+    };
+    await ask();
+    await ask();
+    expect(await ask()).toBe('hit');
+    await order({ endpoint: 'usage.api-counts' });
+    expect(await ask()).toBe('miss');
+  });
+
+  test.each([
+    [{}, 400, 'invalid_body'],
+    [{ endpoint: 7 }, 400, 'invalid_body'],
+    [{ endpoint: 'usage.api-counts', all: true }, 400, 'invalid_body'],
+    [{ endpoint: 'none' }, 404, 'endpoint_not_found'],
+    [{ endpoint: 'usage.api-counts', parameters: { project: 'ours' } }, 400, 'invalid_parameter'],
+  ])('refuses %j', async (body, status, code) => {
+    const answer = await order(body);
+    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+  });
+
+  test('is for tokens with the scope admin alone', async () => {
+    const file = `${gateway.directory}/tokens.json`;
+    const issue = (scopes: readonly ('admin' | 'no-cache')[]) =>
+      issueToken({ file, name: 'ops', scopes, clock: gateway.clock });
+    const [reader, admin] = [await issue(['no-cache']), await issue(['admin'])];
+    const body = { endpoint: 'usage.api-counts' };
+    const accepted = async () => expect((await order(body, { 'x-api-key': admin })).status).toBe(200);
+    await vi.waitFor(accepted, { timeout: 10_000, interval: 100 });
+    const refused = await order(body, { 'x-api-key': reader });
+    expect([refused.status, refused.body.error.code, refused.body.error.message]).toEqual([
+      403,
+      'forbidden',
+      'The access token lacks the scope "admin"',
+    ]);
+    expect((await order(body, { 'x-api-key': 'nobody' })).status).toBe(401);
+  }, 20_000);
+});
+
+test('GET /metrics counts what happened, without a token, and tells no value', async () => {
+  await gateway.get(path('secret-project'));
+  await gateway.get(path('secret-project'));
+  const { text } = await metrics();
+  expect(text).toMatch(/^cache_requests_total\{endpoint="usage.api-counts",state="hit"\} [1-9]/m);
+  expect(text).toMatch(/^engine_queries_total\{endpoint="usage.api-counts",outcome="ok"\} [1-9]/m);
+  expect(text).toMatch(/^pipeline_stage_seconds_count\{stage="query"\} [1-9]/m);
+  expect(text).not.toContain('secret-project');
+
+  async function metrics() {
+    const response = await fetch(`${gateway.origin}/metrics`);
+    expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    return { text: await response.text() };
+  }
+});
