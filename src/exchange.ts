@@ -27,8 +27,8 @@ export type Reply = {
 
 /** A 200 that is ready to be written: what a door gives where nothing is left to be found out. */
 export type ReadyReply = {
-  /** Names and values of headers in turn, all but those of the request's id. */
-  readonly head: readonly string[];
+  /** Names and values of headers in turn; the last place is for the request's id. It is filled in anew for each answer. */
+  readonly head: string[];
   /** The body's bytes as a string of their codes (latin1). */
   readonly text: string;
 };

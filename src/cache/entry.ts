@@ -23,34 +23,36 @@ export type Entry = {
   readonly body: Buffer;
 };
 
-/** Renders rows as the entry of a key. */
+/** Renders rows as the entry of a key, and the entry as the value of a store. */
 export function makeEntry(
   facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs'>,
   { columns, rowsJson, rowCount }: ResultSet,
-): Entry {
-  const body = renderBody(rowsJson);
-  return {
-    version: randomBytes(versionBytes),
-    ...facts,
-    columns,
-    rowCount,
-    bodyDigest: digestOf(body),
-    body,
-  };
+): { entry: Entry; value: Buffer } {
+  const rendered = renderBody(rowsJson);
+  const version = randomBytes(versionBytes);
+  const bodyDigest = digestOf(rendered);
+  const all = { version, ...facts, columns, rowCount, bodyDigest, body: rendered };
+  const value = encodeEntry(all);
+  // A body that is stored as it is lies in memory once: in the store's value.
+  const body = rendered.length < minCompressedBytes ? value.subarray(-rendered.length) : rendered;
+  return { entry: { ...all, body }, value };
 }
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
 export function renderBody(rowsJson: Buffer): Buffer {
-  // Memory of its own: short buffers share a slab, which an entry that is kept would keep whole.
-  const body = Buffer.allocUnsafeSlow(bodyStart.length + rowsJson.length + bodyEnd.length);
-  bodyStart.copy(body);
-  rowsJson.copy(body, bodyStart.length);
-  bodyEnd.copy(body, bodyStart.length + rowsJson.length);
-  return body;
+  return joined([bodyStart, rowsJson, bodyEnd]);
 }
 
 const bodyStart = Buffer.from('{"result":');
 const bodyEnd = Buffer.from('}');
+
+/** Joins bytes in memory of their own: short buffers share a slab, which an entry that is kept would keep whole. */
+function joined(parts: readonly Buffer[]): Buffer {
+  const all = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) at += part.copy(all, at);
+  return all;
+}
 
 /** 128 bits of SHA-256 as base64url: enough to tell two bodies of one URL apart. */
 export function digestOf(body: Buffer): string {
@@ -92,7 +94,7 @@ export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined
     const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', headStart, headEnd));
     if (layout !== layoutVersion || facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(headEnd);
-    const body = isCompressed ? zstdDecompressSync(stored) : copyOf(stored);
+    const body = isCompressed ? zstdDecompressSync(stored) : ownMemory(stored, bytes.length);
     return { version: versionOf(bytes), ...facts, body };
   } catch {
     return undefined;
@@ -100,13 +102,11 @@ export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined
 }
 
 /** What a store gives may be a part of a far larger buffer, which an entry would keep alive. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
+function ownMemory(body: Buffer, valueLength: number): Buffer {
+  return body.buffer.byteLength <= valueLength ? body : joined([body]);
 }
 
 /** The version of a stored value, whatever else is in it. */
 export function versionOf(bytes: Buffer): Buffer {
-  return copyOf(bytes.subarray(0, versionBytes));
+  return Buffer.from(bytes.subarray(0, versionBytes));
 }

@@ -5,7 +5,7 @@ import type { ResultSet } from '../rows.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
-import { decodeEntry, type Entry, encodeEntry, makeEntry, versionOf } from './entry.ts';
+import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
 import { readFailureNote, writeFailureNote } from './failure-note.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
@@ -61,7 +61,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   try {
     for (;;) {
       const claim = await claimLease(deps, options, token, known);
-      if (claim === undefined) return { entry: await runQuery(deps, options), mayKeep: true };
+      if (claim === undefined) return loadAlone(deps, options);
       if (claim.state === 'granted') return await loadHolding(deps, options, token);
       if (claim.state === 'changed') {
         const entry = decodeEntry(claim.value, key.canonical);
@@ -96,7 +96,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
 export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
   const token = randomUUID();
   const claim = await claimLease(deps, options, token, options.known);
-  if (claim === undefined) return { entry: await runQuery(deps, options), mayKeep: true };
+  if (claim === undefined) return loadAlone(deps, options);
   if (claim.state === 'granted') return loadHolding(deps, options, token);
   throw new GatewayError('cancelled', 'Another gateway renews the entry');
 }
@@ -117,12 +117,11 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     void store.call('renew', { remainingMs: budgetMs }, it => it.renew(key.digest, token, leaseMs));
   }, renewMs).unref();
   try {
-    const entry = await runQuery(deps, options);
-    const bytes = encodeEntry(entry);
+    const { entry, value } = await runQuery(deps, options);
     const isStored = await store.call('publish', budget, it =>
-      it.publish(key.digest, token, bytes, keptMs(lifetimes)),
+      it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
-    if (isStored) emit({ type: 'cache.stored', endpoint, bytes: bytes.length });
+    if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
     return { entry, mayKeep: isStored !== false };
   } catch (error) {
@@ -134,10 +133,16 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   }
 }
 
+/** Without a store this gateway's entry is as good as any. */
+async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
+  const { entry } = await runQuery(deps, options);
+  return { entry, mayKeep: true };
+}
+
 async function runQuery(
   { clock, emit }: LeasedLoadDeps,
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
-): Promise<Entry> {
+): Promise<{ entry: Entry; value: Buffer }> {
   emit({ type: 'cache.loading', endpoint, reason });
   const facts = { canonical: key.canonical, generation: generation(), createdAtMs: clock.now() };
   const rows = await load(signal);

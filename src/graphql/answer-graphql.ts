@@ -4,13 +4,13 @@ import { readCredentials } from '../auth/read-credentials.ts';
 import { chooseCoding, codeBody } from '../content-coding.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
+import type { Exchange, Reply } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limitRootFields } from './limit-root-fields.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
-import { createResponseMemo, type OperationRequest } from './response-memo.ts';
+import { createResponseMemo, type OperationRequest, type ReadyResult } from './response-memo.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -29,7 +29,7 @@ export type GraphqlDoor = {
   /** Reads the request and answers it; whatever fails is a reply too. */
   answer(exchange: Exchange): Promise<Reply>;
   /** Answers a request that came before in the same words, where all its entries are at hand and unchanged. */
-  answerAtOnce(request: OperationRequest, requestId: string): ReadyReply | undefined;
+  answerAtOnce(request: OperationRequest, requestId: string): ReadyResult | undefined;
 };
 
 /** Makes the door. */
@@ -64,7 +64,7 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
     );
     const reply = await toReply(response);
     memo.set(
-      { method: request.method, headers: request.headers, queryText, body: body ?? '' },
+      { method: request.method, headers: request.headers, queryText, body: latin1(body) },
       reply,
       context,
     );
@@ -82,14 +82,17 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
     answerAtOnce(request, requestId) {
       const found = memo.get(request, requestId);
       // What is to be compressed takes the longer way.
-      if (!found || chooseCoding(request.headers['accept-encoding'], found.text.length)) return undefined;
-      const { contentType, text } = found;
-      return { head: ['content-type', contentType, 'cache-control', 'no-store', 'vary', vary], text };
+      return found && !chooseCoding(request.headers['accept-encoding'], found.text.length)
+        ? found
+        : undefined;
     },
   };
 }
 
-const vary = 'Accept-Encoding';
+/** A text's UTF-8 bytes as a string of their codes. */
+function latin1(text: string | undefined): string {
+  return Buffer.from(text ?? '').toString('latin1');
+}
 
 /** What a newcomer finds in GraphiQL: a question, and where the token goes. The page is public, so it holds none. */
 const graphiqlPage = {
@@ -160,7 +163,7 @@ async function coded({ request }: Exchange, reply: Reply): Promise<Reply> {
   if (!coding) return reply;
   return {
     ...reply,
-    headers: { ...reply.headers, 'content-encoding': coding, vary },
+    headers: { ...reply.headers, 'content-encoding': coding, vary: 'Accept-Encoding' },
     body: await codeBody(reply.body, coding),
   };
 }

@@ -10,17 +10,20 @@ export type OperationRequest = {
   readonly headers: IncomingHttpHeaders;
   /** The query string, without the `?`. */
   readonly queryText: string;
-  /** Empty for a GET. */
+  /** The body's bytes as latin1; empty for a GET. */
   readonly body: string;
 };
 
 /** Results of earlier operations, for as long as nothing changed that they were made of. */
 export type ResponseMemo = {
   /** The reply to a request that came before in the same words, where all its entries are at hand and unchanged. */
-  get(request: OperationRequest, requestId: string): { contentType: string; text: string } | undefined;
+  get(request: OperationRequest, requestId: string): ReadyResult | undefined;
   /** Remembers a reply, if it was made of cache entries alone. */
   set(request: OperationRequest, reply: Reply, context: OperationContext): void;
 };
+
+/** A result that is ready to be sent: its bytes as latin1. */
+export type ReadyResult = { readonly contentType: string; readonly text: string };
 
 type Remembered = {
   /** The bytes of the result up to its extensions, which differ from answer to answer; as latin1. */
@@ -44,14 +47,18 @@ export function createResponseMemo(pipeline: PipelineDeps): ResponseMemo {
     sizeCalculation: ({ start }, key) => start.length + key.length + overheadBytes,
   });
 
+  const isUnchanged = ({ answer }: FieldAnswer) => bodyAtOnce(pipeline, answer.plan) === answer.body;
+
   return {
     get(request, requestId) {
       const found = results.get(keyOf(request));
-      if (!found?.fields.every(({ answer }) => bodyAtOnce(pipeline, answer.plan) === answer.body))
-        return undefined;
+      if (!found) return undefined;
+      // All are looked at before any is told of.
+      const isOne = found.fields.length === 1;
+      if (!isOne && !found.fields.every(isUnchanged)) return undefined;
       const fieldAnswers: FieldAnswer[] = [];
       for (const { path, answer } of found.fields) {
-        const again = answerAtOnce(pipeline, answer.plan, requestId);
+        const again = answerAtOnce(pipeline, answer.plan, requestId, body => body === answer.body);
         if (!again) return undefined;
         fieldAnswers.push({ path, answer: again });
       }

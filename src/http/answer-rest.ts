@@ -17,6 +17,7 @@ import {
 } from '../pipeline/run-endpoint.ts';
 import { acceptsJson } from './accepts-json.ts';
 import { cacheHeaders, isNotModified } from './cache-headers.ts';
+import { flatHead } from './flat-head.ts';
 import { maxBodyBytes } from './http-limits.ts';
 import { hasBody } from './read-body.ts';
 import { readJsonBody } from './read-json-body.ts';
@@ -88,7 +89,7 @@ export function createRestDoor(
     const headers = rowsHeaders(answer, coding);
     headers['content-length'] = text.length;
     addHeaders(request, headers);
-    return Object.entries(headers).flatMap(([name, value]) => [name, String(value)]);
+    return [...flatHead(headers), 'server-timing', '', 'x-request-id', ''];
   }
 
   return {
@@ -119,7 +120,8 @@ export function createRestDoor(
         hit.head = headOf(request, answer, hit);
         hit.ageSeconds = answer.cache.ageSeconds;
       }
-      return { head: [...hit.head, 'server-timing', serverTiming(answer)], text: hit.text };
+      hit.head[hit.head.length - 3] = serverTiming(answer);
+      return hit;
     },
   };
 }

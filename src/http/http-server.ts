@@ -12,18 +12,19 @@ import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
 import { createRestDoor, type RestDoor } from './answer-rest.ts';
 import { addCorsHeaders, type CorsPolicy, preflightHeaders } from './cors.ts';
+import { flatHead } from './flat-head.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
 import { matchRoute, routeMethods } from './match-route.ts';
-import { openExchange, pathOf, readRequestId } from './open-exchange.ts';
-import { hasBody } from './read-body.ts';
+import { openExchange, pathOf, readRequestId, splitTarget } from './open-exchange.ts';
+import { hasBody, readShortBody } from './read-body.ts';
 import { type Compat, renderError } from './render-error.ts';
 
 export type HttpDeps = {
   readonly pipeline: PipelineDeps;
   readonly graphql: {
     answer(exchange: Exchange): Promise<Reply>;
-    answerAtOnce(request: GraphqlText, requestId: string): ReadyReply | undefined;
+    answerAtOnce(request: GraphqlText, requestId: string): GraphqlReady | undefined;
   };
   /** The metrics as a scraper reads them. */
   readonly metrics: () => Promise<Reply>;
@@ -34,7 +35,10 @@ export type HttpDeps = {
   readonly emit: (event: HttpEvent) => void;
 };
 
-/** A GraphQL request, its body read. */
+/** A GraphQL result that is ready to be sent. */
+type GraphqlReady = { readonly contentType: string; readonly text: string };
+
+/** A GraphQL request, its body read: the bytes as latin1. */
 type GraphqlText = Pick<IncomingMessage, 'method' | 'headers'> & {
   readonly queryText: string;
   readonly body: string;
@@ -48,18 +52,34 @@ export function createHttpServer(deps: HttpDeps): Server {
     keepAliveTimeout: 65_000,
   });
   const rest = createRestDoor(deps.pipeline, (request, headers) => addCommonHeaders(deps, request, headers));
+  const heads = createReadyHeads(deps);
   server.on('request', (request, response) => {
-    const startedMs = performance.now();
-    const requestId = readRequestId(request);
-    const ready = server.listening ? rest.answerAtOnce(request, requestId) : undefined;
-    if (ready) {
-      sendReady(deps, { request, response, requestId, startedMs }, ready);
+    const incoming = {
+      server,
+      request,
+      response,
+      requestId: readRequestId(request),
+      startedMs: performance.now(),
+    };
+    const later = (bodyBytes?: Buffer) => {
+      handle(deps, rest, incoming, bodyBytes).catch((cause: unknown) => {
+        deps.emit({ type: 'http.bug', requestId: incoming.requestId, cause });
+        response.destroy();
+      });
+    };
+    if (!server.listening) return later();
+    if (isShortGraphql(request)) {
+      readShortBody(request, bytes => {
+        const text = graphqlText(request, bytes);
+        const ready = deps.graphql.answerAtOnce(text, incoming.requestId);
+        if (ready) sendReady(deps, incoming, heads(request, ready));
+        else later(bytes);
+      });
       return;
     }
-    handle(deps, rest, { server, request, response, requestId, startedMs }).catch((cause: unknown) => {
-      deps.emit({ type: 'http.bug', requestId, cause });
-      response.destroy();
-    });
+    const ready = rest.answerAtOnce(request, incoming.requestId);
+    if (ready) sendReady(deps, incoming, ready);
+    else later();
   });
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
     answerRaw(deps, socket, clientFault(error));
@@ -76,6 +96,7 @@ export function createHttpServer(deps: HttpDeps): Server {
 
 /** One request, and what is known of it before it is read. */
 type Incoming = {
+  readonly server: Server;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
@@ -85,20 +106,13 @@ type Incoming = {
 async function handle(
   deps: HttpDeps,
   rest: RestDoor,
-  { server, ...incoming }: Incoming & { server: Server },
+  incoming: Incoming,
+  bodyBytes: Buffer | undefined,
 ): Promise<void> {
-  const { request, response, requestId } = incoming;
-  let exchange = openExchange(request, response, requestId);
+  const { server, request, response, requestId } = incoming;
+  const exchange = openExchange(request, response, requestId, bodyBytes);
   let reply: Reply;
   try {
-    if (server.listening && isShortGraphql(request)) {
-      const body = await exchange.readBody(maxGraphqlAtOnce);
-      const { method, headers } = request;
-      const { queryText } = exchange;
-      const ready = deps.graphql.answerAtOnce({ method, headers, queryText, body }, requestId);
-      if (ready) return sendReady(deps, incoming, withCommonHeaders(deps, request, ready));
-      exchange = { ...exchange, readBody: async () => body };
-    }
     reply = await answer(deps, rest, exchange);
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -119,6 +133,11 @@ function isShortGraphql({ url = '', method, headers }: IncomingMessage): boolean
     url.startsWith('/graphql') &&
     Number(headers['content-length'] ?? Infinity) <= maxGraphqlAtOnce
   );
+}
+
+function graphqlText(request: IncomingMessage, bytes: Buffer): GraphqlText {
+  const { method, headers } = request;
+  return { method, headers, queryText: splitTarget(request)[1], body: bytes.toString('latin1') };
 }
 
 type Sending = Incoming & {
@@ -150,16 +169,31 @@ const maxJoinedBytes = 64 * 1024;
 /** The shortest way to the socket. */
 function sendReady(deps: HttpDeps, incoming: Incoming, { head, text }: ReadyReply): void {
   const { response, requestId } = incoming;
-  response.writeHead(200, [...head, 'x-request-id', requestId]);
+  head[head.length - 1] = requestId;
+  response.writeHead(200, head);
   response.end(text, 'latin1');
   tellAnswered(deps, incoming, 200, text.length);
 }
 
-function withCommonHeaders(deps: HttpDeps, request: IncomingMessage, { head, text }: ReadyReply): ReadyReply {
-  const headers: OutgoingHttpHeaders = { 'content-length': text.length };
-  for (let at = 0; at < head.length; at += 2) headers[head[at]!] = head[at + 1];
-  addCommonHeaders(deps, request, headers);
-  return { head: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]), text };
+/** Heads that were completed once; there are as many as origins of pages that ask. */
+const maxHeads = 100;
+
+/** Completes the head of a GraphQL answer with what all routes have. */
+function createReadyHeads(deps: HttpDeps) {
+  const heads = new Map<string, string[]>();
+  return (request: IncomingMessage, { contentType, text }: GraphqlReady): ReadyReply => {
+    const key = `${contentType}\n${request.headers.origin ?? ''}`;
+    let head = heads.get(key);
+    if (!head) {
+      if (heads.size >= maxHeads) heads.clear();
+      const headers = { 'content-type': contentType, 'cache-control': 'no-store', vary: 'Accept-Encoding' };
+      addCommonHeaders(deps, request, headers);
+      head = [...flatHead(headers), 'content-length', '', 'x-request-id', ''];
+      heads.set(key, head);
+    }
+    head[head.length - 3] = String(text.length);
+    return { head, text };
+  };
 }
 
 /** What every answer says, whatever its route. */
@@ -170,7 +204,7 @@ function addCommonHeaders(deps: HttpDeps, request: IncomingMessage, headers: Out
 
 function tellAnswered(
   { emit }: HttpDeps,
-  { request, requestId, startedMs }: Omit<Incoming, 'response'>,
+  { request, requestId, startedMs }: Pick<Incoming, 'request' | 'requestId' | 'startedMs'>,
   status: number,
   bytes: number,
 ): void {

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import { readBody } from './read-body.ts';
+import { decodeBody, readBody } from './read-body.ts';
 
-/** Reads what every route needs to know of a request; its signal aborts when the caller goes away. */
+/**
+ * Reads what every route needs to know of a request; its signal aborts when the caller goes away.
+ * @param bodyBytes the body, where it was read already
+ */
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
+  bodyBytes?: Buffer,
 ): Exchange {
   const caller = new AbortController();
   response.once('close', () => {
@@ -20,7 +24,7 @@ export function openExchange(
     path: pathOf(request),
     queryText: splitTarget(request)[1],
     signal: caller.signal,
-    readBody: maxBytes => readBody(request, maxBytes),
+    readBody: async maxBytes => (bodyBytes ? decodeBody(bodyBytes) : readBody(request, maxBytes)),
   };
 }
 
@@ -37,7 +41,7 @@ export function pathOf(request: IncomingMessage): string {
 }
 
 /** Path and query string; a target may be a whole URL (RFC 9112, section 3.2.2). */
-function splitTarget({ url = '' }: IncomingMessage): [string, string] {
+export function splitTarget({ url = '' }: IncomingMessage): [string, string] {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const at = target.indexOf('?');
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];

@@ -13,11 +13,25 @@ export function hasBody({ headers }: IncomingMessage): boolean {
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const bytes = await collect(request, maxBytes);
+  return decodeBody(await collect(request, maxBytes));
+}
+
+/**
+ * Reads a body's bytes as UTF-8 text.
+ * @throws GatewayError `invalid_body`
+ */
+export function decodeBody(bytes: Buffer): string {
   // Most bodies are ASCII, which needs no decoding.
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
+}
+
+/** Reads a short body that was announced; a caller who goes away before its end is not told of. */
+export function readShortBody(request: IncomingMessage, done: (bytes: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.once('end', () => done(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
 }
 
 /** By events: an async iterator over the stream costs as much as all else of a hit. */

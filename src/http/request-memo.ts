@@ -22,8 +22,8 @@ export type PreparedHit = {
   readonly text: string;
   /** The age that `head` tells. */
   ageSeconds: number;
-  /** Names and values of headers in turn: all but those that differ from answer to answer. */
-  head: readonly string[];
+  /** Names and values of headers in turn; the last two are `server-timing` and `x-request-id`, filled in for each answer. */
+  head: string[];
 };
 
 /** Requests that came before, so that the same request need not be read again. */

@@ -45,17 +45,17 @@ function createInstruments(registry: Registry) {
   });
   return {
     queries: counter('engine_queries_total', 'Queries that the engine was given and that ended, by endpoint and outcome: ok, or the code of the error.', ['endpoint', 'outcome']),
-    querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', ['endpoint']),
+    querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', 'endpoint'),
     reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, fallback, miss or off.', ['endpoint', 'state']),
     failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
-    stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", ['stage']),
+    stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),
     refusals: counter('cache_refused_writes_total', 'Entries that came after the lease on them had ended, and were not stored, by endpoint.', ['endpoint']),
     waits: counter('cache_waits_total', "Times that another gateway's query was waited for, by endpoint.", ['endpoint']),
     storeErrors: counter('cache_store_errors_total', 'Calls to the store of the cache that failed, by operation.', ['operation']),
     storeUp,
     running,
     http: counter('http_requests_total', 'HTTP answers, by method and status.', ['method', 'status']),
-    httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', ['method']),
+    httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', 'method'),
   }; // biome-ignore format: a table
 }
 

@@ -1,10 +1,10 @@
 import type { Metric, Registry } from 'prom-client';
 
-/** Counts by label values. */
-export type CounterTally = { inc(...labels: string[]): void };
+/** Counts by the values of one or two labels. */
+export type CounterTally = { inc(first: string, second?: string): void };
 
-/** Times by label values. */
-export type HistogramTally = { observe(seconds: number, ...labels: string[]): void };
+/** Times by the value of one label. */
+export type HistogramTally = { observe(seconds: number, label: string): void };
 
 /** Upper bounds in seconds, from a hit in memory to a query at its deadline. */
 const bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30];
@@ -28,29 +28,32 @@ export function createTallies(registry: Registry) {
 
   return {
     counter(name: string, help: string, labelNames: readonly string[]): CounterTally {
-      const counts = new Map<string, { readonly labels: string[]; n: number }>();
+      // A map of maps: looking up two short strings that are there already is faster than joining them.
+      const counts = new Map<string, Map<string, number>>();
       register('counter', name, help, () =>
-        [...counts.values()].map(({ labels, n }) => ({ labels: pair(labelNames, labels), value: n })),
+        [...counts].flatMap(([first, inner]) =>
+          [...inner].map(([second, value]) => ({ labels: pair(labelNames, [first, second]), value })),
+        ),
       );
       return {
-        inc(...labels) {
-          const found = counts.get(keyOf(labels));
-          if (found) found.n++;
-          else counts.set(keyOf(labels), { labels, n: 1 });
+        inc(first, second = '') {
+          const inner = counts.get(first);
+          if (inner) inner.set(second, (inner.get(second) ?? 0) + 1);
+          else counts.set(first, new Map([[second, 1]]));
         },
       };
     },
-    histogram(name: string, help: string, labelNames: readonly string[]): HistogramTally {
+    histogram(name: string, help: string, labelName: string): HistogramTally {
       const series = new Map<string, Series>();
       register('histogram', name, help, () =>
-        [...series.values()].flatMap(each => valuesOf(name, pair(labelNames, each.labels), each)),
+        [...series].flatMap(([label, each]) => valuesOf(name, { [labelName]: label }, each)),
       );
       return {
-        observe(seconds, ...labels) {
-          let found = series.get(keyOf(labels));
+        observe(seconds, label) {
+          let found = series.get(label);
           if (!found) {
-            found = { labels, sum: 0, within: new Float64Array(bounds.length + 1) };
-            series.set(keyOf(labels), found);
+            found = { sum: 0, within: new Float64Array(bounds.length + 1) };
+            series.set(label, found);
           }
           let at = 0;
           while (at < bounds.length && seconds > bounds[at]!) at++;
@@ -70,15 +73,10 @@ type Value = {
 };
 
 type Series = {
-  readonly labels: string[];
   sum: number;
   /** Observations by the first bound that they are within; the last place is for those beyond. */
   readonly within: Float64Array;
 };
-
-function keyOf(labels: string[]): string {
-  return labels.length === 1 ? labels[0]! : labels.join('\n');
-}
 
 function pair(names: readonly string[], values: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name, at) => [name, values[at] ?? '']));

@@ -10,7 +10,7 @@ import type { Stages } from './stages.ts';
 
 export type PlanDeps = QueryDeps & {
   readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
-  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
 };
 
 /** One question to one saved query, by whichever door it came. */
@@ -34,6 +34,8 @@ export type RequestInput = {
 
 /** What a question means: it may be asked again as long as `isPlanCurrent`. */
 export type Plan = {
+  /** The version of all definitions that were served then. */
+  readonly endpointsVersion: number;
   readonly caller: Caller;
   readonly definition: EndpointDefinition;
   /** What the cache is asked; also names the rows of endpoints that are not cached. */
@@ -48,6 +50,7 @@ export type Plan = {
  */
 export async function planRequest(deps: PlanDeps, question: EndpointQuestion, stages: Stages): Promise<Plan> {
   const caller = deps.tokens.authenticate(question.credentials);
+  const { version: endpointsVersion } = deps.endpoints;
   const definition = findEndpoint(deps.endpoints, question.endpoint);
   stages.done('auth');
 
@@ -59,6 +62,7 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   stages.done('params');
 
   return {
+    endpointsVersion,
     caller,
     definition,
     cacheRequest: {
@@ -73,9 +77,9 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   };
 }
 
-/** Whether the same question still means the same: the token is accepted and the definition is the one that is served. */
-export function isPlanCurrent({ tokens, endpoints }: PlanDeps, { caller, definition }: Plan): boolean {
-  return tokens.isCurrent(caller) && endpoints.find(definition.name) === definition;
+/** Whether the same question still means the same: the token is accepted, and the definitions are those of then. */
+export function isPlanCurrent({ tokens, endpoints }: PlanDeps, plan: Plan): boolean {
+  return tokens.isCurrent(plan.caller) && endpoints.version === plan.endpointsVersion;
 }
 
 function lifetimesOf({ cacheSeconds, staleSeconds, staleIfErrorSeconds }: EndpointDefinition) {
