@@ -67,7 +67,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'subquery':
       return printSubquery(printer, expression);
     case 'inQuery':
-      return `(${print(expression.of)} in (${printer.query(printer, expression.query, { keepsOrder: false })}))`;
+      return printInQuery(printer, expression);
   }
 }
 
@@ -144,6 +144,14 @@ function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): str
   }
   const sql = printer.query(printer, query, { keepsOrder: form === 'ARRAY' });
   return form === 'ARRAY' ? `coalesce(array(${sql}), [])` : `(${sql})`;
+}
+
+/** NaN equals nothing: without it in the list, it is in no list. */
+function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
+  const list = printer.query(printer, query, { keepsOrder: false });
+  const value = printExpression(printer, of);
+  if (query.columns[0]?.type.kind !== 'FLOAT64') return `(${value} in (${list}))`;
+  return `(${value} in (select v from (${list}) n(v) where v is null or not isnan(v)))`;
 }
 
 const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');

@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Conditions, three-valued logic, comparison, bits. */
 export const conditionCases: CaseGroup = {
   same: [
+    "cast('nan' as float64) in (select cast('nan' as float64))",
+    "cast('nan' as float64) not in (select cast('nan' as float64))",
+    "cast('nan' as float64) in (select cast(null as float64))",
+    "1.5 not in (select x from unnest([cast('nan' as float64), null]) x)",
+    "select x from unnest([1.0, cast('nan' as float64)]) x where x in (select y from unnest([cast('nan' as float64), 1.0]) y)",
+    "select x from unnest([1.0, cast('nan' as float64)]) x where x not in (select y from unnest([cast('nan' as float64), 1.0]) y)",
     'if(true, 1, 2)',
     'if(null, 1, 2)',
     'if(true, 1, 2.5)',
