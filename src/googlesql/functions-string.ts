@@ -91,7 +91,10 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
     const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
     const groups = countGroups(pattern);
     if (groups > 1)
-      throw invalidQuery(`Regular expression has more than one capturing group: ${pattern}`, call.at);
+      throw invalidQuery(
+        `Regular expression has more than one capturing group: ${shortened(pattern)}`,
+        call.at,
+      );
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
     const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
     const mayTakeNoPart = rows === extractRow && groups === 1 && /\)[?*{]|\|/.test(pattern);
@@ -112,6 +115,12 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
   }
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
+}
+
+/** A pattern as an error quotes it: its first 100 characters. */
+function shortened(pattern: string): string {
+  const characters = Array.from(pattern.slice(0, 202));
+  return characters.length > 100 ? `${characters.slice(0, 100).join('')}…` : pattern;
 }
 
 /** Capturing groups of an RE2 pattern; classes, escapes and `(?:` do not count. */
