@@ -32,6 +32,11 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     throw invalidQuery(`Analytic function not allowed in ${context.aggregatesRefusedIn}`, call.at);
   }
   if (call.star && name !== 'COUNT') throw invalidQuery('Argument * can only be used in COUNT(*)', call.at);
+  if (name === 'COUNT' && !call.star && call.arguments.length === 0)
+    throw invalidQuery(
+      'No matching signature for aggregate function COUNT: write COUNT(*) or COUNT(value)',
+      call.at,
+    );
   const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
   const values = [...call.arguments, ...(call.having ? [call.having.expression] : [])].map(argument =>
     context.binder.expression(inside, argument),

@@ -64,6 +64,8 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   refuseModifiers(call, name);
   if (special) return special(context, call);
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
+    throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
   if (rows) return bindRow(rows, `function ${name}`, values, call.at);
   const [of] = values;
   if (values.length !== 1 || of?.type.kind !== 'ARRAY') {

@@ -2,6 +2,7 @@ import type { BindContext, Environment } from './bind-context.ts';
 import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
 import type { BoundExpression, BoundFrom, BoundSubset, OutputColumn } from './bound-tree.ts';
 import { unify } from './coercion.ts';
+import { operator } from './operators.ts';
 import {
   columnsNamed,
   emptyScope,
@@ -86,12 +87,11 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
     item.right.at,
   );
   if (item.using) return bindUsing(item, item.using, left, right, scope);
-  if (!item.on && item.join !== 'CROSS' && item.join !== 'INNER') {
+  if (!item.on && item.join !== 'CROSS') {
     throw invalidQuery(`${item.join} JOIN must have an immediately following ON or USING clause`, item.at);
   }
   const on = item.on && bindBoolean(fromContext(context, scope), item.on, 'ON clause');
-  const join = item.join === 'INNER' && !on ? 'CROSS' : item.join;
-  return { from: { kind: 'join', join, left: left.from, right: right.from, on }, scope };
+  return { from: { kind: 'join', join: item.join, left: left.from, right: right.from, on }, scope };
 }
 
 /** The names of a side that a row may come without. */
@@ -128,10 +128,11 @@ function bindUsing(
       return column.value;
     });
     const { type, values } = unify(sides, 'operator =', name.at);
-    return { name: name.name, type, left: values[0]!, right: values[1]! };
+    const equal = operator('=', values, name.at);
+    return { name: name.name, type, left: values[0]!, right: values[1]!, equal };
   });
   const on = pairs
-    .map(pair => call('=', '($1 = $2)', [pair.left, pair.right], scalar('BOOL')))
+    .map(pair => pair.equal)
     .reduce((all, one) => call('AND', '($1 and $2)', [all, one], scalar('BOOL')));
   const merged = pairs.map(pair => ({ name: pair.name, value: mergedValue(item.join, pair) }));
   const others = scope.merged.filter(m => !merged.some(({ name }) => sameName(name, m.name)));

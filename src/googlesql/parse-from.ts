@@ -84,7 +84,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return { kind: 'table', path, alias: named, offset: offsetAlias(), at };
   }
 
-  /** `(select …)` is a derived table, `(a join b …)` a join. */
+  /** `(select …)` is a derived table, `(a join b …)` a join; nothing else stands in parentheses. */
   function parenthesized(): FromItem {
     const { at } = cursor.next();
     if (startsQuery()) {
@@ -92,7 +92,9 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
       cursor.needSymbol(')');
       return { kind: 'derived', query: inner, alias: alias(), at };
     }
-    const item = from();
+    const first = primary();
+    const item = joined(first);
+    if (item === first) cursor.unexpected('keyword JOIN');
     cursor.needSymbol(')');
     return item;
   }

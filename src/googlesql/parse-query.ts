@@ -132,6 +132,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
         : undefined;
     const items = selectItems();
     const source = cursor.takeKeyword('FROM') ? from() : undefined;
+    if (!source) refuseClauses();
     const where = cursor.takeKeyword('WHERE') ? expressions.expression() : undefined;
     const groupBy = cursor.takeKeyword('GROUP', 'BY') ? groupItems() : undefined;
     const having = cursor.takeKeyword('HAVING') ? expressions.expression() : undefined;
@@ -150,6 +151,15 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
       qualify,
       windows,
     };
+  }
+
+  /** Without rows there is nothing to filter or to group; LIMIT is allowed, and ORDER BY may be a set operation's. */
+  function refuseClauses(): void {
+    const clause = ['WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'WINDOW'].find(word => cursor.isKeyword(word));
+    if (clause)
+      cursor.fail(
+        `Query without FROM clause cannot have a ${clause === 'GROUP' ? 'GROUP BY' : clause} clause`,
+      );
   }
 
   /** A comma may follow the last item. */

@@ -52,6 +52,8 @@ export const aggregateCases: CaseGroup = {
     "(select as struct 1 as a, 'b' as b)",
   ],
   fail: [
+    'select count() from facts',
+    'select count() over () from facts',
     '(select sum(x) from unnest([9223372036854775807, 1]) x)',
     '(select sum(x) from unnest([1e308, 1e308]) x)',
     "(select string_agg(x, null) from unnest(['a', 'b']) x)",

@@ -59,7 +59,13 @@ export const arrayCases: CaseGroup = {
     'exists(select 1 from unnest([1, 2]) x where x > 1)',
     'not exists(select 1 from unnest([1]))',
   ],
-  fail: ['array_first(cast([] as array<int64>))', 'generate_array(1, 5, 0)'],
+  fail: [
+    'array_concat([1], null)',
+    'array_concat(null, [1])',
+    'array_concat(null)',
+    'array_first(cast([] as array<int64>))',
+    'generate_array(1, 5, 0)',
+  ],
   refused: [
     '(1, 2) = (1, 2)',
     'struct(1 as a) = struct(1 as b)',

@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    "select count(*) as n from (select cast('nan' as float64) as x) a join (select cast('nan' as float64) as x) b using (x)",
+    'select count(*) as n from (select 1.5 as x) a join (select 1.5 as x) b using (x)',
+    'select count(*) as n from lists b join unnest(b.numbers) n',
+    'select count(*) as n from facts a, lists b join lists c on a.id = c.id',
+    'select count(*) as n from ((facts a join lists b on a.id = b.id) join lists c on true)',
+    'select 1 as v from ((select 1) x join facts on true)',
     'select array_length(l) as n, l is null as x from (select if(id > 2, [id], null) as l from facts) order by 1, 2',
     "select id, array_length(p) as n from (select id, split(s, 'l') as p from facts) order by id",
     "with c as (select id, split(s, 'l') as p from facts) select id, array_length(p) as n, array_to_string(p, '-') as j from c order by id",
@@ -91,7 +97,21 @@ export const joinCases: CaseGroup = {
     'select id, exists (select 1 from unnest(t.metadata) m where m.score > 0) as v from logs t order by id',
     'select id from logs t where not exists (select 1 from unnest(t.metadata) m where m.score > 0) order by id',
   ],
-  fail: ['select id, numbers[offset(0)] as a from lists order by id'],
+  fail: [
+    'select id, numbers[offset(0)] as a from lists order by id',
+    'select 1 from facts a join lists b',
+    'select 1 from facts a inner join (select 1 as id) b',
+    'select 1 from facts a join lists b, lists c',
+    'select 1 from facts a, lists b join lists c',
+    'select 1 from (facts)',
+    'select 1 from (facts a)',
+    'select 1 from ((facts))',
+    'select 1 from (facts a, lists b)',
+    'select 1 from ((facts a join lists b on a.id = b.id))',
+    'select 1 from (unnest([1]) x)',
+    'select 1 from ((select 1) x)',
+    'select 1 from lists b, (b.numbers)',
+  ],
   refused: [
     'select id, array_length(metadata[safe_offset(0)].request) as n from logs order by id',
     "select id, array_length(if(id = 'a', metadata, null)) as n from logs order by id",

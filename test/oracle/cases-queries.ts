@@ -92,7 +92,16 @@ export const queryCases: CaseGroup = {
     "select @p as x, @q as y, concat(@p, 'z') as z, coalesce(@q, 'd') as d",
     'select id from facts where s = @p or @q is null order by id',
   ],
-  fail: ['select b, max(id) as m from facts group by rollup(b)'],
+  fail: [
+    'select b, max(id) as m from facts group by rollup(b)',
+    'select 1 where true',
+    'select * from (select 1 as a where 1 = 1)',
+    'select distinct 1 where true',
+    'select 1 group by 1',
+    'select 1 having true',
+    'select count(*) having count(*) > 0',
+    'select 1 qualify true',
+  ],
   refused: [
     'select [1] as x union all select [] union all select null',
     'select ID, `s` as `weird name` from FACTS where Id = 1',
