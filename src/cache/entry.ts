@@ -5,8 +5,8 @@ import { versionBytes } from '../store/store.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
 export type Entry = {
-  /** `versionBytes` random bytes: no two entries have the same. */
-  readonly version: Buffer;
+  /** `versionBytes` random bytes as latin1: no two entries have the same. A string, for a short buffer keeps a whole slab. */
+  readonly version: string;
   /** The key's canonical text. */
   readonly canonical: string;
   /** The generation of the key's group when the query began. */
@@ -29,7 +29,7 @@ export function makeEntry(
   { columns, rowsJson, rowCount }: ResultSet,
 ): { entry: Entry; value: Buffer } {
   const rendered = renderBody(rowsJson);
-  const version = randomBytes(versionBytes);
+  const version = randomBytes(versionBytes).toString('latin1');
   const bodyDigest = digestOf(rendered);
   const all = { version, ...facts, columns, rowCount, bodyDigest, body: rendered };
   const value = encodeEntry(all);
@@ -77,8 +77,8 @@ export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
   const head = Buffer.from(JSON.stringify({ layout: layoutVersion, isCompressed, ...facts }));
   const headLength = Buffer.alloc(4);
   headLength.writeUInt32BE(head.length);
-  return Buffer.concat([
-    version,
+  return joined([
+    Buffer.from(version, 'latin1'),
     headLength,
     head,
     isCompressed ? zstdCompressSync(body, compression) : body,
@@ -107,6 +107,6 @@ function ownMemory(body: Buffer, valueLength: number): Buffer {
 }
 
 /** The version of a stored value, whatever else is in it. */
-export function versionOf(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.subarray(0, versionBytes));
+export function versionOf(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, versionBytes);
 }

@@ -31,7 +31,7 @@ export type LeasedLoadOptions = {
   readonly key: CacheKey;
   readonly lifetimes: Lifetimes;
   /** Version of the entry that is to be replaced. */
-  readonly known: Buffer | undefined;
+  readonly known: string | undefined;
   readonly reason: LoadReason;
   /** The generation of the key's group right now. */
   readonly generation: () => string;
@@ -105,8 +105,9 @@ function claimLease(
   { store }: LeasedLoadDeps,
   { key, budget }: LeasedLoadOptions,
   token: string,
-  knownVersion: Buffer | undefined,
+  known: string | undefined,
 ): Promise<Claim | undefined> {
+  const knownVersion = known === undefined ? undefined : Buffer.from(known, 'latin1');
   return store.call('claim', budget, it => it.claim(key.digest, { token, leaseMs, knownVersion }));
 }
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { versionBytes } from '../store/store.ts';
 import type { StoreAnswer } from './batched-read.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { CacheRequest } from './cache-request.ts';
-import { decodeEntry, type Entry, encodeEntry } from './entry.ts';
+import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs } from './freshness.ts';
 import type { Generations } from './generations.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
@@ -53,7 +52,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
 
 /** Decodes a stored value, unless it is the one that is here already: what was made of that stays in use. */
 function readValue(value: Buffer, key: CacheKey, held: Entry | undefined): Entry | undefined {
-  return held?.version.equals(value.subarray(0, versionBytes)) ? held : decodeEntry(value, key.canonical);
+  return held?.version === versionOf(value) ? held : decodeEntry(value, key.canonical);
 }
 
 /** Milliseconds in which a value is put back, or never. */
