@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorCode, errorCodes, type GatewayError } from '../errors.ts';
+import { vary } from './cache-headers.ts';
 
 /** How errors look: our own form, or the one that callers of the drop-in mode read (contract section 2). */
 export type Compat = 'none' | 'logflare';
@@ -25,6 +26,8 @@ export function renderError(error: GatewayError, requestId: string, compat: Comp
   const headers: OutgoingHttpHeaders = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
+    // A proxy notes that an answer is not to be kept, as Varnish does, by the same key as the answers that are.
+    vary,
     ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
