@@ -29,8 +29,9 @@ export function cacheHeaders(
     'cache-control':
       `${endpoint.public ? 'public' : 'private'}, max-age=${cacheSeconds}` +
       `, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`,
-    // nginx counts max-age from the moment of its own request, whatever Age says; this it takes instead.
-    ...(endpoint.public ? { 'x-accel-expires': String(Math.max(0, ttl)) } : {}),
+    // nginx counts max-age from the moment of its own request, whatever Age says; this it takes instead. Of a 304 with 0 it
+    // takes max-age again, so that a stale answer is good for a second: by then the refresh may be through.
+    ...(endpoint.public ? { 'x-accel-expires': String(Math.max(1, ttl)) } : {}),
     vary,
     'x-cache': { hit: 'HIT', stale: 'STALE', fallback: 'STALE', miss: 'MISS' }[cache.state],
     'cache-status': `${cacheName}; ${cacheStatus()}`,

@@ -101,6 +101,19 @@ describe('contract section 5: an answer says where it came from', () => {
       { path: 'cachedRows', state: 'hit', ageSeconds: expect.any(Number) },
     ]);
   });
+
+  test('a stale public answer is kept for a second by proxies that count from their own request', async () => {
+    const path = '/api/endpoints/query/public.rows?project=stale';
+    const { headers } = await wire(path);
+    gateway.clock.advance(105_000);
+    // fetch would add Cache-Control: no-cache to this condition.
+    const known = await wire(path, { 'if-none-match': String(headers.etag) });
+    expect([known.status, known.headers['x-cache'], known.headers['x-accel-expires']]).toEqual([
+      304,
+      'STALE',
+      '1',
+    ]);
+  });
 });
 
 describe('ETag and If-None-Match', () => {

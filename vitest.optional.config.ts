@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+import suite from './vitest.config.ts';
+
+/** What `npm test` leaves out; name the folder. One file at a time, for some measure. */
+export default defineConfig({
+  ...suite,
+  test: {
+    ...suite.test,
+    include: ['test/{chaos,proxies}/**/*.test.ts'],
+    exclude: [],
+    fileParallelism: false,
+  },
+});
