@@ -11,6 +11,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts'],
+    // Longer than a suite may take, or in need of more programs: commands of their own, vitest.optional.config.ts.
+    exclude: ['test/chaos/**', 'test/proxies/**'],
     setupFiles: ['test/support/seed-properties.ts'],
     pool: 'forks',
     // CI counts from the runner's own report.

@@ -10,7 +10,7 @@ import { nginxConfig } from './nginx-config.ts';
 import { varnishConfig } from './varnish-config.ts';
 
 /** A caching proxy before a gateway. */
-export type Proxy = {
+export type CachingProxy = {
   /** Says in the header `X-Proxy` what it did: `MISS`, `HIT`, `STALE`, or a word of its own. */
   readonly origin: string;
   /** Kills it and waits until it is gone. */
@@ -57,7 +57,10 @@ const remedy = 'sudo apt-get update && sudo apt-get install -y nginx-light varni
  * Starts a proxy on a free port of loopback, and waits until it listens.
  * @throws Error with the one line to type where its program is not installed
  */
-export async function startProxy(name: keyof typeof proxyPrograms, gatewayPort: number): Promise<Proxy> {
+export async function startProxy(
+  name: keyof typeof proxyPrograms,
+  gatewayPort: number,
+): Promise<CachingProxy> {
   const { command, versionFlag, config, args }: Program = proxyPrograms[name];
   await promisify(execFile)(command, [versionFlag]).catch(() => {
     throw new Error(`This suite needs ${command}. Type: ${remedy}`);
