@@ -152,7 +152,10 @@ async function toReply(response: Response): Promise<Reply> {
   }
   return {
     status: response.status,
-    headers: { 'cache-control': 'no-store', ...Object.fromEntries(response.headers) },
+    headers: {
+      'cache-control': 'no-store',
+      ...Object.fromEntries([...response.headers].map(([name, value]) => [name.toLowerCase(), value])),
+    },
     body,
   };
 }
