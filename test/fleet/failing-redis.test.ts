@@ -115,6 +115,28 @@ describe('contract section 5, last rule: requests succeed', () => {
     expect((await gateways[1]!.get(path)).headers['x-cache']).toBe('MISS');
     expect((await gateways[0]!.get(path)).headers['x-cache']).toBe('HIT');
   }, 60_000);
+
+  test('gateways that hear nothing at all ask Redis, and serve nothing that was invalidated', async () => {
+    const path = countsPath('ours|deaf');
+    const states = async () => [
+      (await gateways[0]!.get(path)).headers['x-cache'],
+      (await gateways[1]!.get(path)).headers['x-cache'],
+    ];
+    await redis.command('ACL SETUSER default -subscribe');
+    await redis.command('CLIENT KILL TYPE pubsub');
+    await states();
+    expect(await states()).toEqual(['HIT', 'HIT']);
+    const endpoint = 'usage.api-counts';
+    for (const order of [
+      { endpoint },
+      { endpoint, parameters: { interval: 'minutely', project: 'ours|deaf' } },
+    ]) {
+      expect((await gateways[1]!.post('/admin/invalidate', order)).status).toBe(200);
+      expect(await states()).toEqual(['MISS', 'HIT']);
+    }
+    await redis.command('ACL SETUSER default +subscribe');
+    await isUsedAgain();
+  }, 60_000);
 });
 
 test('gateways that start without Redis answer, say so, and use it when it comes', async () => {

@@ -67,21 +67,31 @@ describe('contract section 5: one cold key asked on four gateways runs one query
     expect((await runs()) - before).toBeLessThanOrEqual(4);
   });
 
-  test('the last caller who leaves cancels the query', async () => {
-    const [gateway] = gateways;
-    const leaver = new AbortController();
-    const asked = gateway!.get(countsPath('ours', slowSql(2)), {}, leaver.signal);
-    const running = Promise.allSettled([asked]);
-    await vi.waitFor(async () => expect(await isLeased(gateway!)).toBe(true), waiting);
-    leaver.abort();
-    await running;
+  test('the last caller who leaves cancels the query, and gives its lease back', async () => {
+    const [gateway, other] = gateways;
+    const path = countsPath('ours', slowSql(2));
+    const waitsBefore = await other!.metric('cache_waits_total');
+    const callers = Array.from({ length: 20 }, () => {
+      const leaver = new AbortController();
+      return { leaver, gone: Promise.allSettled([gateway!.get(path, {}, leaver.signal)]) };
+    });
+    await vi.waitFor(async () => expect(await isRunning(gateway!)).toBe(true), waiting);
+    const last = callers.pop()!;
+    for (const { leaver } of callers) leaver.abort();
+    await Promise.all(callers.map(({ gone }) => gone));
+    expect(await isRunning(gateway!)).toBe(true);
+
+    last.leaver.abort();
+    await last.gone;
     const cancelled = () => gateway!.metric('engine_queries_total', 'outcome="cancelled"');
-    await vi.waitFor(async () => expect(await cancelled()).toBe(1), { timeout: 1500, interval: 20 });
+    await vi.waitFor(async () => expect(await cancelled()).toBe(1), { timeout: 1000, interval: 20 });
+    expect((await other!.get(path)).headers['x-cache']).toBe('MISS');
+    expect(await other!.metric('cache_waits_total')).toBe(waitsBefore);
   });
 });
 
 /** A query is under way: one was begun and has not been counted yet. */
-async function isLeased(gateway: FleetGateway): Promise<boolean> {
+async function isRunning(gateway: FleetGateway): Promise<boolean> {
   return (await gateway.metric('engine_queries_running')) > 0;
 }
 

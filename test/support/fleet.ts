@@ -167,7 +167,7 @@ export function countsPath(project: string, sql?: string): string {
   return `/api/endpoints/query/usage.api-counts?${query}`;
 }
 
-/** SQL that keeps the embedded engine busy for a second or more; `n` tells one such query from another. */
+/** SQL that keeps the engine busy for a second or more, with another row at each run; `n` tells one such query from another. */
 export function slowSql(n: number): string {
-  return `select count(*) as n from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 6000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
+  return `select count(*) as n, rand() as drawn from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 6000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
 }
