@@ -1,14 +1,15 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { countsPath, type FleetGateway, slowSql, startFleet } from '../support/fleet.ts';
-import { startRedisServer } from '../support/redis-server.ts';
+import { countsPath, type FleetGateway, runCommand, slowSql, startFleet } from '../support/fleet.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 
 const callers = 250;
 const usageId = 'c2b9e7a4-83d6-4f5e-b1a0-7d94e60f3b25';
 
 let gateways: readonly FleetGateway[];
 let runs: () => Promise<number>;
+let redis: RedisServer;
 beforeAll(async () => {
-  const redis = await startRedisServer();
+  redis = await startRedisServer();
   const fleet = await startFleet(4, { REDIS_URL: redis.url });
   gateways = fleet.gateways;
   runs = async () => {
@@ -113,6 +114,13 @@ describe('invalidation reaches every gateway', () => {
     expect((await gateways[1]!.get(path)).headers['x-cache']).toBe('MISS');
     expect(await states(path)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
     expect(await states(other)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
+
+    const parameters = ['--param', 'interval=minutely', '--param', 'project=ours|other'];
+    const environment = { REDIS_URL: redis.url };
+    expect(await runCommand(['cache', 'invalidate', 'usage.api-counts', ...parameters], environment)).toBe(
+      'One entry of usage.api-counts is void\n',
+    );
+    expect((await gateways[1]!.get(other)).headers['x-cache']).toBe('MISS');
 
     const all = { endpoint: 'usage.api-counts' };
     expect((await gateways[2]!.post('/admin/invalidate', all)).text).toBe('{"invalidated":"endpoint"}');

@@ -31,6 +31,8 @@ describe('token', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const list = await cli(['token', 'list']);
     expect(list.out).toMatch(new RegExp(`^${id} .*expires 2027-01-31T00:00:00.000Z +ada\n$`));
+    await cli(['token', 'issue', '--name', 'ops', '--scope', 'admin', '--scope', 'no-cache']);
+    expect((await cli(['token', 'list'])).out).toMatch(/ ops {2}may admin, no-cache\n$/);
     expect((await cli(['token', 'revoke', id])).code).toBe(0);
     expect((await cli(['token', 'list'])).out).toContain('revoked');
   });
@@ -41,6 +43,13 @@ describe('token', () => {
     [['token', 'issue', '--name', 'x', '--expires', 'soon'], '--expires is "soon"; allowed: a date'],
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
     [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],
+    [['token', 'issue', '--name', 'x', '--scope', 'root'], '--scope is "root"; allowed: admin, no-cache'],
+    [['cache'], 'cache takes invalidate and the name or UUID of an endpoint'],
+    [['cache', 'invalidate'], 'cache takes invalidate and the name or UUID of an endpoint'],
+    [
+      ['cache', 'invalidate', 'logs.all', '--param', 'project'],
+      '--param is "project"; allowed: <name>=<value>',
+    ],
     [['tokens'], 'No command is named "tokens"'],
     [[], 'No command is given'],
   ])('%j is refused with what is allowed', async (args, message) => {
@@ -49,6 +58,12 @@ describe('token', () => {
     expect([code, err]).toEqual([1, expect.stringContaining(message)]);
     expect(err).toContain('npm run token -- issue --name');
   });
+});
+
+test('cache invalidate says where to go where the gateways share no cache', async () => {
+  const { cli } = await openShell();
+  const { code, err } = await cli(['cache', 'invalidate', 'logs.all']);
+  expect([code, err]).toEqual([1, expect.stringContaining('REDIS_URL is not set')]);
 });
 
 describe('import', () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { edgeRow } from './edge-row.ts';
@@ -159,6 +160,20 @@ function exchange(
     sent.on('error', reject);
     sent.end(body);
   });
+}
+
+/**
+ * Runs one of the service's commands to its end.
+ * @returns what it wrote to standard output
+ * @throws Error where it fails
+ */
+export async function runCommand(
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<string> {
+  const env = { ...process.env, ...environment };
+  const { stdout } = await promisify(execFile)('node', ['src/cli.ts', ...args], { cwd: root, env });
+  return stdout;
 }
 
 /** The route of a cached saved query, with a caller's SQL where it is given. */
