@@ -103,6 +103,18 @@ describe('a remembered GraphQL result', () => {
     ]);
   });
 
+  test('is not given on another path', async () => {
+    await own.graphql(query);
+    await own.graphql(query);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: {} }),
+    };
+    expect((await own.send('/graphql', init)).status).toBe(200);
+    expect((await own.send('/graphqls', init)).status).toBe(404);
+  });
+
   test('ends with the entry that it was made of', async () => {
     const stateOf = async () => (await own.graphql(query)).body.extensions.cache[0].state;
     await stateOf();
