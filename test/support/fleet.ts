@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { edgeRow } from './edge-row.ts';
+import { endWithProcess } from './end-with-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const token = 'the-token-of-the-fleet';
@@ -82,6 +83,7 @@ async function startGateway(environment: Record<string, string>, agent: Agent): 
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  endWithProcess(child);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', part => {
     log += part;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
+import { endWithProcess } from './end-with-process.ts';
 
 /** A private Redis of the tests. */
 export type RedisServer = {
@@ -47,6 +48,7 @@ export async function launchRedis(
   port: number,
 ): Promise<RedisServer> {
   const child = spawn(command, args, { cwd: tmpdir(), stdio: 'ignore' });
+  endWithProcess(child);
   const ended = once(child, 'exit');
   await Promise.race([answers(port), failed(child)]);
   return {
