@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import type { Column, ResultSet } from '../rows.ts';
 import { versionBytes } from '../store/store.ts';
 
@@ -40,11 +41,11 @@ export function makeEntry(
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
 export function renderBody(rowsJson: Buffer): Buffer {
-  return joined([bodyStart, rowsJson, bodyEnd]);
+  return joined([bodyOpening, rowsJson, bodyClosing]);
 }
 
-const bodyStart = Buffer.from('{"result":');
-const bodyEnd = Buffer.from('}');
+const bodyOpening = Buffer.from('{"result":');
+const bodyClosing = Buffer.from('}');
 
 /** Joins bytes in memory of their own: short buffers share a slab, which an entry that is kept would keep whole. */
 function joined(parts: readonly Buffer[]): Buffer {
@@ -87,18 +88,37 @@ export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
 
 /** Reads a stored entry; undefined when the bytes are of another layout, another key's, or damaged. */
 export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined {
-  const headStart = versionBytes + 4;
-  if (bytes.length < headStart) return undefined;
-  const headEnd = headStart + bytes.readUInt32BE(versionBytes);
   try {
-    const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', headStart, headEnd));
-    if (layout !== layoutVersion || facts.canonical !== canonical) return undefined;
-    const stored = bytes.subarray(headEnd);
+    const version = versionOf(bytes);
+    const head = heads.get(version) ?? parseHead(bytes);
+    heads.set(version, head);
+    const { isCompressed, bodyStart: start, facts } = head;
+    if (facts.canonical !== canonical) return undefined;
+    const stored = bytes.subarray(start);
     const body = isCompressed ? zstdDecompressSync(stored) : ownMemory(stored, bytes.length);
-    return { version: versionOf(bytes), ...facts, body };
+    return { version, ...facts, body };
   } catch {
     return undefined;
   }
+}
+
+type Head = {
+  readonly isCompressed: boolean;
+  /** Where the body begins. */
+  readonly bodyStart: number;
+  readonly facts: Omit<Entry, 'version' | 'body'>;
+};
+
+/** Heads by version: where the store is asked for each hit, most answers have one that was read before. */
+const heads = new LRUCache<string, Head>({ max: 1000 });
+
+/** @throws RangeError, SyntaxError or Error for bytes that are none of ours */
+function parseHead(bytes: Buffer): Head {
+  const start = versionBytes + 4;
+  const bodyStart = start + bytes.readUInt32BE(versionBytes);
+  const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', start, bodyStart));
+  if (layout !== layoutVersion) throw new Error('An entry of another layout');
+  return { isCompressed, bodyStart, facts };
 }
 
 /** What a store gives may be a part of a far larger buffer, which an entry would keep alive. */

@@ -148,17 +148,13 @@ function answersOf(client: Connection, deadlineMs: number) {
 class LateError extends Error {}
 
 /** Rejects when the deadline comes first; whatever the command does later is nobody's concern. */
-async function withDeadline<T>(command: Promise<T>, deadlineMs: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const expire = () => reject(new LateError(`no answer within ${deadlineMs} ms`));
-  // Where this process itself was busy for so long, the answer may be there, unread: it is read before the immediate.
-  const timer = setTimeout(() => setImmediate(expire), deadlineMs);
-  command.catch(() => undefined);
-  try {
-    return await Promise.race([command, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function withDeadline<T>(command: Promise<T>, deadlineMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const expire = () => reject(new LateError(`no answer within ${deadlineMs} ms`));
+    // Where this process itself was busy for so long, the answer may be there, unread: it is read before the immediate.
+    const timer = setTimeout(() => setImmediate(expire), deadlineMs);
+    command.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 /** A refused connection to a name with several addresses has no message of its own, but a code. */
