@@ -203,6 +203,9 @@ export async function invalidateFromCommand(
   const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
   try {
     await cache.connect();
+    if (!cache.isStoreUp) {
+      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was made void');
+    }
     return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
   } finally {
     await cache.close();

@@ -8,11 +8,11 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs a command as the npm scripts do, in a data folder of its own. */
-async function openShell() {
+async function openShell(environment: Record<string, string> = {}) {
   const directory = await temporaryDirectory();
   const cli = (args: string[], input = '') =>
     new Promise<{ code: number; out: string; err: string }>(resolve => {
-      const options = { cwd: root, env: { ...process.env, DATA_DIR: directory } };
+      const options = { cwd: root, env: { ...process.env, DATA_DIR: directory, ...environment } };
       const child = execFile('node', ['src/cli.ts', ...args], options, (error, out, err) => {
         resolve({ code: error ? Number(error.code) : 0, out, err });
       });
@@ -60,10 +60,13 @@ describe('token', () => {
   });
 });
 
-test('cache invalidate says where to go where the gateways share no cache', async () => {
-  const { cli } = await openShell();
+test.each([
+  ['where the gateways share no cache', {}, 'REDIS_URL is not set'],
+  ['where Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }, 'nothing was made void'],
+])('cache invalidate says so %s', async (_where, environment, message) => {
+  const { cli } = await openShell(environment);
   const { code, err } = await cli(['cache', 'invalidate', 'logs.all']);
-  expect([code, err]).toEqual([1, expect.stringContaining('REDIS_URL is not set')]);
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
 });
 
 describe('import', () => {
