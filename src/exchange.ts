@@ -25,6 +25,17 @@ export type Reply = {
   readonly body: Buffer;
 };
 
+/** A request whose body has been read, as far as one is told from another. */
+export type WholeRequest = Pick<IncomingMessage, 'method' | 'headers'> & {
+  /** The query string, without the `?`. */
+  readonly queryText: string;
+  /** The body's bytes as latin1; empty where there is none. */
+  readonly body: string;
+};
+
+/** A content that is ready to be sent: its bytes as latin1. */
+export type ReadyContent = { readonly contentType: string; readonly text: string };
+
 /** A 200 that is ready to be written: what a door gives where nothing is left to be found out. */
 export type ReadyReply = {
   /** Names and values of headers in turn; the last place is for the request's id. It is filled in anew for each answer. */

@@ -7,7 +7,7 @@ import type { CacheKey } from './cache-key.ts';
 import type { CacheRequest } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
-import { createGenerations, type Generations } from './generations.ts';
+import { createGenerations } from './generations.ts';
 import { budgetMs, type GuardedStore, guardStore } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
@@ -69,10 +69,8 @@ type Parts = {
   readonly local: LocalEntries;
   readonly stored: StoredEntries;
   readonly loader: Loader;
-  readonly generations: Generations;
   readonly flights: SingleFlight<CacheAnswer>;
   readonly clock: Clock;
-  readonly emit: (event: CacheEvent) => void;
   readonly random: () => number;
 };
 
@@ -99,10 +97,8 @@ export function createCache(options: CacheOptions): Cache {
       read: createBatchedRead(store, generations),
     }),
     loader: createLoader({ store, local, board, generations, clock, emit, random }),
-    generations,
     flights: createSingleFlight(),
     clock,
-    emit,
     random,
   };
   return {

@@ -28,10 +28,11 @@ export const budgetMs = 50;
 /** Milliseconds a connection may take to be made before a start goes on without it. */
 const patienceMs = 1000;
 
+/** Milliseconds between two looks at a store that is down. */
+const probeMs = 250;
+
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
-  /** Milliseconds between two looks at a store that is down. Default 250. */
-  readonly probeMs?: number;
   /**
    * Monotonic milliseconds of waiting. Default: those in which this process had nothing else to do, for a reply that lies
    * unread while it is busy is not the store's fault.
@@ -45,7 +46,7 @@ type GuardOptions = {
  * still be read. There is one event for each change.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
-  const { emit, probeMs = 250, waitedMs = () => performance.eventLoopUtilization().idle } = options;
+  const { emit, waitedMs = () => performance.eventLoopUtilization().idle } = options;
   let state: 'up' | 'refusing' | 'down' = 'up';
   let probe: NodeJS.Timeout | undefined;
   let isClosed = false;

@@ -4,13 +4,13 @@ import { readCredentials } from '../auth/read-credentials.ts';
 import { chooseCoding, codeBody } from '../content-coding.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limitRootFields } from './limit-root-fields.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
-import { createResponseMemo, type OperationRequest, type ReadyResult } from './response-memo.ts';
+import { createResponseMemo } from './response-memo.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -29,7 +29,7 @@ export type GraphqlDoor = {
   /** Reads the request and answers it; whatever fails is a reply too. */
   answer(exchange: Exchange): Promise<Reply>;
   /** Answers a request that came before in the same words, where all its entries are at hand and unchanged. */
-  answerAtOnce(request: OperationRequest, requestId: string): ReadyResult | undefined;
+  answerAtOnce(request: WholeRequest, requestId: string): ReadyContent | undefined;
 };
 
 /** Makes the door. */

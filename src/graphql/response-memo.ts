@@ -1,29 +1,16 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { Reply } from '../exchange.ts';
+import type { ReadyContent, Reply, WholeRequest } from '../exchange.ts';
+import { callerHeadersKey } from '../pipeline/caller-headers-key.ts';
 import { answerAtOnce, bodyAtOnce, type PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { extensionsOf, type FieldAnswer, type OperationContext } from './operation-context.ts';
-
-/** A GraphQL request as far as it tells one operation from another. */
-export type OperationRequest = {
-  readonly method: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  /** The query string, without the `?`. */
-  readonly queryText: string;
-  /** The body's bytes as latin1; empty for a GET. */
-  readonly body: string;
-};
 
 /** Results of earlier operations, for as long as nothing changed that they were made of. */
 export type ResponseMemo = {
   /** The reply to a request that came before in the same words, where all its entries are at hand and unchanged. */
-  get(request: OperationRequest, requestId: string): ReadyResult | undefined;
+  get(request: WholeRequest, requestId: string): ReadyContent | undefined;
   /** Remembers a reply, if it was made of cache entries alone. */
-  set(request: OperationRequest, reply: Reply, context: OperationContext): void;
+  set(request: WholeRequest, reply: Reply, context: OperationContext): void;
 };
-
-/** A result that is ready to be sent: its bytes as latin1. */
-export type ReadyResult = { readonly contentType: string; readonly text: string };
 
 type Remembered = {
   /** The bytes of the result up to its extensions, which differ from answer to answer; as latin1. */
@@ -88,14 +75,6 @@ function endOf(context: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): s
   return `,"extensions":${JSON.stringify(extensionsOf(context))}}`;
 }
 
-/** What no header can hold. */
-const absent = '\n';
-
-function keyOf({ method, headers, queryText, body }: OperationRequest): string {
-  const { authorization = absent, accept = absent } = headers;
-  const apiKey = headers['x-api-key'] ?? absent;
-  const redact = headers['lf-endpoint-redact-pii'] ?? absent;
-  const control = headers['cache-control'] ?? absent;
-  const type = headers['content-type'] ?? absent;
-  return `${method}\n${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}\n${type}\n${queryText}\n${body}`;
+function keyOf({ method, headers, queryText, body }: WholeRequest): string {
+  return `${method}\n${callerHeadersKey(headers)}\n${headers['content-type']}\n${queryText}\n${body}`;
 }

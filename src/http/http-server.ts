@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
@@ -12,20 +12,13 @@ import { matchRoute, routeMethods } from './match-route.ts';
 import { openExchange, pathOf, readRequestId, splitTarget } from './open-exchange.ts';
 import { hasBody, readShortBody } from './read-body.ts';
 import { type Compat, renderError } from './render-error.ts';
-import {
-  addCommonHeaders,
-  createReadyHeads,
-  type GraphqlReady,
-  type Incoming,
-  sendReady,
-  sendReply,
-} from './send-reply.ts';
+import { addCommonHeaders, createReadyHeads, type Incoming, sendReady, sendReply } from './send-reply.ts';
 
 export type HttpDeps = {
   readonly pipeline: PipelineDeps;
   readonly graphql: {
     answer(exchange: Exchange): Promise<Reply>;
-    answerAtOnce(request: GraphqlText, requestId: string): GraphqlReady | undefined;
+    answerAtOnce(request: WholeRequest, requestId: string): ReadyContent | undefined;
   };
   /** The metrics as a scraper reads them. */
   readonly metrics: () => Promise<Reply>;
@@ -34,12 +27,6 @@ export type HttpDeps = {
   readonly cors: CorsPolicy;
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
-};
-
-/** A GraphQL request, its body read: the bytes as latin1. */
-type GraphqlText = Pick<IncomingMessage, 'method' | 'headers'> & {
-  readonly queryText: string;
-  readonly body: string;
 };
 
 /** Makes the HTTP server of all routes; it does not listen yet. */
@@ -125,7 +112,7 @@ function isShortGraphql(request: IncomingMessage): boolean {
   );
 }
 
-function graphqlText(request: IncomingMessage, bytes: Buffer): GraphqlText {
+function graphqlText(request: IncomingMessage, bytes: Buffer): WholeRequest {
   const { method, headers } = request;
   return { method, headers, queryText: splitTarget(request)[1], body: bytes.toString('latin1') };
 }

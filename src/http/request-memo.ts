@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Coding } from '../content-coding.ts';
+import { callerHeadersKey } from '../pipeline/caller-headers-key.ts';
 import type { Plan } from '../pipeline/plan-request.ts';
 import { hasBody } from './read-body.ts';
 
@@ -59,14 +60,6 @@ function isPlain(request: IncomingMessage): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request);
 }
 
-/** What no header can hold. */
-const absent = '\n';
-
 function keyOf({ url, headers }: IncomingMessage): string {
-  const apiKey = headers['x-api-key'] ?? absent;
-  const redact = headers['lf-endpoint-redact-pii'] ?? absent;
-  const { authorization = absent, accept = absent, origin = absent } = headers;
-  const coding = headers['accept-encoding'] ?? absent;
-  const control = headers['cache-control'] ?? absent;
-  return `${url}\n${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}\n${coding}\n${origin}`;
+  return `${url}\n${callerHeadersKey(headers)}\n${headers['accept-encoding']}\n${headers.origin}`;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
-import type { ReadyReply, Reply } from '../exchange.ts';
+import type { ReadyContent, ReadyReply, Reply } from '../exchange.ts';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import { flatHead } from './flat-head.ts';
 import type { HttpEvent } from './http-events.ts';
@@ -18,9 +18,6 @@ export type Incoming = {
   readonly requestId: string;
   readonly startedMs: number;
 };
-
-/** A GraphQL result that is ready to be sent. */
-export type GraphqlReady = { readonly contentType: string; readonly text: string };
 
 type Sending = Incoming & {
   /** End the connection after this answer. */
@@ -64,7 +61,7 @@ const maxHeads = 100;
 /** Completes the head of a GraphQL answer with what all routes have. */
 export function createReadyHeads(deps: SendDeps) {
   const heads = new Map<string, string[]>();
-  return (request: IncomingMessage, { contentType, text }: GraphqlReady): ReadyReply => {
+  return (request: IncomingMessage, { contentType, text }: ReadyContent): ReadyReply => {
     const key = `${contentType}\n${request.headers.origin ?? ''}`;
     let head = heads.get(key);
     if (!head) {

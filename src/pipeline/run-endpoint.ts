@@ -32,7 +32,7 @@ export type EndpointRequest = EndpointQuestion & {
 
 /** The answer to an EndpointRequest, ready for any door to send. */
 export type Answer = {
-  /** What the request meant; a door may ask `answerAgain` with it. */
+  /** What the request meant; a door may ask `answerAtOnce` or `runPlan` with it. */
   readonly plan: Plan;
   readonly endpoint: EndpointDefinition;
   readonly columns: readonly Column[];
@@ -87,7 +87,7 @@ export function answerAtOnce(
   deps: PipelineDeps,
   plan: Plan,
   requestId: string,
-  canSend: (body: Buffer) => boolean = () => true,
+  canSend: (body: Buffer) => boolean,
 ): Answer | undefined {
   const startedMs = performance.now();
   const entry = peekPlan(deps, plan);
