@@ -58,8 +58,15 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     const known = compiled.get(key);
     if (known) return known;
     const catalog = new Map(tables.map(table => [table.name, table]));
-    const parameterNames = statement.parameters.map(({ name }) => name);
-    const fresh = compileForDuckDb({ sql, callerSql, catalog, parameterNames, maxRows });
+    const namesOf = (parameters: Statement['parameters']) => parameters.map(({ name }) => name);
+    const fresh = compileForDuckDb({
+      sql,
+      callerSql,
+      catalog,
+      parameterNames: namesOf(statement.parameters),
+      arrayParameterNames: namesOf(statement.parameters.filter(({ value }) => Array.isArray(value))),
+      maxRows,
+    });
     compiled.set(key, fresh);
     return fresh;
   }

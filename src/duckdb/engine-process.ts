@@ -4,6 +4,8 @@ import {
   DuckDBInstance,
   type DuckDBPreparedStatement,
   DuckDBTimestampTZValue,
+  LIST,
+  VARCHAR,
 } from '@duckdb/node-api';
 import { LRUCache } from 'lru-cache';
 import { finishRow } from '../googlesql/finish-row.ts';
@@ -148,7 +150,8 @@ function bind(statement: DuckDBPreparedStatement, values: readonly BoundValue[])
     if (!value) throw new Error(`Internal Error: no value for ${name}`);
     if ('micros' in value) statement.bindTimestampTZ(at, new DuckDBTimestampTZValue(value.micros));
     else if (value.text === null) statement.bindNull(at);
-    else statement.bindVarchar(at, value.text);
+    else if (typeof value.text === 'string') statement.bindVarchar(at, value.text);
+    else statement.bindList(at, [...value.text], LIST(VARCHAR));
   }
 }
 

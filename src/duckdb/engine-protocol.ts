@@ -18,7 +18,7 @@ export type EngineSettings = {
 
 /** A value for a statement's placeholder; `micros` is a TIMESTAMPTZ. */
 export type BoundValue = { readonly placeholder: string } & (
-  | { readonly text: string | null }
+  | { readonly text: string | readonly string[] | null }
   | { readonly micros: bigint }
 );
 

@@ -1,9 +1,9 @@
 import type { Column, ResultSet } from '../rows.ts';
 
-/** A value bound to a named query parameter; every scalar travels as STRING: the SQL casts. */
+/** A value bound to a named query parameter: STRING, or ARRAY<STRING> for a list; the SQL casts. */
 export type QueryParameter = {
   readonly name: string;
-  readonly value: string | null;
+  readonly value: string | readonly string[] | null;
 };
 
 /** One saved query with its bound values, or a caller's SQL over that saved query's subsets. */

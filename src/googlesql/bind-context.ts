@@ -6,6 +6,7 @@ import type { Catalog } from './types.ts';
 /** What binding one statement collects, over all its queries. */
 export type StatementState = {
   readonly parameterNames: readonly string[];
+  readonly arrayParameterNames: readonly string[];
   readonly functions: Set<string>;
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
@@ -40,10 +41,14 @@ export type BindContext = {
 /** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */
 export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
 
-export function createStatementState(parameterNames: readonly string[]): StatementState {
+export function createStatementState(
+  parameterNames: readonly string[],
+  arrayParameterNames: readonly string[],
+): StatementState {
   let last = 0;
   return {
     parameterNames,
+    arrayParameterNames,
     functions: new Set(),
     sizes: new WeakMap(),
     nextId: () => {

@@ -12,7 +12,7 @@ import { operator } from './operators.ts';
 import { resolveName, rowValue, sameName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, Identifier } from './syntax-tree.ts';
-import { scalar, typeName } from './types.ts';
+import { type SqlType, scalar, typeName } from './types.ts';
 
 const bool = scalar('BOOL');
 
@@ -136,7 +136,11 @@ function bindParameter(
 ): BoundExpression {
   const declared = context.statement.parameterNames.find(p => sameName(p, name));
   if (declared === undefined) throw invalidQuery(`Query parameter '${name}' not found`, at);
-  return { kind: 'parameter', type: scalar('STRING'), name: declared };
+  const isArray = context.statement.arrayParameterNames.includes(declared);
+  const type: SqlType = isArray
+    ? { kind: 'ARRAY', element: scalar('STRING'), single: false, nulls: 'NULL' }
+    : scalar('STRING');
+  return { kind: 'parameter', type, name: declared };
 }
 
 function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'case' }>): BoundExpression {

@@ -13,6 +13,8 @@ export type BindRequest = {
   readonly callerSql?: string;
   readonly catalog: Catalog;
   readonly parameterNames: readonly string[];
+  /** Those of them that are lists. Default: none. */
+  readonly arrayParameterNames?: readonly string[];
 };
 
 export type BoundStatement = {
@@ -31,8 +33,9 @@ const binder: Binder = { expression: bindExpression, query: bindQuery };
  * The two texts are parsed apart and never joined. The caller's is bound where the saved subsets are the only
  * tables: there is no catalogue around it, so there is nothing that a name could reach.
  */
-export function bindStatement({ sql, callerSql, catalog, parameterNames }: BindRequest): BoundStatement {
-  const statement = createStatementState(parameterNames);
+export function bindStatement(request: BindRequest): BoundStatement {
+  const { sql, callerSql, catalog, parameterNames, arrayParameterNames = [] } = request;
+  const statement = createStatementState(parameterNames, arrayParameterNames);
   const context = (environment: Environment): BindContext => ({
     binder,
     statement,

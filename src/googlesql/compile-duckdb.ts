@@ -12,8 +12,10 @@ export type CompileRequest = {
   /** Replaces the saved query's final statement; sees its top-level subsets only. */
   readonly callerSql?: string;
   readonly catalog: Catalog;
-  /** Declared parameters: every one a nullable STRING. */
+  /** Declared parameters: every one a nullable STRING, or an ARRAY<STRING>. */
   readonly parameterNames: readonly string[];
+  /** Those of them that are arrays. Default: none. */
+  readonly arrayParameterNames?: readonly string[];
   /** Rows beyond this are cut off. */
   readonly maxRows: number;
 };
@@ -23,7 +25,7 @@ export type CompiledParameter = {
   readonly name: string;
   /** DuckDB's name for it, without the dollar sign. */
   readonly placeholder: string;
-  readonly kind: 'STRING' | 'NOW';
+  readonly kind: 'DECLARED' | 'NOW';
 };
 
 /** A statement for DuckDB that returns one VARCHAR column: each row as its JSON object, to be finished by `finishRow`. */
@@ -66,7 +68,7 @@ function print(bound: BoundStatement, { parameterNames, maxRows }: CompileReques
   }
   const declared = parameterNames
     .filter(name => printed.parameterNames.has(name))
-    .map(name => ({ name, placeholder: placeholderOf(name), kind: 'STRING' as const }));
+    .map(name => ({ name, placeholder: placeholderOf(name), kind: 'DECLARED' as const }));
   const clock = { name: 'current_timestamp', placeholder: nowPlaceholder, kind: 'NOW' as const };
   return {
     sql: printed.sql,

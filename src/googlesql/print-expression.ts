@@ -27,7 +27,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'null':
       return expression.type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(expression.type)})`;
     case 'parameter':
-      return `cast(${printer.parameter(expression.name)} as varchar)`;
+      return `cast(${printer.parameter(expression.name)} as ${duckDbType(expression.type)})`;
     case 'now':
       return `cast(${printer.now()} as timestamptz)`;
     case 'column':

@@ -59,6 +59,15 @@ async function rowsOf(...asked: Parameters<typeof ask>) {
   return rows;
 }
 
+test('a list is one parameter, whatever characters its values have', async () => {
+  const { engine } = await openEngine();
+  const names = ["it's", '', 'a,b]', 'ä"\\', 'null'];
+  const sql = 'SELECT name, place FROM unnest(@names) AS name WITH OFFSET AS place ORDER BY place';
+  const run = (value: readonly string[]) => rowsOf(engine, sql, { parameters: [{ name: 'names', value }] });
+  expect(await run(names)).toEqual(names.map((name, place) => ({ name, place })));
+  expect(await run([])).toEqual([]);
+});
+
 test('answers rows in the order of the query, cut to the limit, with its columns', async () => {
   const { engine } = await openEngine();
   const sql = `SELECT id, timestamp FROM ${edge} ORDER BY timestamp DESC`;
