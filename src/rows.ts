@@ -40,4 +40,17 @@ export type ResultSet = {
   /** UTF-8 JSON text: `[]` or `[{…},{…}]`, without white space between rows. */
   readonly rowsJson: Buffer;
   readonly rowCount: number;
+  /** What the query cost, where the engine knows it. */
+  readonly receipt?: Receipt;
+};
+
+/** What one query cost. */
+export type Receipt = {
+  readonly bytesProcessed: number;
+  /** Zero where the warehouse had the answer in a cache of its own. */
+  readonly bytesBilled?: number;
+  /** Milliseconds of the warehouse's slots, over all of them. */
+  readonly slotMs?: number;
+  /** The warehouse's own name of the query. */
+  readonly jobId?: string;
 };

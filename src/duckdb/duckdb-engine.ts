@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import type { Engine, RunOptions, Statement } from '../engine/engine.ts';
+import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { GatewayError } from '../errors.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
@@ -48,10 +48,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
 
   /** Compiles against the tables as they lie in the database that this process has open. */
-  async function compile(
-    owner: EngineChild,
-    statement: Omit<Statement, 'endpoint'>,
-  ): Promise<CompiledStatement> {
+  async function compile(owner: EngineChild, statement: Statement): Promise<CompiledStatement> {
     const tables = await owner.catalog;
     const { sql, callerSql, maxRows } = statement;
     const key = JSON.stringify([owner.pid, maxRows, sql, callerSql]);
@@ -93,6 +90,15 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     }
   }
 
+  async function explain(statement: Statement): Promise<Explanation> {
+    try {
+      const { columns, tables } = await compile(supervisor.current(), statement);
+      return { columns, sources: tables };
+    } catch (error) {
+      throw toCallersError(error, statement.endpoint, emit);
+    }
+  }
+
   await supervisor.current().catalog.catch((cause: Error) => {
     throw new Error(`The embedded engine could not open ${options.databasePath}: ${cause.message}`, {
       cause,
@@ -115,13 +121,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
         limit.clear();
       }
     },
-    async describe({ sql, parameters }) {
-      try {
-        return (await compile(supervisor.current(), { sql, parameters, maxRows: 0 })).columns;
-      } catch (error) {
-        throw toCallersError(error, 'describe', emit);
-      }
-    },
+    explain,
+    describe: async ({ sql, parameters }) =>
+      (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
     close: () => supervisor.close(),
   };
 }

@@ -24,13 +24,31 @@ export type RunOptions = {
   readonly signal: AbortSignal;
   /** Milliseconds the query may take, counted from the call. */
   readonly timeoutMs: number;
+  /** `background`: nobody waits for it; callers' queries go first. Default `interactive`. */
+  readonly priority?: QueryPriority;
+  /** Names and values that a warehouse keeps with the query, for its owner's accounts. Default: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** A query that would be billed more bytes is refused, where the engine bills. Default: no limit. */
+  readonly maxBytesBilled?: number;
+};
+
+export type QueryPriority = 'interactive' | 'background';
+
+/** What an engine says of a statement without running it. */
+export type Explanation = {
+  readonly columns: readonly Column[];
+  /** Names of the sources that it reads, as the saved query writes them. */
+  readonly sources: readonly string[];
+  /** Bytes that it would read; absent where the engine does not count them. */
+  readonly estimatedBytes?: number;
 };
 
 /** The executor port: BigQuery in production, DuckDB embedded. */
 export type Engine = {
   /**
    * Runs one statement.
-   * @throws GatewayError `invalid_query`, `sandbox_refused`, `engine_failed`, `overloaded`, `deadline_exceeded`, `cancelled`
+   * @throws GatewayError `invalid_query`, `sandbox_refused`, `engine_failed`, `overloaded`, `deadline_exceeded`,
+   * `cancelled`, `unavailable`
    */
   run(statement: Statement, options: RunOptions): Promise<ResultSet>;
   /**
@@ -38,5 +56,10 @@ export type Engine = {
    * @throws GatewayError `invalid_query` with line and column
    */
   describe(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Column[]>;
+  /**
+   * Checks a statement as `run` would, and says what it would read (contract section 4: the dry run).
+   * @throws as `run`
+   */
+  explain(statement: Statement, options: RunOptions): Promise<Explanation>;
   close(): Promise<void>;
 };

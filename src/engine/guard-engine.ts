@@ -61,6 +61,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
       }
     },
     describe: statement => engine.describe(statement),
+    explain: (statement, explainOptions) => engine.explain(statement, explainOptions),
     close: () => engine.close(),
   };
 }

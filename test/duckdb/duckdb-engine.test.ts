@@ -59,6 +59,16 @@ async function rowsOf(...asked: Parameters<typeof ask>) {
   return rows;
 }
 
+test('a statement is explained without being run: its columns, and the sources it reads', async () => {
+  const { engine } = await openEngine();
+  const limits = { signal: new AbortController().signal, timeoutMs: 1000 };
+  const statement = { endpoint: 'test', parameters: [], maxRows: 1 };
+  const { columns, sources } = await engine.explain({ ...statement, sql: endless }, limits);
+  expect(columns).toEqual([{ name: 'n', type: 'INT64', mode: 'NULLABLE' }]);
+  expect(sources).toEqual(['cloudflare.logs.prod']);
+  await expect(engine.explain({ ...statement, sql: 'SELECT nope' }, limits)).rejects.toThrow('nope');
+});
+
 test('a list is one parameter, whatever characters its values have', async () => {
   const { engine } = await openEngine();
   const names = ["it's", '', 'a,b]', 'ä"\\', 'null'];

@@ -23,6 +23,7 @@ beforeEach(() => {
       return rows;
     },
     describe: async () => [],
+    explain: async () => ({ columns: [], sources: [] }),
     close: async () => undefined,
   };
   guarded = guardEngine(engine, { clock: { now: () => nowMs }, emit: ({ type }) => events.push(type) });
