@@ -39,6 +39,9 @@ cacheSeconds: 900
 warmSeconds: 300
 sandbox: true
 redactPii: false
+batch:
+  parameter: project
+  key: project
 */
 with
 requests as (

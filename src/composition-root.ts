@@ -4,6 +4,9 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { readTokens } from './auth/token-file.ts';
 import { createTokens } from './auth/tokens.ts';
+import { statementOf } from './batch/endpoint-query.ts';
+import { gatherQueries, type RunEndpointQuery } from './batch/gather-queries.ts';
+import type { RunStatement } from './batch/run-batch.ts';
 import { createCache } from './cache/cache.ts';
 import { createSingleFlight } from './cache/single-flight.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -21,6 +24,7 @@ import { buildOpenApi } from './http/openapi.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { invalidateEndpoint } from './pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
+import { runQuery } from './pipeline/run-query.ts';
 import type { Progress } from './progress-bar.ts';
 import { createMemoryStore } from './store/memory-store.ts';
 import { createRedisStore } from './store/redis-store.ts';
@@ -136,11 +140,14 @@ export async function composeGateway(
   });
   const cache = createCache({ ...openTiers(config, clock), clock, emit });
   await cache.connect();
+  const runStatement: RunStatement = (statement, signal) =>
+    runQuery({ engine, emit, queryTimeoutMs: config.QUERY_TIMEOUT_MS }, statement, signal);
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
-    engine,
     cache,
+    runStatement,
+    runEndpointQuery: gatherFor(config.GATHER_MS, runStatement),
     sharedRuns: createSingleFlight(),
     clock,
     emit,
@@ -210,6 +217,12 @@ export async function invalidateFromCommand(
   } finally {
     await cache.close();
   }
+}
+
+/** Queries of one batch form wait for each other so many milliseconds; by default no query waits. */
+function gatherFor(gatherMs: number, run: RunStatement): RunEndpointQuery {
+  if (gatherMs === 0) return (query, signal) => run(statementOf(query), signal);
+  return gatherQueries(run, flush => setTimeout(flush, gatherMs));
 }
 
 /** The store and the memory before it; where the store is in this process too, they halve the bytes between them. */

@@ -1,5 +1,6 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, QueryParameter } from '../engine/engine.ts';
 import { GatewayError } from '../errors.ts';
+import { bindBatch } from './bind-batch.ts';
 import type { EndpointDefinition } from './definition.ts';
 import { graphqlName } from './names.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
@@ -13,8 +14,53 @@ export async function checkDefinition(
   engine: Pick<Engine, 'describe'>,
   definition: EndpointDefinition,
 ): Promise<void> {
-  const problems = [...duplicateFields(definition), ...(await columnProblems(engine, definition))];
+  const problems = [
+    ...duplicateFields(definition),
+    ...(await columnProblems(engine, definition)),
+    ...(await batchProblems(engine, definition)),
+  ];
   if (problems.length > 0) throw new DefinitionError(definition.file, problems);
+}
+
+/** The columns of the batch form are its key and then those of the query itself. */
+async function batchProblems(
+  engine: Pick<Engine, 'describe'>,
+  definition: EndpointDefinition,
+): Promise<DefinitionProblem[]> {
+  const { file, sql, batch, columns } = definition;
+  if (!batch) return [];
+  const line = headerLine(file, sql, ['batch']);
+  const actual = await describe(engine, batch.sql, bindBatch(definition, [], []));
+  if ('message' in actual) {
+    return [{ line, key: `batch: line ${actual.line} of its file`, message: actual.message }];
+  }
+  const declared = [{ name: batch.key, type: 'STRING', repeated: false }, ...columns].map(show).join(', ');
+  const selected = actual.map(showActual).join(', ');
+  if (selected === declared) return [];
+  return [{ line, key: 'batch', message: `its columns must be ${declared}; they are ${selected}` }];
+}
+
+type Described = Awaited<ReturnType<Engine['describe']>>;
+
+async function describe(
+  engine: Pick<Engine, 'describe'>,
+  sql: string,
+  parameters: readonly QueryParameter[],
+): Promise<Described | { line: number; message: string }> {
+  try {
+    return await engine.describe({ sql, parameters });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { line: error.position?.line ?? 1, message: error.message };
+  }
+}
+
+function show(column: { name: string; type: string; repeated: boolean } | undefined): string {
+  return column ? `${column.name} ${column.repeated ? `ARRAY<${column.type}>` : column.type}` : 'nothing';
+}
+
+function showActual(column: Described[number] | undefined): string {
+  return show(column && { ...column, repeated: column.mode === 'REPEATED' });
 }
 
 async function columnProblems(
@@ -22,28 +68,19 @@ async function columnProblems(
   definition: EndpointDefinition,
 ): Promise<DefinitionProblem[]> {
   const { file, sql, parameters, columns } = definition;
-  let actual: Awaited<ReturnType<Engine['describe']>>;
-  try {
-    actual = await engine.describe({
-      sql,
-      parameters: parameters.map(({ name }) => ({ name, value: null })),
-    });
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return [{ line: error.position?.line ?? 1, key: 'sql', message: error.message }];
-  }
-  const show = (column: { name: string; type: string; repeated: boolean } | undefined) =>
-    column ? `${column.name} ${column.repeated ? `ARRAY<${column.type}>` : column.type}` : 'nothing';
+  const nulls = parameters.map(({ name }) => ({ name, value: null }));
+  const actual = await describe(engine, sql, nulls);
+  if ('message' in actual) return [{ line: actual.line, key: 'sql', message: actual.message }];
   const problems: DefinitionProblem[] = [];
   for (let at = 0; at < Math.max(actual.length, columns.length); at++) {
-    const selected = actual[at] && { ...actual[at]!, repeated: actual[at]!.mode === 'REPEATED' };
+    const selected = showActual(actual[at]);
     const declared = columns[at];
-    if (show(selected) === show(declared)) continue;
+    if (selected === show(declared)) continue;
     const key = declared ? ['columns', declared.name] : ['columns'];
     problems.push({
       line: headerLine(file, sql, key),
       key: key.join('.'),
-      message: `column ${at + 1} of the header is ${show(declared)}, of the query ${show(selected)}`,
+      message: `column ${at + 1} of the header is ${show(declared)}, of the query ${selected}`,
     });
   }
   return problems;

@@ -42,6 +42,14 @@ const column = z.strictObject({
   description,
 });
 
+/** How the query of `<name>.batch.sql` answers many values of one parameter at once (contract section 7). */
+const batch = z.strictObject({
+  /** The parameter of which it takes a list. */
+  parameter: identifier,
+  /** Its first column: the value that a row belongs to. */
+  key: identifier,
+});
+
 const seconds = z
   .int()
   .min(0)
@@ -74,10 +82,15 @@ export const headerSchema = z
     public: z.boolean().default(false),
     sandbox: z.boolean().default(false),
     redactPii: z.boolean().default(false),
+    batch: batch.optional(),
   })
   .refine(header => header.warmSeconds === 0 || header.warmSeconds <= header.cacheSeconds, {
     path: ['warmSeconds'],
     message: 'must not be longer than cacheSeconds: an entry would be gone before it is warmed',
+  })
+  .refine(({ batch: own, parameters }) => !own || parameters[own.parameter]?.required, {
+    path: ['batch', 'parameter'],
+    message: 'must be a declared parameter that is required',
   });
 
 type Named<T> = T & { readonly name: string };
@@ -86,15 +99,22 @@ export type ParameterDefinition = Named<z.infer<typeof parameter>>;
 
 export type ColumnDefinition = Named<z.infer<typeof column>>;
 
+export type BatchForm = z.infer<typeof batch> & {
+  /** The query in BigQuery SQL. */
+  readonly sql: string;
+};
+
 /**
  * A saved query: one file `sql/<name>.sql`, a YAML header in its leading block comment, then BigQuery SQL.
  * Everything that serves the query reads this one definition.
  */
-export type EndpointDefinition = Omit<z.infer<typeof headerSchema>, 'parameters' | 'columns'> & {
+export type EndpointDefinition = Omit<z.infer<typeof headerSchema>, 'parameters' | 'columns' | 'batch'> & {
   /** In the order of the header. */
   readonly parameters: readonly ParameterDefinition[];
   /** In the order of the query's output. */
   readonly columns: readonly ColumnDefinition[];
+  /** The batch form, if there is one: as in the header, with the text of its file. */
+  readonly batch: BatchForm | undefined;
   /** The whole file, header included, so that a line in an error is a line of the file. */
   readonly sql: string;
   /** SHA-256 of everything that shapes the rows; part of every cache key. Hex. */

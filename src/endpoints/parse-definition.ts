@@ -32,9 +32,10 @@ export class DefinitionError extends Error {
 /**
  * Reads a saved query's file.
  * @param file name without folder; must be `<name>.sql`
+ * @param batchSql text of `<name>.batch.sql`, if there is such a file
  * @throws DefinitionError with every problem found
  */
-export function parseDefinition(file: string, text: string): EndpointDefinition {
+export function parseDefinition(file: string, text: string, batchSql?: string): EndpointDefinition {
   const yaml = headerText(file, text);
   const lines = new LineCounter();
   const document = parseDocument(yaml, { lineCounter: lines, uniqueKeys: true, strict: true });
@@ -53,7 +54,7 @@ export function parseDefinition(file: string, text: string): EndpointDefinition 
   const header = headerSchema.safeParse(document.toJS());
   if (!header.success) fail(header.error.issues.map(issue => problemOf(issue, document, lines)));
   if (!header.success) throw header.error;
-  const { parameters, columns, ...settings } = header.data;
+  const { parameters, columns, batch, ...settings } = header.data;
   if (file !== `${settings.name}.sql`) {
     fail([
       {
@@ -63,15 +64,27 @@ export function parseDefinition(file: string, text: string): EndpointDefinition 
       },
     ]);
   }
+  if ((batch === undefined) !== (batchSql === undefined)) {
+    const message = batch
+      ? `needs the file ${batchFile(file)}, which is not there`
+      : `is missing, but there is a file ${batchFile(file)}`;
+    fail([{ line: lineOf(['batch'], document, lines), key: 'batch', message }]);
+  }
   const named = <T>(all: Record<string, T>) => Object.entries(all).map(([name, rest]) => ({ name, ...rest }));
   return {
     ...settings,
     parameters: named(parameters),
     columns: named(columns),
     sql: text,
-    hash: definitionHash(text.slice(yaml.length + 4), settings, parameters, columns),
+    batch: batch && batchSql !== undefined ? { ...batch, sql: batchSql } : undefined,
+    hash: definitionHash([text.slice(yaml.length + 4), batchSql ?? ''], settings, parameters, columns),
     file,
   };
+}
+
+/** Name of the file that holds a saved query's batch form. */
+export function batchFile(file: string): string {
+  return file.replace(/\.sql$/, '.batch.sql');
 }
 
 /** The line on which a column or parameter stands in a saved query's header; 1 when it does not. */
@@ -111,7 +124,7 @@ function lineOf(path: readonly string[], document: Document, lines: LineCounter)
 
 /** Descriptions and the warming period may change without making stored rows wrong. */
 function definitionHash(
-  sql: string,
+  texts: readonly string[],
   settings: { id: string; maxRows: number; sandbox: boolean },
   parameters: z.infer<typeof headerSchema>['parameters'],
   columns: z.infer<typeof headerSchema>['columns'],
@@ -122,7 +135,7 @@ function definitionHash(
     settings.sandbox,
     Object.entries(parameters).map(([name, { type }]) => [name, type]),
     Object.entries(columns).map(([name, { type, repeated }]) => [name, type, repeated]),
-    sql,
+    ...texts,
   ];
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex');
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
 import { graphqlName, sqlFieldName } from './names.ts';
-import { DefinitionError, parseDefinition } from './parse-definition.ts';
+import { batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 
 /** The saved queries that are served right now. */
 export type EndpointRegistry = {
@@ -42,20 +42,26 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   let version = 0;
 
   async function load(onBroken: (error: DefinitionError) => void): Promise<void> {
-    const files = await listFiles(options.directory);
+    const all = await listFiles(options.directory);
+    const files = all.filter(file => !file.endsWith('.batch.sql') || !all.includes(ownerOf(file)));
     const nextTexts = new Map<string, string>();
     const next = new Map<string, EndpointDefinition>();
     const changed: EndpointDefinition[] = [];
     for (const file of files) {
       const text = await readFile(join(options.directory, file), 'utf8');
-      nextTexts.set(file, text);
+      const batch = batchFile(file);
+      const batchSql = all.includes(batch)
+        ? await readFile(join(options.directory, batch), 'utf8')
+        : undefined;
+      const both = JSON.stringify([text, batchSql]);
+      nextTexts.set(file, both);
       const previous = served.get(file);
-      if (texts.get(file) === text) {
+      if (texts.get(file) === both) {
         if (previous) next.set(file, previous);
         continue;
       }
       try {
-        const definition = parseDefinition(file, text);
+        const definition = parseDefinition(file, text, batchSql);
         rejectCollision(definition, [...next.values()]);
         await options.check(definition);
         next.set(file, definition);
@@ -91,6 +97,11 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     reload,
     close: () => watcher?.close(),
   };
+}
+
+/** The file of the saved query that a batch form belongs to. */
+function ownerOf(batch: string): string {
+  return batch.replace(/\.batch\.sql$/, '.sql');
 }
 
 async function listFiles(directory: string): Promise<string[]> {

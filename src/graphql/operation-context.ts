@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import { readCredentials } from '../auth/read-credentials.ts';
+import { openGathering, type RunEndpointQuery } from '../batch/gather-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { toGatewayError } from '../errors.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
@@ -20,31 +21,48 @@ export type OperationContext = FieldContext & {
 /** One field, by its path in the result, and the pipeline's answer to it. */
 export type FieldAnswer = { readonly path: string; readonly answer: Answer };
 
+/** Milliseconds that fields which need a query wait for those that may yet: for a look into the store, not for a query. */
+const patienceMs = 60;
+
 /** One operation's context: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
   { requestId, request: { headers }, signal }: Exchange,
 ): OperationContext {
   type Key = { readonly endpoint: EndpointDefinition; readonly parameters: RawParameters };
-  const load = async ({ endpoint, parameters }: Key) => {
-    const answer = await runEndpoint(pipeline, {
-      requestId,
-      credentials: readCredentials(headers),
-      endpoint: endpoint.name,
-      readInput: () => ({
-        parameters,
-        redactPii: readRedactHeader(headers),
-        noCache: readsNoCache(headers),
-      }),
-      signal,
-    });
+  const load = async ({ endpoint, parameters }: Key, runEndpointQuery: RunEndpointQuery) => {
+    const answer = await runEndpoint(
+      { ...pipeline, runEndpointQuery },
+      {
+        requestId,
+        credentials: readCredentials(headers),
+        endpoint: endpoint.name,
+        readInput: () => ({
+          parameters,
+          redactPii: readRedactHeader(headers),
+          noCache: readsNoCache(headers),
+        }),
+        signal,
+      },
+    );
     return { answer, rows: { columns: answer.columns, rows: readRows(answer.body) } };
   };
   type Loaded = Awaited<ReturnType<typeof load>>;
-  const loader = new DataLoader<Key, Loaded, string>(
-    keys => Promise.all(keys.map(key => load(key).catch(toGatewayError))),
-    { cacheKeyFn: ({ endpoint, parameters }) => JSON.stringify([endpoint.name, parameters]) },
-  );
+  const loader = new DataLoader<Key, Loaded, string>(keys => loadTogether(keys), {
+    cacheKeyFn: ({ endpoint, parameters }) => JSON.stringify([endpoint.name, parameters]),
+  });
+  /** What the cache lacks of them is left to one run where the saved query has a batch form. */
+  async function loadTogether(keys: readonly Key[]): Promise<(Loaded | GatewayError)[]> {
+    if (keys.length === 1) return [await load(keys[0]!, pipeline.runEndpointQuery).catch(toGatewayError)];
+    const gathering = openGathering(pipeline.runStatement, keys.length, patienceMs);
+    return Promise.all(
+      keys.map(key => {
+        const place = gathering.join();
+        return load(key, place.run).catch(toGatewayError).finally(place.leave);
+      }),
+    );
+  }
+
   const fieldAnswers: FieldAnswer[] = [];
   const loadRows = async (
     endpoint: EndpointDefinition,

@@ -1,16 +1,20 @@
 import type { Caller, Tokens } from '../auth/tokens.ts';
+import type { EndpointQuery } from '../batch/endpoint-query.ts';
+import type { RunEndpointQuery } from '../batch/gather-queries.ts';
 import { cacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
 import { findEndpoint } from './find-endpoint.ts';
-import { type QueryDeps, runQuery } from './run-query.ts';
 import type { Stages } from './stages.ts';
 
-export type PlanDeps = QueryDeps & {
+export type PlanDeps = {
   readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
   readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
+  readonly runEndpointQuery: RunEndpointQuery;
+  /** Milliseconds one query may take. */
+  readonly queryTimeoutMs: number;
 };
 
 /** One question to one saved query, by whichever door it came. */
@@ -38,6 +42,7 @@ export type Plan = {
   readonly endpointsVersion: number;
   readonly caller: Caller;
   readonly definition: EndpointDefinition;
+  readonly query: EndpointQuery;
   /** What the cache is asked; also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
   readonly redact: boolean;
@@ -57,21 +62,15 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   const input = await question.readInput(definition);
   const parameters = bindParameters(definition, input.parameters);
   const callerSql = readCallerSql(definition, input.parameters);
-  const { name: endpoint, sql, maxRows } = definition;
-  const statement = { endpoint, sql, callerSql, parameters, maxRows };
+  const query = { definition, parameters, callerSql };
   stages.done('params');
 
   return {
     endpointsVersion,
     caller,
     definition,
-    cacheRequest: {
-      endpoint,
-      key: cacheKey(definition, parameters, callerSql),
-      lifetimes: lifetimesOf(definition),
-      waitMs: deps.queryTimeoutMs,
-      load: signal => runQuery(deps, statement, signal),
-    },
+    query,
+    cacheRequest: cacheRequestOf(deps, query),
     redact: input.redactPii ?? definition.redactPii,
     mustLoad: input.noCache && caller.scopes.has('no-cache'),
   };
@@ -80,6 +79,21 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
 /** Whether the same question still means the same: the token is accepted, and the definitions are those of then. */
 export function isPlanCurrent({ tokens, endpoints }: PlanDeps, plan: Plan): boolean {
   return tokens.isCurrent(plan.caller) && endpoints.version === plan.endpointsVersion;
+}
+
+/** What the cache is asked for a query, and the run that answers it where the cache can't. */
+export function cacheRequestOf(
+  { runEndpointQuery, queryTimeoutMs }: Pick<PlanDeps, 'runEndpointQuery' | 'queryTimeoutMs'>,
+  query: EndpointQuery,
+): CacheRequest {
+  const { definition, parameters, callerSql } = query;
+  return {
+    endpoint: definition.name,
+    key: cacheKey(definition, parameters, callerSql),
+    lifetimes: lifetimesOf(definition),
+    waitMs: queryTimeoutMs,
+    load: signal => runEndpointQuery(query, signal),
+  };
 }
 
 function lifetimesOf({ cacheSeconds, staleSeconds, staleIfErrorSeconds }: EndpointDefinition) {

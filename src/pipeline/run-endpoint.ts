@@ -1,3 +1,4 @@
+import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
@@ -6,7 +7,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { toGatewayError } from '../errors.ts';
 import type { Column } from '../rows.ts';
 import { formOf, type Rendered } from './form-of.ts';
-import type { CacheState } from './pipeline-events.ts';
+import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import {
   type EndpointQuestion,
   isPlanCurrent,
@@ -17,10 +18,13 @@ import {
 import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
+  /** For doors that gather the queries of one operation themselves. */
+  readonly runStatement: RunStatement;
   readonly cache: Cache;
   /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
   readonly sharedRuns: SingleFlight<Rendered>;
   readonly clock: Clock;
+  readonly emit: (event: PipelineEvent) => void;
 };
 
 /** A question, and what a door knows of the request that it came with. */

@@ -1,0 +1,125 @@
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { ResultSet } from '../rows.ts';
+import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
+import { type RunStatement, runBatch } from './run-batch.ts';
+
+/** Runs one query; throws what the engine throws. */
+export type RunEndpointQuery = (query: EndpointQuery, signal: AbortSignal) => Promise<ResultSet>;
+
+type Waiting = {
+  readonly query: EndpointQuery;
+  readonly signal: AbortSignal;
+  readonly resolve: (rows: ResultSet) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/**
+ * Makes a runner that lets queries of one batch group wait for each other and answers them with one run.
+ * @param later called with each first query of a group; calls back when there is no more to wait for
+ */
+export function gatherQueries(run: RunStatement, later: (flush: () => void) => void): RunEndpointQuery {
+  const groups = new Map<string, Waiting[]>();
+  return (query, signal) => {
+    const group = batchGroupOf(query);
+    if (group === undefined) return run(statementOf(query), signal);
+    return new Promise((resolve, reject) => {
+      const waiting = { query, signal, resolve, reject };
+      const others = groups.get(group);
+      if (others) {
+        others.push(waiting);
+        return;
+      }
+      const all = [waiting];
+      groups.set(group, all);
+      later(() => {
+        if (groups.get(group) === all) groups.delete(group);
+        void answerAll(run, all);
+      });
+    });
+  };
+}
+
+/** Participants of one gathering: queries that may turn out to need a run, and are about to. */
+export type Gathering = {
+  /** Joins before it is known whether there is anything to run. Whoever joined must run one query or leave. */
+  join(): { readonly run: RunEndpointQuery; leave(): void };
+};
+
+/**
+ * Makes a gathering of a known number of participants, which runs once each has come or left.
+ * @param patienceMs milliseconds after the first has come; who comes later runs alone, or with those who come then
+ */
+export function openGathering(run: RunStatement, participants: number, patienceMs: number): Gathering {
+  let expected = participants;
+  let flushes: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const ready = flushes;
+    flushes = [];
+    for (const each of ready) each();
+  };
+  const flushWhenComplete = () => {
+    if (expected <= 0) flush();
+  };
+  const gathered = gatherQueries(run, later => {
+    flushes.push(later);
+    timer ??= setTimeout(flush, patienceMs);
+  });
+  return {
+    join() {
+      let isExpected = true;
+      const noLongerExpected = () => {
+        if (isExpected) expected--;
+        isExpected = false;
+        flushWhenComplete();
+      };
+      return {
+        run(query, signal) {
+          const rows = gathered(query, signal);
+          noLongerExpected();
+          return rows;
+        },
+        leave: noLongerExpected,
+      };
+    },
+  };
+}
+
+async function answerAll(run: RunStatement, waiting: readonly Waiting[]): Promise<void> {
+  const present = waiting.filter(({ signal, reject }) => {
+    if (signal.aborted) reject(toGatewayError(signal.reason));
+    return !signal.aborted;
+  });
+  if (present.length === 0) return;
+  const shared = abortWithTheLast(present.map(({ signal }) => signal));
+  const answers = await runBatch(
+    run,
+    present.map(({ query }) => query),
+    shared,
+  ).catch((error: unknown) => present.map(() => toGatewayError(error)));
+  present.forEach(({ resolve, reject }, at) => {
+    const answer = answers[at]!;
+    if (answer instanceof GatewayError) reject(answer);
+    else resolve(answer);
+  });
+}
+
+/** A signal that aborts when all of these have. */
+function abortWithTheLast(signals: readonly AbortSignal[]): AbortSignal {
+  if (signals.length === 1) return signals[0]!;
+  const controller = new AbortController();
+  let left = signals.length;
+  for (const signal of signals) {
+    signal.addEventListener(
+      'abort',
+      () => {
+        left--;
+        if (left === 0) controller.abort(signal.reason);
+      },
+      { once: true, signal: controller.signal },
+    );
+  }
+  return controller.signal;
+}

@@ -1,0 +1,53 @@
+import type { QueryParameter } from '../engine/engine.ts';
+import type { EndpointDefinition } from './definition.ts';
+
+/**
+ * The parameters of a batch form (contract section 7), for a declared parameter `x`:
+ *
+ * - `@xs`: its values, an ARRAY<STRING>;
+ * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits: a text matches one
+ *   exactly where one of its runs `[a-zA-Z0-9]{12,}` contains it, so a scan takes the runs and need not try each value;
+ * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
+ * - `@xs_patterns`, the other values, and `@xs_any`, one pattern that matches where any of these does.
+ *
+ * The other parameters keep their values.
+ * @param values different, valid values
+ * @param others parameters of the saved query, of which that of the batch is left out
+ */
+export function bindBatch(
+  { batch, parameters }: Pick<EndpointDefinition, 'batch' | 'parameters'>,
+  values: readonly string[],
+  others: readonly QueryParameter[],
+): QueryParameter[] {
+  const name = batch?.parameter ?? '';
+  const list = `${name}s`;
+  const kept = parameters
+    .filter(parameter => parameter.name !== name)
+    .map(parameter => ({
+      name: parameter.name,
+      value: others.find(other => other.name === parameter.name)?.value ?? null,
+    }));
+  const bound = [...kept, { name: list, value: values }];
+  if (parameters.find(parameter => parameter.name === name)?.type !== 'regexp') return bound;
+  const plain = values.filter(isPlain);
+  const patterns = values.filter(value => !isPlain(value));
+  const any = patterns.map(pattern => `(?:${pattern})`).join('|');
+  return [
+    ...bound,
+    { name: `${list}_plain`, value: plain },
+    {
+      name: `${list}_shortest`,
+      value: String(plain.length > 0 ? Math.min(...plain.map(({ length }) => length)) : 0),
+    },
+    { name: `${list}_patterns`, value: patterns },
+    { name: `${list}_any`, value: patterns.length > 0 ? any : matchesNothing },
+  ];
+}
+
+/** RE2: no character is outside of all. */
+const matchesNothing = '[^\\x00-\\x{10FFFF}]';
+
+/** Whether a pattern is a plain text that is long enough to be looked for in the runs of letters and digits. */
+export function isPlain(pattern: string): boolean {
+  return /^[a-zA-Z0-9]{12,}$/.test(pattern);
+}

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
+import { gatherQueries, openGathering } from '../../src/batch/gather-queries.ts';
+import type { RunStatement } from '../../src/batch/run-batch.ts';
+import { splitRows } from '../../src/batch/split-rows.ts';
+import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { ResultSet } from '../../src/rows.ts';
+
+const definition = parseDefinition(
+  'things.sql',
+  `/*
+id: 00000000-0000-0000-0000-000000000001
+name: things
+description: Test.
+parameters:
+  thing: { type: string, required: true, description: A thing. }
+  kind: { type: string, description: A kind. }
+columns:
+  n: { type: INT64, description: A number. }
+maxRows: 3
+batch: { parameter: thing, key: thing }
+*/
+select 1 as n`,
+  'select thing, 1 as n from unnest(@things) as thing',
+);
+const query = (thing: string, kind: string | null = null): EndpointQuery => ({
+  definition,
+  parameters: [
+    { name: 'thing', value: thing },
+    { name: 'kind', value: kind },
+  ],
+  callerSql: undefined,
+});
+const never = new AbortController().signal;
+
+/** An engine that answers the batch form with one row a thing, and knows a thing that it can't stand. */
+function openEngine() {
+  const runs: string[][] = [];
+  const run: RunStatement = async ({ parameters }, signal) => {
+    const { value } = parameters.find(({ name }) => name.startsWith('thing'))!;
+    const things = typeof value === 'string' ? [value] : [...(value ?? [])];
+    runs.push(things);
+    await new Promise(setImmediate);
+    signal.throwIfAborted();
+    if (things.includes('bad')) throw new GatewayError('engine_failed', 'The query failed');
+    if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
+    return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));
+  };
+  return { run, runs };
+}
+
+function rowsOf(rows: readonly object[]): ResultSet {
+  const columns = Object.keys(rows[0] ?? {}).map(
+    name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const,
+  );
+  return { columns, rowsJson: Buffer.from(JSON.stringify(rows)), rowCount: rows.length };
+}
+
+test('queries that come together are one run, those of another kind another', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const answers = await Promise.all([
+    gathered(query('a'), never),
+    gathered(query('b'), never),
+    gathered(query('a'), never),
+    gathered(query('a', 'k'), never),
+  ]);
+  expect(runs).toEqual([['a', 'b'], ['a']]);
+  expect(answers.map(({ rowsJson }) => rowsJson.toString())).toEqual(answers.map(() => '[{"n":7}]'));
+});
+
+test('one that the engine can not stand is found by halves: it fails, the others have their rows', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const things = ['a', 'b', 'bad', 'c', 'd', 'e'];
+  const answers = await Promise.allSettled(things.map(thing => gathered(query(thing), never)));
+  expect(answers.map(({ status }) => status === 'fulfilled')).toEqual(things.map(thing => thing !== 'bad'));
+  expect(runs).toEqual([things, ['a', 'b', 'bad'], ['a', 'b'], ['bad'], ['c', 'd', 'e']]);
+});
+
+test('where the engine is away, nothing is tried again', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const answers = await Promise.allSettled(['a', 'away'].map(thing => gathered(query(thing), never)));
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(runs).toHaveLength(1);
+});
+
+test('a run goes on as long as one of its callers waits', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const both = [gathered(query('a'), first.signal), gathered(query('b'), second.signal)];
+  await new Promise(setImmediate);
+  first.abort(new GatewayError('cancelled', 'gone'));
+  expect((await both[1])?.rowCount).toBe(1);
+  const last = Promise.allSettled([gathered(query('a'), first.signal), gathered(query('c'), second.signal)]);
+  await new Promise(setImmediate);
+  second.abort(new GatewayError('cancelled', 'gone'));
+  const ended = await last;
+  expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(runs.at(-1)).toEqual(['c']);
+});
+
+test('a gathering runs when each participant has come or left, without waiting for its patience', async () => {
+  const { run, runs } = openEngine();
+  const gathering = openGathering(run, 3, 60_000);
+  const [a, b, c] = [gathering.join(), gathering.join(), gathering.join()];
+  const rows = [a.run(query('a'), never), b.run(query('b'), never)];
+  expect(runs).toEqual([]);
+  c.leave();
+  c.leave();
+  await Promise.all(rows);
+  expect(runs).toEqual([['a', 'b']]);
+  await a.run(query('late'), never);
+  expect(runs).toEqual([['a', 'b'], ['late']]);
+});
+
+test('rows go to their keys as they are, at most so many each', () => {
+  const rowsJson =
+    '[{"k":"a\\"},{","n":9007199254740993,"o":{"x":[{"y":"}"}]}},{"k":"b","n":1,"o":null},{"k":"b","n":2,"o":{}}]';
+  const columns = ['k', 'n', 'o'].map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);
+  const split = splitRows(
+    { columns, rowsJson: Buffer.from(rowsJson), rowCount: 3 },
+    ['b', 'a"},{', 'none'],
+    1,
+  );
+  expect(split.map(({ rowsJson }) => rowsJson.toString())).toEqual([
+    '[{"n":1,"o":null}]',
+    '[{"n":9007199254740993,"o":{"x":[{"y":"}"}]}}]',
+    '[]',
+  ]);
+  expect(split[0]?.columns.map(({ name }) => name)).toEqual(['n', 'o']);
+  expect(() => splitRows({ columns, rowsJson: Buffer.from(rowsJson), rowCount: 3 }, ['b'], 1)).toThrow(
+    'not asked for',
+  );
+});
