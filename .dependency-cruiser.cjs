@@ -31,9 +31,9 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(composition-root|gateway|cli|events)\\.ts$|^src/(duckdb|sample)/|^src/store/',
+        pathNot: '^src/(composition-root|compose-warming|gateway|cli|events)\\.ts$|^src/(duckdb|sample)/|^src/store/',
       },
-      to: { path: '^src/(duckdb|sample)/|^src/store/(memory|redis)-store\\.ts$' },
+      to: { path: '^src/(duckdb|sample)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$' },
     },
     {
       name: 'the-cache-knows-no-request',

@@ -10,11 +10,13 @@ import type { RunStatement } from './batch/run-batch.ts';
 import { createCache } from './cache/cache.ts';
 import { createSingleFlight } from './cache/single-flight.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
+import type { QueryPriority } from './engine/engine.ts';
 import { guardEngine } from './engine/guard-engine.ts';
 import { GatewayError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
@@ -117,20 +119,7 @@ export async function composeGateway(
     metrics.observe(event);
     tell(event);
   };
-  await mkdir(config.DATA_DIR, { recursive: true });
-  const duckdb = await createDuckDbEngine({
-    databasePath: databasePath(config),
-    clock,
-    emit,
-    maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
-    memoryLimitMb: config.ENGINE_MEMORY_MB,
-  });
-  const engine = guardEngine(duckdb, { clock, emit });
-  const endpoints = await createEndpointRegistry({
-    directory: config.SQL_DIR,
-    check: definition => checkDefinition(engine, definition),
-    emit,
-  });
+  const { endpoints, cache, run, close } = await openCore(config, clock, emit);
   const tokens = await createTokens({
     file: tokensFile(config),
     hashes: config.TOKEN_HASHES ?? [],
@@ -138,16 +127,17 @@ export async function composeGateway(
     clock,
     emit,
   });
-  const cache = createCache({ ...openTiers(config, clock), clock, emit });
-  await cache.connect();
-  const runStatement: RunStatement = (statement, signal) =>
-    runQuery({ engine, emit, queryTimeoutMs: config.QUERY_TIMEOUT_MS }, statement, signal);
+  const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
+  const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
+  const warming = openWarming(config, warmingDeps, warmsHere);
+  const runStatement = run('interactive');
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
     cache,
     runStatement,
     runEndpointQuery: gatherFor(config.GATHER_MS, runStatement),
+    noteRead: warming.hotKeys.note,
     sharedRuns: createSingleFlight(),
     clock,
     emit,
@@ -160,6 +150,7 @@ export async function composeGateway(
       endpoints,
       graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
     }),
+    schedule: warming.schedule,
     metrics: async () => ({
       status: 200,
       headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
@@ -175,12 +166,68 @@ export async function composeGateway(
     endpoints,
     close: async () => {
       await closeServer(server);
-      endpoints.close();
       tokens.close();
-      await cache.close();
-      await engine.close();
+      await warming.close();
+      await close();
     },
   };
+}
+
+/**
+ * Puts a worker together: it warms what gateways read, over the Redis that it shares with them.
+ * @returns ends it
+ * @throws Error where there is no such Redis; AggregateError as above
+ */
+export async function composeWorker(
+  config: Config,
+  { clock, emit }: Omit<Surroundings, 'accessToken'>,
+): Promise<() => Promise<void>> {
+  if (!config.REDIS_URL) {
+    throw new Error(
+      'REDIS_URL is not set: without it the gateway warms its own cache, and there is nothing to share',
+    );
+  }
+  const { endpoints, cache, run, close } = await openCore(config, clock, emit);
+  const warming = openWarming(
+    config,
+    { clock, emit, cache, endpoints, runStatement: run('background') },
+    true,
+  );
+  return async () => {
+    await warming.close();
+    await close();
+  };
+}
+
+/** What gateways and workers have alike. */
+async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent) => void) {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const duckdb = await createDuckDbEngine({
+    databasePath: databasePath(config),
+    clock,
+    emit,
+    maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+    memoryLimitMb: config.ENGINE_MEMORY_MB,
+  });
+  const engine = guardEngine(duckdb, { clock, emit });
+  const endpoints = await createEndpointRegistry({
+    directory: config.SQL_DIR,
+    check: definition => checkDefinition(engine, definition),
+    emit,
+  });
+  const cache = createCache({ ...openTiers(config, clock), clock, emit });
+  await cache.connect();
+  const queryTimeoutMs = config.QUERY_TIMEOUT_MS;
+  const run =
+    (priority: QueryPriority): RunStatement =>
+    (statement, signal) =>
+      runQuery({ engine, emit, queryTimeoutMs, priority }, statement, signal);
+  const close = async () => {
+    endpoints.close();
+    await cache.close();
+    await engine.close();
+  };
+  return { endpoints, cache, run, close };
 }
 
 /**

@@ -41,6 +41,10 @@ export const variables = {
   GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
   ENGINE_MEMORY_MB: { schema: count(1024, 64, 1_048_576), meaning: 'Megabytes the embedded engine may use for one process.' },
   CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },
+  WARM_IN_PROCESS: { schema: flag.optional(), meaning: '`true` or `false`: the gateway itself keeps what is read fresh; default: `true` unless `REDIS_URL` is set, where `npm run worker` does.' },
+  WARM_CONCURRENCY: { schema: count(1, 1, 64), meaning: 'Groups of keys that one worker warms at the same time.' },
+  WARM_MAX_KEYS: { schema: count(20_000, 1, 1_000_000), meaning: 'Keys that are kept warm; those that are read least go first.' },
+  WARM_BYTES_PER_HOUR: { schema: count(0, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one worker lets the engine read in an hour; 0 = no limit.' },
 } satisfies Record<string, { schema: z.ZodType; meaning: string }>; // biome-ignore format: a table
 
 type Variables = typeof variables;

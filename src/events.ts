@@ -5,6 +5,7 @@ import type { EndpointEvent } from './endpoints/endpoint-events.ts';
 import type { EngineGuardEvent } from './engine/guard-engine.ts';
 import type { HttpEvent } from './http/http-events.ts';
 import type { PipelineEvent } from './pipeline/pipeline-events.ts';
+import type { WarmEvent } from './warming/warm-events.ts';
 
 /** Everything observable; only the subscribers decide what to do with it. */
 export type GatewayEvent =
@@ -15,4 +16,5 @@ export type GatewayEvent =
   | EngineGuardEvent
   | HttpEvent
   | PipelineEvent
-  | SampleEvent;
+  | SampleEvent
+  | WarmEvent;

@@ -14,6 +14,8 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'cache.load_failed': 'debug',
   'store.failed': 'debug',
   'engine.down': 'warn',
+  'warm.cycle': 'debug',
+  'warm.schedule_failed': 'warn',
   'store.down': 'warn',
   'store.refusing': 'warn',
 };

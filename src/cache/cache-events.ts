@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** Why a query runs for the cache: nothing to serve, something stale to renew, or a fresh entry drawn ahead of its time. */
-export type LoadReason = 'miss' | 'stale' | 'early';
+/** Why a query runs for the cache: nothing to serve, something stale to renew, a fresh entry ahead of its time, or its warming. */
+export type LoadReason = 'miss' | 'stale' | 'early' | 'warm';
 
 /** What the cache does beside answering. */
 export type CacheEvent =

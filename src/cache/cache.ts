@@ -50,6 +50,13 @@ export type Cache = {
    */
   read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
   /**
+   * Makes a key's next entry although nobody asks (contract section 6).
+   * @param everyMs when it will be made next; not made now where it is new and will be fresh then
+   * @returns `busy` where somebody else makes it
+   * @throws GatewayError of the query
+   */
+  renew(request: CacheRequest, everyMs: number): Promise<'renewed' | 'fresh' | 'busy'>;
+  /**
    * Makes one entry void, in all gateways.
    * @throws GatewayError `unavailable` where the store does not answer: then only this gateway's is gone
    */
@@ -104,6 +111,7 @@ export function createCache(options: CacheOptions): Cache {
   return {
     peek: request => peek(parts, request),
     read: (request, readOptions) => read(parts, request, readOptions),
+    renew: (request, everyMs) => renew(parts, request, everyMs),
     async invalidateEntry(endpoint, { digest }) {
       local.drop(digest);
       await tellStore(store, 'remove', it => it.remove(digest));
@@ -178,6 +186,23 @@ async function loadAnew(
 ): Promise<CacheAnswer> {
   const { entry, budget } = await stored.newest(request);
   return { entry: await loader.load(request, entry, budget, signal), state: 'miss' };
+}
+
+async function renew(
+  { stored, loader, clock }: Parts,
+  request: CacheRequest,
+  everyMs: number,
+): Promise<'renewed' | 'fresh' | 'busy'> {
+  const { entry } = await stored.newest(request);
+  const ageMs = entry ? clock.now() - entry.createdAtMs : Infinity;
+  if (ageMs < everyMs / 2 && ageMs + everyMs < request.lifetimes.freshMs) return 'fresh';
+  try {
+    await loader.warm(request, entry);
+    return 'renewed';
+  } catch (error) {
+    if (toGatewayError(error).code === 'cancelled') return 'busy';
+    throw error;
+  }
 }
 
 async function tellStore(

@@ -16,6 +16,8 @@ export type Entry = {
   readonly createdAtMs: number;
   /** Milliseconds the query took. */
   readonly loadMs: number;
+  /** Whether it was made by the worker, before anybody asked. */
+  readonly isWarmed: boolean;
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** Digest of the body, base64url: equal bodies have equal ones, whenever they were made. */
@@ -26,7 +28,7 @@ export type Entry = {
 
 /** Renders rows as the entry of a key, and the entry as the value of a store. */
 export function makeEntry(
-  facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs'>,
+  facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed'>,
   { columns, rowsJson, rowCount }: ResultSet,
 ): { entry: Entry; value: Buffer } {
   const rendered = renderBody(rowsJson);
@@ -61,7 +63,7 @@ export function digestOf(body: Buffer): string {
 }
 
 /** Changes with the layout below; an entry of another layout is none. */
-const layoutVersion = 2;
+const layoutVersion = 3;
 
 /** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
 const minCompressedBytes = 16 * 1024;

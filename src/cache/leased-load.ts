@@ -145,7 +145,12 @@ async function runQuery(
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
 ): Promise<{ entry: Entry; value: Buffer }> {
   emit({ type: 'cache.loading', endpoint, reason });
-  const facts = { canonical: key.canonical, generation: generation(), createdAtMs: clock.now() };
+  const facts = {
+    canonical: key.canonical,
+    generation: generation(),
+    createdAtMs: clock.now(),
+    isWarmed: reason === 'warm',
+  };
   const rows = await load(signal);
   const loadMs = clock.now() - facts.createdAtMs;
   return makeEntry({ ...facts, loadMs }, rows);

@@ -20,6 +20,11 @@ export type Loader = {
   load(request: CacheRequest, known: Entry | undefined, budget: Budget, signal: AbortSignal): Promise<Entry>;
   /** Renews an entry in the background, unless that is being done or has failed a moment ago. */
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
+  /**
+   * Renews an entry that may still be fresh, or makes the first.
+   * @throws GatewayError of the query; `cancelled` where somebody else is at it
+   */
+  warm(request: CacheRequest, known: Entry | undefined): Promise<Entry>;
   /** Whether the key's query failed a moment ago, and should be left alone. */
   isResting(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
@@ -72,14 +77,10 @@ export function createLoader(deps: LoaderDeps): Loader {
     }
   }
 
-  async function renew(request: CacheRequest, known: Entry, reason: LoadReason): Promise<void> {
+  function renew(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<Entry> {
     const budget: Budget = { remainingMs: budgetMs };
     const options = { ...optionsOf(request, known), reason, budget, signal: closing.signal };
-    try {
-      await settle(request, loadIfFree(deps, options));
-    } catch {
-      // The entry that is there stays; the failure was told as an event.
-    }
+    return settle(request, loadIfFree(deps, options));
   }
 
   return {
@@ -88,9 +89,13 @@ export function createLoader(deps: LoaderDeps): Loader {
     refresh(request, known, reason) {
       const { digest } = request.key;
       if (refreshes.has(digest) || rests.isResting(digest) || closing.signal.aborted) return;
-      const done = renew(request, known, reason).finally(() => refreshes.delete(digest));
+      const done = renew(request, known, reason)
+        // The entry that is there stays; the failure was told as an event.
+        .catch(() => undefined)
+        .finally(() => refreshes.delete(digest));
       refreshes.set(digest, done);
     },
+    warm: (request, known) => renew(request, known, 'warm'),
     isResting: ({ key }) => rests.isResting(key.digest),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));

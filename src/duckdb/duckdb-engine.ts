@@ -111,7 +111,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     async run(statement, runOptions) {
       const limit = startLimit(runOptions);
       try {
-        const release = await slots.take(limit.signal);
+        const release = await slots.take(limit.signal, runOptions.priority);
         // The slot is free again when DuckDB is done with the query, which may be later than the caller's answer.
         const result = runNow(statement, limit.signal).finally(release);
         return await orAborted(result, limit.signal);

@@ -1,56 +1,71 @@
+import type { QueryPriority } from '../engine/engine.ts';
 import { GatewayError } from '../errors.ts';
 
 /** A bounded number of things that may happen at the same time. */
 export type Slots = {
   /**
-   * Waits for a free slot, in the order of the calls.
+   * Waits for a free slot, in the order of the calls. What runs in the background comes after all others, and leaves them
+   * one slot where there is more than one.
    * @returns gives the slot back; call it once
    * @throws GatewayError `overloaded` where too many wait already; the signal's reason when it aborts first
    */
-  take(signal: AbortSignal): Promise<() => void>;
+  take(signal: AbortSignal, priority?: QueryPriority): Promise<() => void>;
 };
 
 /** Makes `count` free slots, for which at most `maxWaiting` callers wait. */
 export function createSlots(count: number, maxWaiting: number): Slots {
   let free = count;
-  const queue = new Set<() => void>();
+  let inBackground = 0;
+  const maxInBackground = Math.max(1, count - 1);
+  const queues = { interactive: new Set<() => void>(), background: new Set<() => void>() };
 
-  const release = () => {
-    const [next] = queue;
-    if (!next) {
+  function mayStart(priority: QueryPriority): boolean {
+    if (priority === 'interactive') return free > 0;
+    return free > 0 && queues.interactive.size === 0 && inBackground < maxInBackground;
+  }
+
+  function start(priority: QueryPriority): () => void {
+    free--;
+    if (priority === 'background') inBackground++;
+    return () => {
       free++;
-      return;
-    }
-    queue.delete(next);
+      if (priority === 'background') inBackground--;
+      startNext('interactive');
+      startNext('background');
+    };
+  }
+
+  function startNext(priority: QueryPriority): void {
+    const [next] = queues[priority];
+    if (!next || !mayStart(priority)) return;
+    queues[priority].delete(next);
     next();
-  };
+  }
 
   return {
-    async take(signal) {
+    async take(signal, priority = 'interactive') {
       signal.throwIfAborted();
-      if (free > 0) {
-        free--;
-        return release;
-      }
+      if (mayStart(priority)) return start(priority);
+      const queue = queues[priority];
       if (queue.size >= maxWaiting) {
         throw new GatewayError(
           'overloaded',
           `${count} queries are running and ${maxWaiting} are waiting already`,
         );
       }
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+      const begin = () => resolve(start(priority));
       const leave = () => {
-        queue.delete(resolve);
+        queue.delete(begin);
         reject(signal.reason);
       };
-      queue.add(resolve);
+      queue.add(begin);
       signal.addEventListener('abort', leave, { once: true });
       try {
-        await promise;
+        return await promise;
       } finally {
         signal.removeEventListener('abort', leave);
       }
-      return release;
     },
   };
 }

@@ -2,9 +2,11 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
 import { createRestDoor, type RestDoor } from './answer-rest.ts';
+import { answerWarm } from './answer-warm.ts';
 import { type CorsPolicy, preflightHeaders } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
@@ -20,6 +22,8 @@ export type HttpDeps = {
     answer(exchange: Exchange): Promise<Reply>;
     answerAtOnce(request: WholeRequest, requestId: string): ReadyContent | undefined;
   };
+  /** When what is warmed. */
+  readonly schedule: Pick<WarmSchedule, 'state'>;
   /** The metrics as a scraper reads them. */
   readonly metrics: () => Promise<Reply>;
   /** The OpenAPI document of what is served now. */
@@ -148,6 +152,8 @@ async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promi
       return deps.metrics();
     case 'invalidate':
       return answerInvalidate(deps.pipeline, exchange);
+    case 'warm':
+      return answerWarm(deps.pipeline.tokens, deps.schedule, exchange);
     case 'health':
       return json({ status: 'ok', cache: deps.pipeline.cache.isStoreUp ? 'up' : 'down' });
     case 'home':

@@ -4,7 +4,7 @@ import { decodePathSegment } from './read-query-string.ts';
 /** Where a path leads. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
-  | { readonly name: 'graphql' | 'openapi' | 'health' | 'metrics' | 'invalidate' | 'home' };
+  | { readonly name: 'graphql' | 'openapi' | 'health' | 'metrics' | 'invalidate' | 'warm' | 'home' };
 
 /** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
 export const routeMethods: Record<Route['name'], readonly string[]> = {
@@ -14,6 +14,7 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   health: ['GET', 'HEAD'],
   metrics: ['GET', 'HEAD'],
   invalidate: ['POST'],
+  warm: ['GET', 'HEAD'],
   home: ['GET', 'HEAD'],
 };
 
@@ -24,6 +25,7 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
   '/health': 'health',
   '/metrics': 'metrics',
   '/admin/invalidate': 'invalidate',
+  '/admin/warm': 'warm',
   '/': 'home',
 };
 

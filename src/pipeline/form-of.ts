@@ -12,6 +12,7 @@ export type Form = {
 /** Rows as a query gave them, cached or not. */
 export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'createdAtMs'> & {
   readonly bodyDigest?: string;
+  readonly isWarmed?: boolean;
 };
 
 const redactedForms = new WeakMap<Rendered, Form>();

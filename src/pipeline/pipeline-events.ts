@@ -14,6 +14,8 @@ export type PipelineEvent =
       readonly tokenId: string;
       readonly cache: CacheState;
       readonly rows: number;
+      /** Whether the rows are there because a worker made them. */
+      readonly isWarmed: boolean;
       readonly stages: readonly Stage[];
       readonly ms: number;
     }

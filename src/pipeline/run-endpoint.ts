@@ -1,3 +1,4 @@
+import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
@@ -24,6 +25,8 @@ export type PipelineDeps = PlanDeps & {
   /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
   readonly sharedRuns: SingleFlight<Rendered>;
   readonly clock: Clock;
+  /** Hears of every answer that is worth warming; must cost next to nothing. */
+  readonly noteRead?: (digest: string, query: EndpointQuery) => void;
   readonly emit: (event: PipelineEvent) => void;
 };
 
@@ -156,6 +159,7 @@ function answered(
   ms: number,
 ): Answer {
   const { definition, caller, redact } = plan;
+  if (definition.warmSeconds > 0) deps.noteRead?.(plan.cacheRequest.key.digest, plan.query);
   const form = formOf(rows, redact);
   const answer: Answer = {
     plan,
@@ -177,6 +181,7 @@ function answered(
     tokenId: caller.tokenId,
     cache: state,
     rows: rows.rowCount,
+    isWarmed: rows.isWarmed ?? false,
     stages,
     ms,
   });

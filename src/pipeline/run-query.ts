@@ -1,4 +1,4 @@
-import type { Engine, Statement } from '../engine/engine.ts';
+import type { Engine, QueryPriority, Statement } from '../engine/engine.ts';
 import { toGatewayError } from '../errors.ts';
 import type { ResultSet } from '../rows.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
@@ -8,11 +8,13 @@ export type QueryDeps = {
   readonly emit: (event: PipelineEvent) => void;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
+  /** Default `interactive`. */
+  readonly priority?: QueryPriority;
 };
 
 /** Runs one statement on the engine, and says that it ran. Throws what the engine throws. */
 export async function runQuery(
-  { engine, emit, queryTimeoutMs }: QueryDeps,
+  { engine, emit, queryTimeoutMs, priority = 'interactive' }: QueryDeps,
   statement: Statement,
   signal: AbortSignal,
 ): Promise<ResultSet> {
@@ -21,7 +23,7 @@ export async function runQuery(
   const tookMs = () => performance.now() - startedMs;
   emit({ type: 'engine.query_started', endpoint });
   try {
-    const result = await engine.run(statement, { signal, timeoutMs: queryTimeoutMs });
+    const result = await engine.run(statement, { signal, timeoutMs: queryTimeoutMs, priority });
     const { rowCount: rows, rowsJson } = result;
     emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes: rowsJson.length });
     return result;

@@ -1,0 +1,64 @@
+import { readCredentials } from '../auth/read-credentials.ts';
+import type { Tokens } from '../auth/tokens.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, Reply } from '../exchange.ts';
+import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
+
+/**
+ * `GET /admin/warm`: what is due when, and what was done, skipped and why, by all workers; for tokens with the scope `admin`.
+ * @throws GatewayError `unauthorized`, `forbidden`, `unavailable`
+ */
+export async function answerWarm(
+  tokens: Pick<Tokens, 'authenticate'>,
+  schedule: Pick<WarmSchedule, 'state'>,
+  exchange: Exchange,
+): Promise<Reply> {
+  const caller = tokens.authenticate(readCredentials(exchange.request.headers));
+  if (!caller.scopes.has('admin')) {
+    throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify(render(await stateOf(schedule)))),
+  };
+}
+
+async function stateOf(schedule: Pick<WarmSchedule, 'state'>): Promise<ScheduleState> {
+  try {
+    return await schedule.state();
+  } catch (cause) {
+    throw new GatewayError('unavailable', 'The Redis that holds the schedule does not answer; try again', {
+      cause,
+    });
+  }
+}
+
+function render({ groups, keys, totals }: ScheduleState) {
+  const count = (name: string) => totals[name] ?? 0;
+  const skipped = Object.entries(totals)
+    .filter(([name]) => name.startsWith('skipped:'))
+    .map(([name, number]) => [name.slice('skipped:'.length), number]);
+  return {
+    keys,
+    groups: groups.map(({ endpoint, group, keys: own, dueInMs, isClaimed, failures }) => ({
+      endpoint,
+      group: group.slice(0, 12),
+      keys: own,
+      due_in_seconds: Math.round(dueInMs / 1000),
+      running: isClaimed,
+      failures_in_a_row: failures,
+    })),
+    totals: {
+      cycles: count('groups'),
+      due: count('due'),
+      renewed: count('renewed'),
+      failed: count('failed'),
+      skipped: Object.fromEntries(skipped),
+      engine_runs: count('runs'),
+      bytes_processed: count('bytes'),
+      bytes_saved: count('savedBytes'),
+      mean_lateness_ms: count('groups') > 0 ? Math.round(count('lateMs') / count('groups')) : 0,
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { Clock } from '../clock.ts';
+
+/** Bytes that may be read within any hour. */
+export type BytesBudget = { readonly isUsedUp: boolean; spend(bytes: number): void };
+
+const hourMs = 3_600_000;
+
+/** Makes a budget. @param perHour 0 = no limit */
+export function createBytesBudget(perHour: number, clock: Clock): BytesBudget {
+  let spent: { readonly atMs: number; readonly bytes: number }[] = [];
+  return {
+    get isUsedUp() {
+      spent = spent.filter(({ atMs }) => atMs > clock.now() - hourMs);
+      return perHour > 0 && spent.reduce((sum, { bytes }) => sum + bytes, 0) >= perHour;
+    },
+    spend(bytes) {
+      if (bytes > 0) spent.push({ atMs: clock.now(), bytes });
+    },
+  };
+}

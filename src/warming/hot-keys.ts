@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { batchGroupOf, type EndpointQuery } from '../batch/endpoint-query.ts';
+import type { WarmKey, WarmSchedule } from './schedule.ts';
+import type { WarmEvent } from './warm-events.ts';
+
+/** Remembers what is read, and tells the schedule now and then: a request pays one look into a map. */
+export type HotKeys = {
+  /** Notes that a key was read; under pressure it is forgotten. */
+  note(digest: string, query: EndpointQuery): void;
+  /** Tells the schedule. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type HotKeysOptions = {
+  readonly schedule: WarmSchedule;
+  readonly emit: (event: WarmEvent) => void;
+  /** Keys that are remembered between two flushes; more are lost. Default 10,000. */
+  readonly maxPending?: number;
+  /** Milliseconds between two flushes. Default 1000. */
+  readonly flushMs?: number;
+};
+
+/** Starts to remember reads. */
+export function createHotKeys(options: HotKeysOptions): HotKeys {
+  const { schedule, emit, maxPending = 10_000, flushMs = 1000 } = options;
+  let pending = new Map<string, EndpointQuery>();
+  let flushing: Promise<void> | undefined;
+  const timer = setInterval(() => void flush(), flushMs).unref();
+
+  async function tell(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
+    try {
+      await schedule.noteReads([...read].map(([digest, query]) => toWarmKey(digest, query)));
+    } catch (error) {
+      emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  function flush(): Promise<void> {
+    if (pending.size === 0) return flushing ?? Promise.resolve();
+    // One at a time: where the schedule is slow, reads are forgotten rather than piled up.
+    if (flushing) return flushing;
+    const read = pending;
+    pending = new Map();
+    flushing = tell(read).finally(() => {
+      flushing = undefined;
+    });
+    return flushing;
+  }
+
+  return {
+    note(digest, query) {
+      if (pending.size < maxPending) pending.set(digest, query);
+    },
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+function toWarmKey(digest: string, query: EndpointQuery): WarmKey {
+  const { definition, parameters, callerSql } = query;
+  const group = batchGroupOf(query);
+  const values = Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
+  return {
+    digest,
+    // What no batch can answer is due by itself.
+    group: group === undefined ? digest : createHash('sha256').update(group).digest('hex'),
+    endpoint: definition.name,
+    question: JSON.stringify({ endpoint: definition.id, parameters: { ...values, sql: callerSql } }),
+    periodMs: definition.warmSeconds * 1000,
+    lifetimeMs: definition.cacheSeconds * 1000,
+  };
+}

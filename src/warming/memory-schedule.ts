@@ -1,0 +1,123 @@
+import type { Clock } from '../clock.ts';
+import {
+  type ClaimedGroup,
+  defaultHalfLifeMs,
+  heatAfterRead,
+  maxShownGroups,
+  type ScheduleOptions,
+  type ScheduleState,
+  type WarmKey,
+  type WarmSchedule,
+} from './schedule.ts';
+
+type KnownKey = WarmKey & { expiresMs: number; heat: number };
+
+type Group = {
+  readonly digests: Set<string>;
+  dueMs: number;
+  failures: number;
+  /** The token that has it now. */
+  claim: string | undefined;
+};
+
+type Tables = {
+  readonly keys: Map<string, KnownKey>;
+  readonly groups: Map<string, Group>;
+  readonly totals: Record<string, number>;
+};
+
+/** Makes a schedule in this process's memory: for one gateway alone. It never rejects. */
+export function createMemorySchedule(options: ScheduleOptions & { readonly clock: Clock }): WarmSchedule {
+  const { clock, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+  const tables: Tables = { keys: new Map(), groups: new Map(), totals: {} };
+  const { groups, totals } = tables;
+  const held = (name: string, token: string) => {
+    const group = groups.get(name);
+    return group?.claim === token ? group : undefined;
+  };
+
+  return {
+    async noteReads(keys) {
+      for (const key of keys) noteRead(tables, key, clock.now(), halfLifeMs);
+      forgetTheColdest(tables, maxKeys);
+    },
+    claim: async (token, leaseMs) => claimDue(tables, token, clock.now(), leaseMs),
+    async renew(name, token, leaseMs) {
+      const group = held(name, token);
+      if (group) group.dueMs = clock.now() + leaseMs;
+      return group !== undefined;
+    },
+    async settle(name, token, { dueInMs, failures, dropped, counts }) {
+      const group = held(name, token);
+      if (!group) return false;
+      Object.assign(group, { dueMs: clock.now() + dueInMs, failures, claim: undefined });
+      for (const digest of dropped) forget(tables, digest);
+      for (const [what, count] of Object.entries(counts)) totals[what] = (totals[what] ?? 0) + count;
+      return true;
+    },
+    state: async () => stateOf(tables, clock.now()),
+    close: async () => undefined,
+  };
+}
+
+function noteRead({ keys, groups }: Tables, key: WarmKey, now: number, halfLifeMs: number): void {
+  const heat = heatAfterRead(keys.get(key.digest)?.heat, now, halfLifeMs);
+  keys.set(key.digest, { ...key, heat, expiresMs: now + key.lifetimeMs });
+  const group = groups.get(key.group);
+  if (group) {
+    group.digests.add(key.digest);
+    return;
+  }
+  const digests = new Set([key.digest]);
+  groups.set(key.group, { digests, dueMs: now + key.periodMs, failures: 0, claim: undefined });
+}
+
+function forget({ keys, groups }: Tables, digest: string): void {
+  groups.get(keys.get(digest)?.group ?? '')?.digests.delete(digest);
+  keys.delete(digest);
+}
+
+function forgetTheColdest(tables: Tables, maxKeys: number): void {
+  const { keys } = tables;
+  if (keys.size <= maxKeys) return;
+  const coldestFirst = [...keys.values()].sort((a, b) => a.heat - b.heat);
+  for (const { digest } of coldestFirst.slice(0, keys.size - maxKeys)) forget(tables, digest);
+}
+
+function claimDue(tables: Tables, token: string, now: number, leaseMs: number): ClaimedGroup | undefined {
+  const { keys, groups } = tables;
+  const due = [...groups].filter(([, { dueMs }]) => dueMs <= now).sort(([, a], [, b]) => a.dueMs - b.dueMs);
+  for (const [name, group] of due) {
+    const known = [...group.digests].map(digest => keys.get(digest)!);
+    const live = known.filter(({ expiresMs }) => expiresMs > now);
+    for (const { digest, expiresMs } of known) if (expiresMs <= now) forget(tables, digest);
+    if (live.length === 0) {
+      groups.delete(name);
+      continue;
+    }
+    const lateMs = now - group.dueMs;
+    Object.assign(group, { dueMs: now + leaseMs, claim: token });
+    const claimed = live.map(({ digest, question }) => ({ digest, question }));
+    return { group: name, keys: claimed, lateMs, failures: group.failures };
+  }
+  return undefined;
+}
+
+function stateOf({ keys, groups, totals }: Tables, now: number): ScheduleState {
+  const shown = [...groups]
+    .filter(([, { digests }]) => digests.size > 0)
+    .sort(([, a], [, b]) => a.dueMs - b.dueMs)
+    .slice(0, maxShownGroups);
+  return {
+    groups: shown.map(([group, { digests, dueMs, failures, claim }]) => ({
+      endpoint: keys.get([...digests][0]!)!.endpoint,
+      group,
+      keys: digests.size,
+      dueInMs: dueMs - now,
+      isClaimed: claim !== undefined && dueMs > now,
+      failures,
+    })),
+    keys: keys.size,
+    totals: { ...totals },
+  };
+}

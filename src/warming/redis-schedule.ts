@@ -1,0 +1,94 @@
+import { connectRedis } from '../store/connect-redis.ts';
+import {
+  type ClaimedGroup,
+  defaultHalfLifeMs,
+  type GroupState,
+  type ScheduleOptions,
+  type ScheduleState,
+  type WarmKey,
+  type WarmSchedule,
+} from './schedule.ts';
+import { warmKeys, warmScripts } from './warm-scripts.ts';
+
+/** Keys that one call notes: a script holds up everybody else's commands. */
+const maxNoted = 200;
+
+/**
+ * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
+ * not answer; whoever calls tries again later.
+ * @throws Error where the URL can't be used
+ */
+export function createRedisSchedule(options: ScheduleOptions & { readonly url: string }): WarmSchedule {
+  const { url, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+  const { client } = connectRedis(url);
+  // What is wrong is told by the calls that fail.
+  client.on('error', () => undefined);
+  for (const [name, lua] of Object.entries(warmScripts)) {
+    client.defineCommand(name, { lua, numberOfKeys: warmKeys.length });
+  }
+  const run = async <Answer>(script: keyof typeof warmScripts, ...args: (string | number)[]) => {
+    // The client makes a method of each defined command; its types don't know them, nor what the scripts give.
+    const methods = client as unknown as Record<string, (...args: (string | number)[]) => Promise<Answer>>;
+    return methods[script]!(...warmKeys, ...args);
+  };
+
+  return {
+    async noteReads(keys) {
+      for (let at = 0; at < keys.length; at += maxNoted) {
+        const some = keys.slice(at, at + maxNoted).flatMap(argumentsOf);
+        await run('sqgWarmNote', maxKeys, halfLifeMs, ...some);
+      }
+    },
+    async claim(token, leaseMs) {
+      return toClaim(await run<string[]>('sqgWarmClaim', token, leaseMs));
+    },
+    async renew(group, token, leaseMs) {
+      return (await run('sqgWarmRenew', group, token, leaseMs)) === 1;
+    },
+    async settle(group, token, { dueInMs, failures, dropped, counts }) {
+      const totals = Object.entries(counts).flat();
+      const lists = [dropped.length, ...dropped, ...totals];
+      return (await run('sqgWarmSettle', group, token, Math.round(dueInMs), failures, ...lists)) === 1;
+    },
+    async state() {
+      return toState(await run<[number, string[], string[]]>('sqgWarmState'));
+    },
+    async close() {
+      client.disconnect();
+    },
+  };
+}
+
+function argumentsOf({ digest, group, endpoint, question, periodMs, lifetimeMs }: WarmKey) {
+  return [digest, group, `${endpoint} ${question}`, periodMs, lifetimeMs];
+}
+
+/** The third word of a fact, `<group> <endpoint> <question>`, and all that follows. */
+const questionOf = (fact: string) => fact.replace(/^\S+ \S+ /, '');
+
+function toClaim([group, lateMs, failures, ...pairs]: readonly string[]): ClaimedGroup | undefined {
+  if (group === undefined) return undefined;
+  const keys: { digest: string; question: string }[] = [];
+  for (let at = 0; at < pairs.length; at += 2) {
+    keys.push({ digest: pairs[at]!, question: questionOf(pairs[at + 1]!) });
+  }
+  return { group, keys, lateMs: Number(lateMs), failures: Number(failures) };
+}
+
+function toState([keys, groups, totals]: [number, string[], string[]]): ScheduleState {
+  const entries: [string, number][] = [];
+  for (let at = 0; at < totals.length; at += 2) entries.push([totals[at]!, Number(totals[at + 1])]);
+  return { keys, groups: groups.map(toGroup), totals: Object.fromEntries(entries) };
+}
+
+function toGroup(json: string): GroupState {
+  const [group, dueInMs, isClaimed, failures, keys, fact] = JSON.parse(json);
+  return {
+    group,
+    endpoint: String(fact).split(' ')[1] ?? '',
+    keys,
+    dueInMs,
+    isClaimed: isClaimed === 1 && dueInMs > 0,
+    failures,
+  };
+}

@@ -1,0 +1,29 @@
+/** Why a key was not warmed although it was due. */
+export type WarmSkip =
+  /** It is new enough to be fresh still when it is due next. */
+  | 'fresh'
+  /** Somebody else makes it right now. */
+  | 'busy'
+  /** Its endpoint was changed, removed, or is not warmed any more. */
+  | 'outdated'
+  /** The hour's bytes are used up. */
+  | 'budget';
+
+/** What the worker does; one event for each group that was due. */
+export type WarmEvent =
+  | {
+      readonly type: 'warm.cycle';
+      readonly endpoint: string;
+      readonly keys: number;
+      readonly renewed: number;
+      readonly failed: number;
+      readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
+      /** Queries that it took. */
+      readonly runs: number;
+      /** Bytes that the engine read for it, where it counts them. */
+      readonly bytes: number;
+      readonly lateMs: number;
+      readonly ms: number;
+    }
+  /** Reads could not be noted, or the schedule did not answer: what is due waits. */
+  | { readonly type: 'warm.schedule_failed'; readonly message: string };

@@ -1,0 +1,118 @@
+import type { EndpointQuery } from '../batch/endpoint-query.ts';
+import { openGathering, type RunEndpointQuery } from '../batch/gather-queries.ts';
+import type { RunStatement } from '../batch/run-batch.ts';
+import type { Cache } from '../cache/cache.ts';
+import type { CacheRequest } from '../cache/cache-request.ts';
+import type { BytesBudget } from './bytes-budget.ts';
+import type { ClaimedGroup } from './schedule.ts';
+import type { WarmSkip } from './warm-events.ts';
+
+/** What became of the keys of one claim. */
+export type GroupOutcome = {
+  readonly endpoint: string;
+  readonly periodMs: number;
+  readonly renewed: number;
+  readonly failed: number;
+  readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
+  readonly runs: number;
+  readonly bytes: number;
+  /** Bytes that runs of one key each would have read on top. */
+  readonly savedBytes: number;
+  /** Digests that are not to be warmed any more. */
+  readonly dropped: readonly string[];
+};
+
+type WarmGroupDeps = {
+  readonly cache: Pick<Cache, 'renew'>;
+  /** The query that a key was made of, as its endpoint is defined now; undefined where it isn't. */
+  readonly queryOf: (question: string) => EndpointQuery | undefined;
+  readonly cacheRequestOf: (query: EndpointQuery, run: RunEndpointQuery) => CacheRequest;
+  /** Runs with the priority of what nobody waits for. */
+  readonly runStatement: RunStatement;
+  readonly budget: Pick<BytesBudget, 'isUsedUp'>;
+};
+
+/** Keys that are warmed together at most: each holds a lease while the query runs. */
+const maxTogether = 1000;
+
+/** Milliseconds that leases on the keys of a batch may take; what comes later is another run. */
+const patienceMs = 2000;
+
+/** Milliseconds after which a group of which no key is left is looked at again. */
+const emptyPeriodMs = 60_000;
+
+type Tally = { renewed: number; failed: number; runs: number; bytes: number; savedBytes: number };
+
+/** Warms the keys of one claim, with one run where its queries have a batch form. */
+export async function warmGroup(
+  deps: WarmGroupDeps,
+  { keys }: ClaimedGroup,
+  signal: AbortSignal,
+): Promise<GroupOutcome> {
+  const tally: Tally = { renewed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
+  const skipped: Partial<Record<WarmSkip, number>> = {};
+  const skip = (why: WarmSkip) => {
+    skipped[why] = (skipped[why] ?? 0) + 1;
+  };
+  const dropped: string[] = [];
+  const queries: EndpointQuery[] = [];
+  for (const { digest, question } of keys) {
+    const query = deps.queryOf(question);
+    const isCurrent = query && deps.cacheRequestOf(query, never).key.digest === digest;
+    if (isCurrent && query.definition.warmSeconds > 0) queries.push(query);
+    else {
+      dropped.push(digest);
+      skip('outdated');
+    }
+  }
+  for (let at = 0; at < queries.length && !signal.aborted; at += maxTogether) {
+    const some = queries.slice(at, at + maxTogether);
+    if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
+    else await warmTogether(deps, some, tally, skip);
+  }
+  const definition = queries[0]?.definition;
+  return {
+    endpoint: definition?.name ?? '',
+    periodMs: definition ? definition.warmSeconds * 1000 : emptyPeriodMs,
+    ...tally,
+    skipped,
+    dropped,
+  };
+}
+
+/** Stands in where a request is only made for its key. */
+const never: RunEndpointQuery = () => Promise.reject(new Error('This request is not to be run'));
+
+async function warmTogether(
+  deps: WarmGroupDeps,
+  queries: readonly EndpointQuery[],
+  tally: Tally,
+  skip: (why: WarmSkip) => void,
+): Promise<void> {
+  const counted: RunStatement = async (statement, signal) => {
+    tally.runs++;
+    const result = await deps.runStatement(statement, signal);
+    const bytes = result.receipt?.bytesProcessed ?? 0;
+    tally.bytes += bytes;
+    const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
+    tally.savedBytes += bytes * ((list?.length ?? 1) - 1);
+    return result;
+  };
+  const gathering = openGathering(counted, queries.length, patienceMs);
+  await Promise.all(
+    queries.map(async query => {
+      const place = gathering.join();
+      const { warmSeconds } = query.definition;
+      try {
+        const outcome = await deps.cache.renew(deps.cacheRequestOf(query, place.run), warmSeconds * 1000);
+        if (outcome === 'renewed') tally.renewed++;
+        else skip(outcome);
+      } catch {
+        // The loader has told why.
+        tally.failed++;
+      } finally {
+        place.leave();
+      }
+    }),
+  );
+}

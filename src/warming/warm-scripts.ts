@@ -1,0 +1,103 @@
+import { maxShownGroups } from './schedule.ts';
+
+/** All keys of the schedule, in the order in which every script gets them; the braces keep them in one slot of a Cluster. */
+export const warmKeys = ['due', 'claims', 'failures', 'expires', 'heat', 'facts', 'members', 'totals'].map(
+  name => `sqg:2:{warm}:${name}`,
+);
+
+/**
+ * What each script begins with. `due`: groups by when they are due; `claims`, `failures`: by group; `expires`, `heat`: keys
+ * by when they fall out, by heat; `facts`: `<group> <endpoint> <question>` by key; `members`: `<group> <key>`, ordered as text.
+ */
+const opening = `
+  local due, claims, failures, expires, heat, facts, members, totals = unpack(KEYS)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local function digests(group)
+    local found = redis.call('ZRANGEBYLEX', members, '[' .. group .. ' ', '(' .. group .. '!')
+    for at, member in ipairs(found) do found[at] = string.sub(member, #group + 2) end
+    return found
+  end
+  local function forget(digest)
+    local fact = redis.call('HGET', facts, digest)
+    if fact then redis.call('ZREM', members, string.match(fact, '^%S+') .. ' ' .. digest) end
+    redis.call('HDEL', facts, digest)
+    redis.call('ZREM', expires, digest)
+    redis.call('ZREM', heat, digest)
+  end`;
+
+/** The schedule's steps, each one script: the time is that of Redis, whatever the workers' hosts say. */
+export const warmScripts = {
+  /** ARGV: most keys, half-life; then for each key digest, group, fact, period, lifetime. */
+  sqgWarmNote: `${opening}
+    for at = 3, #ARGV, 5 do
+      local digest, group = ARGV[at], ARGV[at + 1]
+      local read = now / ARGV[2]
+      local before = tonumber(redis.call('ZSCORE', heat, digest) or read - 1e6)
+      local more, less = math.max(read, before), math.min(read, before)
+      local after = more + math.log(1 + 2 ^ (less - more)) / math.log(2)
+      redis.call('ZADD', heat, string.format('%.17g', after), digest)
+      redis.call('ZADD', expires, now + ARGV[at + 4], digest)
+      redis.call('HSET', facts, digest, group .. ' ' .. ARGV[at + 2])
+      redis.call('ZADD', members, 0, group .. ' ' .. digest)
+      redis.call('ZADD', due, 'NX', now + ARGV[at + 3], group)
+    end
+    for _ = 1, redis.call('ZCARD', heat) - ARGV[1] do
+      forget(redis.call('ZRANGE', heat, 0, 0)[1])
+    end
+    return 1`,
+  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then key and fact in turn; or nothing. */
+  sqgWarmClaim: `${opening}
+    while true do
+      local first = redis.call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+      if #first == 0 then return {} end
+      local group = first[1]
+      local answer = {group, tostring(now - first[2]), redis.call('HGET', failures, group) or '0'}
+      for _, digest in ipairs(digests(group)) do
+        if tonumber(redis.call('ZSCORE', expires, digest)) > now then
+          answer[#answer + 1] = digest
+          answer[#answer + 1] = redis.call('HGET', facts, digest)
+        else
+          forget(digest)
+        end
+      end
+      if #answer > 3 then
+        redis.call('ZADD', due, now + ARGV[2], group)
+        redis.call('HSET', claims, group, ARGV[1])
+        return answer
+      end
+      redis.call('ZREM', due, group)
+      redis.call('HDEL', claims, group)
+      redis.call('HDEL', failures, group)
+    end`,
+  /** ARGV: group, token, milliseconds. */
+  sqgWarmRenew: `${opening}
+    if redis.call('HGET', claims, ARGV[1]) ~= ARGV[2] then return 0 end
+    redis.call('ZADD', due, now + ARGV[3], ARGV[1])
+    return 1`,
+  /** ARGV: group, token, milliseconds, failures, number of dropped keys, these, then names and counts in turn. */
+  sqgWarmSettle: `${opening}
+    local group = ARGV[1]
+    if redis.call('HGET', claims, group) ~= ARGV[2] then return 0 end
+    redis.call('HDEL', claims, group)
+    redis.call('HSET', failures, group, ARGV[4])
+    redis.call('ZADD', due, now + ARGV[3], group)
+    for at = 6, 5 + ARGV[5] do forget(ARGV[at]) end
+    for at = 6 + ARGV[5], #ARGV, 2 do redis.call('HINCRBYFLOAT', totals, ARGV[at], ARGV[at + 1]) end
+    return 1`,
+  /** Gives JSON: groups as [group, due in, claimed, failures, keys, fact of one], number of keys, totals. */
+  sqgWarmState: `${opening}
+    local groups = {}
+    local first = redis.call('ZRANGE', due, 0, ${maxShownGroups - 1}, 'WITHSCORES')
+    for at = 1, #first, 2 do
+      local group = first[at]
+      local own = digests(group)
+      if #own > 0 then
+        groups[#groups + 1] = cjson.encode({
+          group, first[at + 1] - now, redis.call('HEXISTS', claims, group),
+          tonumber(redis.call('HGET', failures, group) or 0), #own, redis.call('HGET', facts, own[1]),
+        })
+      end
+    end
+    return {redis.call('ZCARD', heat), groups, redis.call('HGETALL', totals)}`,
+};

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { BytesBudget } from './bytes-budget.ts';
+import type { ClaimedGroup, WarmSchedule } from './schedule.ts';
+import type { WarmEvent } from './warm-events.ts';
+import type { GroupOutcome } from './warm-group.ts';
+
+/** Keeps what is read fresh. */
+export type Warmer = {
+  /** Warms everything that is due now; resolves when that is done. */
+  runDue(): Promise<void>;
+  /** Looks every so many milliseconds whether something is due, until it is closed. */
+  start(everyMs: number): void;
+  /** Ends what is under way; claims that it holds go to others. */
+  close(): Promise<void>;
+};
+
+type WarmerOptions = {
+  readonly schedule: WarmSchedule;
+  /** Warms the keys of a claim. */
+  readonly warmGroup: (claim: ClaimedGroup, signal: AbortSignal) => Promise<GroupOutcome>;
+  readonly budget: BytesBudget;
+  readonly clock: Clock;
+  readonly emit: (event: WarmEvent) => void;
+  /** In [0, 1). Default: the system's. */
+  readonly random?: () => number;
+  /** Groups that are warmed at the same time. Default 1. */
+  readonly concurrency?: number;
+};
+
+/** Milliseconds a claim lasts: a dead worker's group goes to another one that long after. */
+const leaseMs = 15_000;
+const renewMs = 5_000;
+
+/** The share of a period by which a group may be early: what started together does not stay together. */
+const jitter = 0.1;
+
+/** Makes a worker over a schedule that it may share with others. */
+export function createWarmer(options: WarmerOptions): Warmer {
+  const { schedule, warmGroup, budget, clock, emit, random = Math.random, concurrency = 1 } = options;
+  const closing = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+
+  async function runAll(): Promise<void> {
+    try {
+      const token = randomUUID();
+      for (;;) {
+        if (closing.signal.aborted) return;
+        const claim = await schedule.claim(token, leaseMs);
+        if (!claim) return;
+        await warm(claim, token);
+      }
+    } catch (error) {
+      emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async function warm(claim: ClaimedGroup, token: string): Promise<void> {
+    const startedMs = clock.now();
+    const { group, lateMs } = claim;
+    const renewal = setInterval(() => {
+      schedule.renew(group, token, leaseMs).catch(() => undefined);
+    }, renewMs).unref();
+    try {
+      const outcome = await warmGroup(claim, closing.signal);
+      const { endpoint, periodMs, renewed, failed, skipped, runs, bytes, savedBytes, dropped } = outcome;
+      budget.spend(bytes);
+      const failures = failed > 0 && renewed === 0 ? claim.failures + 1 : 0;
+      const totals = { due: claim.keys.length, renewed, failed, runs, bytes, savedBytes, lateMs };
+      const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
+      await schedule.settle(group, token, {
+        dueInMs: nextDueMs(periodMs, failures),
+        failures,
+        dropped,
+        counts: { groups: 1, ...totals, ...Object.fromEntries(skips) },
+      });
+      const ms = clock.now() - startedMs;
+      const keys = claim.keys.length;
+      emit({ type: 'warm.cycle', endpoint, keys, renewed, failed, skipped, runs, bytes, lateMs, ms });
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  /** A period, or a little less; twice as long with each failure in a row, to eight periods. */
+  function nextDueMs(periodMs: number, failures: number): number {
+    return periodMs * 2 ** Math.min(failures, 3) * (1 - jitter * random());
+  }
+
+  function runDue(): Promise<void> {
+    running ??= Promise.all(Array.from({ length: concurrency }, runAll))
+      .then(() => undefined)
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  }
+
+  return {
+    runDue,
+    start(everyMs) {
+      timer = setInterval(() => void runDue(), everyMs).unref();
+    },
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await running;
+    },
+  };
+}

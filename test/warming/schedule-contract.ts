@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import type { WarmKey, WarmSchedule } from '../../src/warming/schedule.ts';
+
+type Opened = {
+  readonly schedule: WarmSchedule;
+  /** Lets the schedule's clock go on. */
+  readonly advance: (ms: number) => Promise<void>;
+};
+
+/** What every schedule does; times are short, for one of them has the clock of a real server. */
+export function scheduleContract(
+  open: (options: { maxKeys: number; halfLifeMs?: number }) => Promise<Opened>,
+): void {
+  const period = 60;
+  const key = (digest: string, group: string, more: Partial<WarmKey> = {}): WarmKey => ({
+    digest,
+    group,
+    endpoint: 'things.all',
+    question: `{"q": "${digest} of x"}`,
+    periodMs: period,
+    lifetimeMs: 60_000,
+    ...more,
+  });
+  const settled = { dueInMs: period, failures: 0, dropped: [], counts: {} };
+
+  test('a group is due a period after its first read, whole, and to one claimant', async () => {
+    const { schedule, advance } = await open({ maxKeys: 100 });
+    await schedule.noteReads([key('a', 'g'), key('b', 'g')]);
+    expect(await schedule.claim('t1', 1000)).toBeUndefined();
+    await advance(period);
+    await schedule.noteReads([key('c', 'g')]);
+    const claim = await schedule.claim('t1', 1000);
+    expect(claim?.group).toBe('g');
+    expect(claim?.lateMs).toBeGreaterThanOrEqual(0);
+    expect([...(claim?.keys ?? [])].sort((x, y) => (x.digest < y.digest ? -1 : 1))).toEqual(
+      ['a', 'b', 'c'].map(digest => ({ digest, question: `{"q": "${digest} of x"}` })),
+    );
+    expect(await schedule.claim('t2', 1000)).toBeUndefined();
+  });
+
+  test('a claim that is not renewed goes to others, and its first holder can end it no more', async () => {
+    const { schedule, advance } = await open({ maxKeys: 100 });
+    await schedule.noteReads([key('a', 'g')]);
+    await advance(period);
+    await schedule.claim('t1', 40);
+    expect(await schedule.renew('g', 't1', 80)).toBe(true);
+    await advance(40);
+    expect(await schedule.claim('t2', 40)).toBeUndefined();
+    await advance(80);
+    expect((await schedule.claim('t2', 1000))?.group).toBe('g');
+    expect(await schedule.renew('g', 't1', 1000)).toBe(false);
+    expect(await schedule.settle('g', 't1', settled)).toBe(false);
+    expect(await schedule.settle('g', 't2', settled)).toBe(true);
+    expect(await schedule.claim('t3', 1000)).toBeUndefined();
+  });
+
+  test('what is settled is due again when it said, without what was dropped, with its failures', async () => {
+    const { schedule, advance } = await open({ maxKeys: 100 });
+    await schedule.noteReads([key('a', 'g'), key('b', 'g')]);
+    await advance(period);
+    await schedule.claim('t', 1000);
+    await schedule.settle('g', 't', {
+      dueInMs: 40,
+      failures: 2,
+      dropped: ['a'],
+      counts: { runs: 1, bytes: 2.5 },
+    });
+    await advance(40);
+    const claim = await schedule.claim('t', 1000);
+    expect(claim?.keys.map(({ digest }) => digest)).toEqual(['b']);
+    expect(claim?.failures).toBe(2);
+    await schedule.settle('g', 't', { ...settled, counts: { runs: 1 } });
+    const { totals, groups, keys } = await schedule.state();
+    expect(totals).toEqual({ runs: 2, bytes: 2.5 });
+    expect(keys).toBe(1);
+    expect(groups).toMatchObject([
+      { endpoint: 'things.all', group: 'g', keys: 1, isClaimed: false, failures: 0 },
+    ]);
+  });
+
+  test('a key that nobody reads for its lifetime falls out, and its group with the last of them', async () => {
+    const { schedule, advance } = await open({ maxKeys: 100 });
+    await schedule.noteReads([key('a', 'g', { lifetimeMs: 20 }), key('b', 'g')]);
+    await schedule.noteReads([key('c', 'h', { lifetimeMs: 20 })]);
+    await advance(period);
+    expect((await schedule.claim('t', 1000))?.keys.map(({ digest }) => digest)).toEqual(['b']);
+    expect(await schedule.claim('t', 1000)).toBeUndefined();
+    expect((await schedule.state()).keys).toBe(1);
+  });
+
+  test('where there are too many keys, those go that are read least', async () => {
+    const { schedule, advance } = await open({ maxKeys: 2, halfLifeMs: 1_000_000 });
+    await schedule.noteReads([key('often', 'g')]);
+    await schedule.noteReads([key('often', 'g')]);
+    await schedule.noteReads([key('often', 'g')]);
+    await schedule.noteReads([key('twice', 'g')]);
+    await schedule.noteReads([key('twice', 'g')]);
+    await schedule.noteReads([key('once', 'g')]);
+    await advance(period);
+    const claim = await schedule.claim('t', 1000);
+    expect(claim?.keys.map(({ digest }) => digest).sort()).toEqual(['often', 'twice']);
+  });
+
+  test('a late read outweighs many old ones', async () => {
+    const { schedule, advance } = await open({ maxKeys: 1, halfLifeMs: 10 });
+    for (let n = 0; n < 10; n++) await schedule.noteReads([key('old', 'g')]);
+    await advance(100);
+    await schedule.noteReads([key('new', 'g')]);
+    expect((await schedule.claim('t', 1000))?.keys.map(({ digest }) => digest)).toEqual(['new']);
+  });
+}
