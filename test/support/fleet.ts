@@ -67,7 +67,7 @@ export async function startFleet(count: number, environment: Record<string, stri
     await stop();
     throw failed.reason;
   }
-  return { gateways, stop };
+  return { gateways, directory, stop };
 }
 
 async function startGateway(environment: Record<string, string>, agent: Agent): Promise<FleetGateway> {

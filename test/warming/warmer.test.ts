@@ -1,0 +1,216 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
+import type { RunEndpointQuery } from '../../src/batch/gather-queries.ts';
+import type { RunStatement } from '../../src/batch/run-batch.ts';
+import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
+import { cacheRequestOf } from '../../src/pipeline/plan-request.ts';
+import { createBytesBudget } from '../../src/warming/bytes-budget.ts';
+import { createHotKeys } from '../../src/warming/hot-keys.ts';
+import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
+import type { WarmEvent } from '../../src/warming/warm-events.ts';
+import { warmGroup } from '../../src/warming/warm-group.ts';
+import { createWarmer } from '../../src/warming/warmer.ts';
+import { createStandingClock, openCache } from '../cache/open-cache.ts';
+
+const header = (warmSeconds: number) => `/*
+id: 00000000-0000-0000-0000-000000000001
+name: things
+description: Test.
+parameters:
+  thing: { type: string, required: true, description: A thing. }
+  kind: { type: string, description: A kind. }
+columns:
+  n: { type: INT64, description: A number. }
+cacheSeconds: 900
+warmSeconds: ${warmSeconds}
+batch: { parameter: thing, key: thing }
+*/
+select 1 as n`;
+const batchSql = 'select thing, 1 as n from unnest(@things) as thing';
+
+/** A gateway's cache and a worker over it, an engine that knows what it can't stand, and a clock that is told. */
+function openWarming({ bytesPerHour = 0, random = (): number => 0 } = {}) {
+  const clock = createStandingClock();
+  const { cache } = openCache({ clock });
+  onTestFinished(() => cache.close());
+  const events: WarmEvent[] = [];
+  const emit = (event: WarmEvent) => events.push(event);
+  const schedule = createMemorySchedule({ clock, maxKeys: 10_000 });
+  const hotKeys = createHotKeys({ schedule, emit });
+  onTestFinished(() => hotKeys.close());
+  const budget = createBytesBudget(bytesPerHour, clock);
+  const runs: string[][] = [];
+  const bad = new Set<string>();
+  let definition = parseDefinition('things.sql', header(300), batchSql);
+
+  const runStatement: RunStatement = async ({ parameters }) => {
+    const { value } = parameters.find(({ name }) => name.startsWith('thing'))!;
+    const things = typeof value === 'string' ? [value] : [...(value ?? [])];
+    runs.push(things);
+    if (things.some(thing => bad.has(thing))) throw new GatewayError('engine_failed', 'The query failed');
+    const rows = things.map(thing => (typeof value === 'string' ? { n: 1 } : { thing, n: 1 }));
+    const columns = Object.keys(rows[0]!).map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);
+    const receipt = { bytesProcessed: 1000 };
+    return { columns, rowsJson: Buffer.from(JSON.stringify(rows)), rowCount: rows.length, receipt };
+  };
+  const query = (thing: string, kind = ''): EndpointQuery => ({
+    definition,
+    parameters: bindParameters(definition, { thing, kind }),
+    callerSql: undefined,
+  });
+  const requestOf = (asked: EndpointQuery, runEndpointQuery: RunEndpointQuery) =>
+    cacheRequestOf({ runEndpointQuery, queryTimeoutMs: 1000 }, asked);
+  const queryOf = (question: string): EndpointQuery => {
+    const { parameters } = JSON.parse(question);
+    return query(parameters.thing, parameters.kind ?? '');
+  };
+  const warmer = createWarmer({
+    schedule,
+    budget,
+    clock,
+    emit,
+    random,
+    warmGroup: (claim, signal) =>
+      warmGroup({ cache, budget, runStatement, queryOf, cacheRequestOf: requestOf }, claim, signal),
+  });
+
+  /** A caller's read: the state it met. */
+  async function read(thing: string, kind?: string): Promise<string> {
+    const asked = query(thing, kind);
+    const request = requestOf(asked, (each, signal) =>
+      runStatement({ endpoint: 'things', sql: '', parameters: each.parameters, maxRows: 1 }, signal),
+    );
+    const { state } = await cache.read(request, { signal: new AbortController().signal });
+    hotKeys.note(request.key.digest, asked);
+    await hotKeys.flush();
+    return state;
+  }
+  /** Lets time go on by seconds, the worker looking at each. */
+  async function pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1000);
+      await warmer.runDue();
+    }
+  }
+  const change = (warmSeconds: number) => {
+    definition = parseDefinition('things.sql', header(warmSeconds).replace('select 1', 'select 2'), batchSql);
+  };
+  return { read, pass, runs, bad, events, schedule, change };
+}
+
+test('a key that is read at 0 s and at 850 s is warmed every 300 s and never misses, and is dropped 900 s after that', async () => {
+  const { read, pass, events, schedule } = openWarming();
+  expect(await read('a')).toBe('miss');
+  await pass(299);
+  expect(events).toEqual([]);
+  await pass(551);
+  expect(await read('a')).toBe('hit');
+  await pass(349);
+  expect(events).toHaveLength(3);
+  await pass(1);
+  expect(events).toHaveLength(4);
+  await pass(900);
+  // At 1500 it was warmed; at 1750 it had not been read for 900 s, and at 1800 it was not warmed.
+  expect(events).toHaveLength(5);
+  expect((await schedule.state()).keys).toBe(0);
+  expect(events.map(event => event.type === 'warm.cycle' && event.renewed)).toEqual([1, 1, 1, 1, 1]);
+});
+
+test('a key that nobody reads again is dropped at its lifetime', async () => {
+  const { read, pass, runs, schedule } = openWarming();
+  await read('a');
+  await pass(2000);
+  expect(runs).toHaveLength(1 + 2);
+  expect((await schedule.state()).keys).toBe(0);
+});
+
+test('keys of one group are one run, others another; a cycle of 1000 things of 3 kinds is 3 runs', async () => {
+  const { read, pass, runs, events } = openWarming();
+  for (let n = 0; n < 1000; n++) for (const kind of ['x', 'y', 'z']) await read(`thing${n}`, kind);
+  runs.length = 0;
+  await pass(300);
+  expect(runs.map(({ length }) => length)).toEqual([1000, 1000, 1000]);
+  expect(events).toMatchObject(
+    Array(3).fill({
+      type: 'warm.cycle',
+      endpoint: 'things',
+      keys: 1000,
+      renewed: 1000,
+      failed: 0,
+      runs: 1,
+      bytes: 1000,
+    }),
+  );
+  expect(await read('thing500', 'y')).toBe('hit');
+});
+
+test('one bad value does not spoil its batch: the others are renewed, it is told as failed and left to rest', async () => {
+  const { read, pass, bad, runs, events } = openWarming();
+  for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
+  bad.add('c');
+  runs.length = 0;
+  await pass(300);
+  expect(events).toMatchObject([{ keys: 4, renewed: 3, failed: 1 }]);
+  expect(runs.at(-1)).toEqual(['d']);
+  expect(await read('c')).toBe('hit');
+});
+
+test('a group of which nothing can be renewed is tried after twice the time, and twice that', async () => {
+  const { read, pass, bad, events } = openWarming();
+  await read('a');
+  bad.add('a');
+  await pass(300);
+  await read('a');
+  await pass(599);
+  expect(events).toHaveLength(1);
+  await pass(1);
+  expect(events).toHaveLength(2);
+});
+
+test('groups that are due together after a pause do not stay together', async () => {
+  let draws = 0;
+  const random = () => (draws++ * 0.37) % 1;
+  const { read, pass, schedule } = openWarming({ random });
+  for (let n = 0; n < 20; n++) await read('a', `kind${n}`);
+  await pass(300);
+  const dues = (await schedule.state()).groups.map(({ dueInMs }) => dueInMs);
+  expect(new Set(dues).size).toBe(20);
+  expect(Math.max(...dues) - Math.min(...dues)).toBeGreaterThan(20_000);
+  expect(Math.min(...dues)).toBeGreaterThanOrEqual(270_000 - 1000);
+});
+
+test('where the bytes of the hour are used up, nothing is warmed, and it is told why', async () => {
+  const { read, pass, events } = openWarming({ bytesPerHour: 2000 });
+  for (let n = 0; n < 4; n++) await read('a', `kind${n}`);
+  await pass(300);
+  expect(events.map(event => event.type === 'warm.cycle' && [event.renewed, event.skipped])).toEqual([
+    [1, {}],
+    [1, {}],
+    [0, { budget: 1 }],
+    [0, { budget: 1 }],
+  ]);
+  await pass(300);
+  expect(events.slice(4).map(event => event.type === 'warm.cycle' && event.renewed)).toEqual([0, 0, 0, 0]);
+});
+
+test('what has just been made is not made again where it will be fresh at the next time', async () => {
+  const { read, pass, events, runs } = openWarming();
+  await read('a');
+  await pass(200);
+  await read('b');
+  runs.length = 0;
+  await pass(100);
+  expect(runs).toEqual([['a']]);
+  expect(events).toMatchObject([{ renewed: 1, skipped: { fresh: 1 } }]);
+});
+
+test('keys of a changed definition are dropped, and said to be outdated', async () => {
+  const { read, pass, events, schedule, change } = openWarming();
+  await read('a');
+  change(300);
+  await pass(300);
+  expect(events).toMatchObject([{ renewed: 0, skipped: { outdated: 1 } }]);
+  expect((await schedule.state()).keys).toBe(0);
+});
