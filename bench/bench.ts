@@ -4,6 +4,7 @@ import { benchEngine } from './bench-engine.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchStart } from './bench-start.ts';
+import { benchWarm } from './bench-warm.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
 const benches: Record<string, () => Promise<void>> = {
@@ -13,6 +14,7 @@ const benches: Record<string, () => Promise<void>> = {
   http: benchHttp,
   memory: benchMemory,
   compression: benchCompression,
+  warm: benchWarm,
 };
 
 const asked = process.argv.slice(2);

@@ -1,15 +1,16 @@
--- usage.api-counts for many projects in one scan. Plain projects are looked for in the few long runs of letters and digits
--- that a URL has; other patterns, of which there are few, are tried one by one on the URLs that any of them matches.
+-- usage.api-counts for many projects in one scan. A plain project stands at the start of the host, behind https://, or else the
+-- URL has another run of letters and digits as long as the shortest project: then all of it is searched. Other patterns, of
+-- which there are few, are tried one by one on the URLs that any of them matches.
 with
 requests as (
   select
-    case @interval
-      when 'minutely' then timestamp_trunc(entry.timestamp, minute)
-      when 'hourly' then timestamp_trunc(entry.timestamp, hour)
-      when 'daily' then timestamp_trunc(entry.timestamp, day)
-    end as bucket,
+    entry.timestamp as timestamp,
     request.path as path,
-    array_to_string(regexp_extract_all(request.url, '[a-zA-Z0-9]{12,}'), ' ') as runs,
+    if(
+      regexp_contains(request.url, @projects_elsewhere),
+      request.url,
+      substr(request.url, 9, cast(@projects_shortest as int64))
+    ) as place,
     if(array_length(@projects_patterns) > 0 and regexp_contains(request.url, @projects_any), request.url, null) as url
   from `cloudflare.logs.prod` as entry
   cross join unnest(entry.metadata) as metadata
@@ -23,8 +24,12 @@ requests as (
 ),
 counted as (
   select
-    bucket,
-    runs,
+    case @interval
+      when 'minutely' then timestamp_trunc(requests.timestamp, minute)
+      when 'hourly' then timestamp_trunc(requests.timestamp, hour)
+      when 'daily' then timestamp_trunc(requests.timestamp, day)
+    end as bucket,
+    place,
     url,
     countif(regexp_contains(path, '/rest')) as rest,
     countif(regexp_contains(path, '/storage')) as storage,
@@ -32,20 +37,21 @@ counted as (
     countif(regexp_contains(path, '/realtime')) as realtime
   from requests
   where url is not null
-    -- A run that holds a plain project is that project, or longer than the shortest.
-    or runs in (select plain from unnest(@projects_plain) as plain)
-    or length(runs) > cast(@projects_shortest as int64)
-  group by bucket, runs, url
+    or place in (select plain from unnest(@projects_plain) as plain)
+    or length(place) > cast(@projects_shortest as int64)
+  group by bucket, place, url
 ),
 matches as (
   select found.project, counted.bucket, counted.rest, counted.storage, counted.auth, counted.realtime
   from counted
   join (
-    select seen.runs, project
-    from (select distinct runs from counted) as seen
-    cross join unnest(@projects_plain) as project
-    where strpos(seen.runs, project) > 0
-  ) as found on found.runs = counted.runs
+    select distinct seen.place, project
+    from (select distinct place from counted) as seen
+    cross join unnest(generate_array(1, 1 + length(seen.place) - cast(@projects_shortest as int64))) as start
+    join unnest(@projects_plain) as project
+      on substr(project, 1, cast(@projects_shortest as int64)) = substr(seen.place, start, cast(@projects_shortest as int64))
+    where strpos(seen.place, project) > 0
+  ) as found on found.place = counted.place
   union all
   select found.project, counted.bucket, counted.rest, counted.storage, counted.auth, counted.realtime
   from counted

@@ -130,6 +130,7 @@ export async function composeGateway(
   const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, warmsHere);
+  metrics.watch(warming.schedule);
   const runStatement = run('interactive');
   const pipeline: PipelineDeps = {
     tokens,

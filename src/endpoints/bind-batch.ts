@@ -5,10 +5,11 @@ import type { EndpointDefinition } from './definition.ts';
  * The parameters of a batch form (contract section 7), for a declared parameter `x`:
  *
  * - `@xs`: its values, an ARRAY<STRING>;
- * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits: a text matches one
- *   exactly where one of its runs `[a-zA-Z0-9]{12,}` contains it, so a scan takes the runs and need not try each value;
+ * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;
  * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
- * - `@xs_patterns`, the other values, and `@xs_any`, one pattern that matches where any of these does.
+ * - `@xs_elsewhere`, a pattern of URLs with so many letters and digits in a row anywhere but behind `https://`: a URL that it
+ *   does not match contains a plain value only if it is its ninth character and the following, just as many;
+ * - `@xs_patterns`, the values that are not plain, and `@xs_any`, one pattern that matches where any of these does.
  *
  * The other parameters keep their values.
  * @param values different, valid values
@@ -31,14 +32,13 @@ export function bindBatch(
   if (parameters.find(parameter => parameter.name === name)?.type !== 'regexp') return bound;
   const plain = values.filter(isPlain);
   const patterns = values.filter(value => !isPlain(value));
+  const shortest = plain.length > 0 ? Math.min(...plain.map(({ length }) => length)) : 0;
   const any = patterns.map(pattern => `(?:${pattern})`).join('|');
   return [
     ...bound,
     { name: `${list}_plain`, value: plain },
-    {
-      name: `${list}_shortest`,
-      value: String(plain.length > 0 ? Math.min(...plain.map(({ length }) => length)) : 0),
-    },
+    { name: `${list}_shortest`, value: String(shortest) },
+    { name: `${list}_elsewhere`, value: plain.length > 0 ? elsewhere(shortest) : matchesNothing },
     { name: `${list}_patterns`, value: patterns },
     { name: `${list}_any`, value: patterns.length > 0 ? any : matchesNothing },
   ];
@@ -47,7 +47,10 @@ export function bindBatch(
 /** RE2: no character is outside of all. */
 const matchesNothing = '[^\\x00-\\x{10FFFF}]';
 
-/** Whether a pattern is a plain text that is long enough to be looked for in the runs of letters and digits. */
+/** RE2: so many letters and digits in a row that do not begin at the ninth character. */
+const elsewhere = (length: number) => `^(?s:.{0,7}|.{9,})[a-zA-Z0-9]{${length}}`;
+
+/** Whether a pattern is a plain text, long enough to be rare; RE2 repeats a thing a thousand times at most. */
 export function isPlain(pattern: string): boolean {
-  return /^[a-zA-Z0-9]{12,}$/.test(pattern);
+  return /^[a-zA-Z0-9]{12,1000}$/.test(pattern);
 }

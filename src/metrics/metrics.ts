@@ -1,9 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { GatewayEvent } from '../events.ts';
+import type { WarmSchedule } from '../warming/schedule.ts';
 import { createTallies } from './tallies.ts';
+import { addWarmMetrics } from './warm-metrics.ts';
 
 /** Counts what happens, for a scraper to read. */
 export type Metrics = {
+  /** Adds what is known of warming. */
+  watch(schedule: Pick<WarmSchedule, 'state'>): void;
   /** Counts an event. */
   observe(event: GatewayEvent): void;
   /** All metrics in Prometheus' text format. */
@@ -21,6 +25,7 @@ export function createMetrics(): Metrics {
   const instruments = createInstruments(registry);
   collectDefaultMetrics({ register: registry });
   return {
+    watch: schedule => addWarmMetrics(registry, schedule),
     contentType: registry.contentType,
     render: () => registry.metrics(),
     observe: event => count(instruments, event),
@@ -47,6 +52,7 @@ function createInstruments(registry: Registry) {
     queries: counter('engine_queries_total', 'Queries that the engine was given and that ended, by endpoint and outcome: ok, or the code of the error.', ['endpoint', 'outcome']),
     querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', 'endpoint'),
     reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, fallback, miss or off.', ['endpoint', 'state']),
+    warmedReads: counter('cache_warmed_reads_total', 'Answers from entries that a worker made, by endpoint.', ['endpoint']),
     failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
     stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),
     refusals: counter('cache_refused_writes_total', 'Entries that came after the lease on them had ended, and were not stored, by endpoint.', ['endpoint']),
@@ -67,6 +73,7 @@ function count(to: Instruments, event: GatewayEvent): void {
       return;
     case 'endpoint.answered':
       to.reads.inc(event.endpoint, event.cache);
+      if (event.isWarmed) to.warmedReads.inc(event.endpoint);
       for (const { name, ms } of event.stages) to.stageSeconds.observe(ms / 1000, name);
       return;
     case 'endpoint.failed':

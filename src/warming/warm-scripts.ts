@@ -54,10 +54,13 @@ export const warmScripts = {
       local group = first[1]
       local answer = {group, tostring(now - first[2]), redis.call('HGET', failures, group) or '0'}
       for _, digest in ipairs(digests(group)) do
-        if tonumber(redis.call('ZSCORE', expires, digest)) > now then
+        -- A Redis that evicts may have lost a part of what is known.
+        local fact = redis.call('HGET', facts, digest)
+        if fact and tonumber(redis.call('ZSCORE', expires, digest) or 0) > now then
           answer[#answer + 1] = digest
-          answer[#answer + 1] = redis.call('HGET', facts, digest)
+          answer[#answer + 1] = fact
         else
+          redis.call('ZREM', members, group .. ' ' .. digest)
           forget(digest)
         end
       end
@@ -95,7 +98,7 @@ export const warmScripts = {
       if #own > 0 then
         groups[#groups + 1] = cjson.encode({
           group, first[at + 1] - now, redis.call('HEXISTS', claims, group),
-          tonumber(redis.call('HGET', failures, group) or 0), #own, redis.call('HGET', facts, own[1]),
+          tonumber(redis.call('HGET', failures, group) or 0), #own, redis.call('HGET', facts, own[1]) or '',
         })
       end
     end

@@ -57,7 +57,9 @@ test('.env.example sets every variable to its default', () => {
 });
 
 test('docs/metrics.md lists the metrics of the code, row for row', async () => {
-  const text = await createMetrics().render();
+  const metrics = createMetrics();
+  metrics.watch({ state: async () => ({ groups: [], keys: 0, totals: {} }) });
+  const text = await metrics.render();
   const all = [...text.matchAll(/# HELP (\S+) (.*)\n# TYPE \S+ (\S+)/g)];
   const own = all.filter(([, name]) => !/^(?:process|nodejs)_/.test(name ?? ''));
   expect(tableOf('metrics.md')).toEqual(own.map(([, name = '', help, type]) => [code(name), type, help]));
@@ -83,7 +85,8 @@ test('docs/saved-queries.md lists the keys of a header with their defaults', () 
   expect(rows).toEqual(
     Object.entries(headerSchema.shape).map(([key]) => {
       const isGiven = key in least || key === 'columns';
-      return [code(key), isGiven ? '' : key === 'parameters' ? 'none' : String(defaults[key])];
+      const isNone = key === 'parameters' || defaults[key] === undefined;
+      return [code(key), isGiven ? '' : isNone ? 'none' : String(defaults[key])];
     }),
   );
 });

@@ -1,0 +1,68 @@
+import type { Metric, Registry } from 'prom-client';
+import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
+
+/** A metric that is read from the schedule when somebody asks: all workers' work, whichever process is asked. */
+type WarmMetric = {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter';
+  readonly help: string;
+  readonly read: (state: ScheduleState) => readonly Sample[];
+};
+
+type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
+
+const total =
+  (name: string) =>
+  ({ totals }: ScheduleState) => [{ labels: {}, value: totals[name] ?? 0 }];
+
+const metrics: readonly WarmMetric[] = [
+  { name: 'warm_keys', type: 'gauge', help: 'Keys that are kept warm, in all workers.', read: ({ keys }) => [{ labels: {}, value: keys }] },
+  { name: 'warm_groups_due', type: 'gauge', help: 'Groups of keys that are due and that no worker has taken.', read: dueGroups },
+  { name: 'warm_lag_seconds', type: 'gauge', help: 'Time that the longest due group has waited for.', read: lag },
+  { name: 'warm_cycles_total', type: 'counter', help: 'Groups that workers took.', read: total('groups') },
+  { name: 'warm_keys_total', type: 'counter', help: 'Keys that were due, by outcome: renewed, failed, or skipped and why.', read: outcomes },
+  { name: 'warm_engine_runs_total', type: 'counter', help: 'Queries that workers ran.', read: total('runs') },
+  { name: 'warm_bytes_total', type: 'counter', help: 'Bytes that the engine read for workers, where it counts them.', read: total('bytes') },
+  { name: 'warm_saved_bytes_total', type: 'counter', help: 'Bytes that a query for each key would have read on top.', read: total('savedBytes') },
+]; // biome-ignore format: a table
+
+/** Adds what is known of warming to a registry; while the schedule does not answer, these metrics are left out. */
+export function addWarmMetrics(registry: Registry, schedule: Pick<WarmSchedule, 'state'>): void {
+  let state: Promise<ScheduleState | undefined> | undefined;
+  // One look for all metrics of one scrape.
+  const look = () => {
+    state ??= schedule.state().catch(() => undefined);
+    void state.then(() => {
+      state = undefined;
+    });
+    return state;
+  };
+  for (const { name, type, help, read } of metrics) {
+    const metric = {
+      name,
+      help,
+      type,
+      aggregator: 'sum',
+      get: async () => {
+        const known = await look();
+        return { name, help, type, values: known ? read(known) : [] };
+      },
+    };
+    // What the registry reads of a metric is these five; its own type asks for all that can be done to one.
+    registry.registerMetric(metric as unknown as Metric);
+  }
+}
+
+function dueGroups({ groups }: ScheduleState): Sample[] {
+  return [{ labels: {}, value: groups.filter(({ dueInMs }) => dueInMs <= 0).length }];
+}
+
+function lag({ groups }: ScheduleState): Sample[] {
+  return [{ labels: {}, value: Math.max(0, ...groups.map(({ dueInMs }) => -dueInMs)) / 1000 }];
+}
+
+function outcomes({ totals }: ScheduleState): Sample[] {
+  return Object.entries(totals)
+    .filter(([name]) => name === 'renewed' || name === 'failed' || name.startsWith('skipped:'))
+    .map(([name, value]) => ({ labels: { outcome: name.replace(':', '_') }, value }));
+}

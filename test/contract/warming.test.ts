@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    now: '2026-01-15T12:34:56.789000Z',
+    rows: {
+      'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T12:30:00Z', project: 'ours' })],
+    },
+  });
+  return () => gateway.close();
+});
+
+const counts = (project: string) =>
+  `/api/endpoints/query/usage.api-counts?interval=minutely&project=${project}`;
+const waiting = { timeout: 10_000, interval: 20 };
+
+describe('contract section 6, in the gateway itself', () => {
+  test('what is read is kept fresh, in one run, and /admin/warm and the metrics say so', async () => {
+    const projects = ['ours', 'theirs', 'nobodysatall'];
+    for (const project of projects) await gateway.get(counts(project));
+    await gateway.get('/api/endpoints/query/logs.all?project=ours');
+    await vi.waitFor(async () => expect((await state()).keys).toBe(3), waiting);
+    const before = runs();
+
+    gateway.clock.advance(301_000);
+    await vi.waitFor(async () => expect((await state()).totals.renewed).toBe(3), waiting);
+    expect(runs() - before).toBe(1);
+    for (const project of projects) {
+      const { headers } = await gateway.get(counts(project));
+      expect(headers.get('age')).toBe('0');
+    }
+    expect(runs() - before).toBe(1);
+    const { groups, totals } = await state();
+    expect(groups).toMatchObject([
+      { endpoint: 'usage.api-counts', keys: 3, running: false, failures_in_a_row: 0 },
+    ]);
+    expect(groups[0].due_in_seconds).toBeGreaterThan(260);
+    expect(totals).toMatchObject({ cycles: 1, due: 3, failed: 0, engine_runs: 1, skipped: {} });
+    const metrics = await fetch(`${gateway.origin}/metrics`).then(answer => answer.text());
+    expect(metrics).toContain('warm_keys 3\n');
+    expect(metrics).toContain('warm_keys_total{outcome="renewed"} 3\n');
+    expect(metrics).toContain('cache_warmed_reads_total{endpoint="usage.api-counts"} 3\n');
+  });
+
+  test('GET /admin/warm is for tokens with the scope admin', async () => {
+    const { status, body } = await gateway.get('/admin/warm', { 'x-api-key': 'nobody' });
+    expect([status, body.error.code]).toEqual([401, 'unauthorized']);
+  });
+});
+
+const runs = () => gateway.events.filter(({ type }) => type === 'engine.query').length;
+
+async function state() {
+  const { status, body } = await gateway.get('/admin/warm');
+  expect(status).toBe(200);
+  return body;
+}
