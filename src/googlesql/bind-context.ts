@@ -1,13 +1,23 @@
+import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
 import type { Scope } from './scope.ts';
 import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
 import type { Catalog } from './types.ts';
+
+/** A place where a saved query names a base table, and the table's name in the catalogue. */
+export type TableReference = {
+  readonly name: string;
+  readonly at: SqlPosition;
+  /** The name that its columns go by; absent where the query gives it an alias. */
+  readonly impliedAlias: string | undefined;
+};
 
 /** What binding one statement collects, over all its queries. */
 export type StatementState = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
   readonly functions: Set<string>;
+  readonly tables: TableReference[];
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
   nextId(): number;
@@ -50,6 +60,7 @@ export function createStatementState(
     parameterNames,
     arrayParameterNames,
     functions: new Set(),
+    tables: [],
     sizes: new WeakMap(),
     nextId: () => {
       last += 1;

@@ -74,6 +74,8 @@ function findTable(
     throw sandboxRefused(`Table not found: ${key}; the caller's SQL can read subsets only`, item.at);
   const table = root.catalog.get(key);
   if (!table) throw invalidQuery(`Table not found: ${key}`, item.at);
+  const impliedAlias = item.alias ? undefined : item.path.at(-1)?.name;
+  context.statement.tables.push({ name: table.name, at: item.at, impliedAlias });
   return table;
 }
 

@@ -1,4 +1,10 @@
-import { type BindContext, type Binder, createStatementState, type Environment } from './bind-context.ts';
+import {
+  type BindContext,
+  type Binder,
+  createStatementState,
+  type Environment,
+  type TableReference,
+} from './bind-context.ts';
 import { bindExpression } from './bind-expression.ts';
 import { bindQuery, bindSubsets } from './bind-query.ts';
 import type { BoundQuery } from './bound-tree.ts';
@@ -21,6 +27,8 @@ export type BoundStatement = {
   readonly query: BoundQuery;
   /** Functions that are called, in upper case. */
   readonly functions: readonly string[];
+  /** Where the saved query's text names base tables, in the order of binding. */
+  readonly tables: readonly TableReference[];
 };
 
 /** Longest SQL of a caller, in UTF-16 units. */
@@ -48,7 +56,7 @@ export function bindStatement(request: BindRequest): BoundStatement {
   const outside: Environment = { subsets: new Map(), catalog };
   if (callerSql === undefined) {
     const query = bindQuery(context(outside), saved);
-    return { query, functions: [...statement.functions] };
+    return { query, functions: [...statement.functions], tables: statement.tables };
   }
   if (callerSql.length > maxCallerLength) {
     const at = { line: 1, column: 1 };
@@ -63,6 +71,7 @@ export function bindStatement(request: BindRequest): BoundStatement {
   return {
     query: { ...query, subsets: [...subsets, ...query.subsets] },
     functions: [...statement.functions],
+    tables: statement.tables,
   };
 }
 

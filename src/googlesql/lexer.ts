@@ -21,6 +21,9 @@ export type Token = {
   /** `value` in upper case for a bare name, to compare with keywords; empty for all other kinds. */
   readonly keyword: string;
   readonly at: SqlPosition;
+  /** Where it starts and ends in the text, in UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
   /** Whether white space or a comment stands before it: `a -b` against `a-b` in a table name. */
   readonly spaced: boolean;
 };
@@ -60,11 +63,12 @@ export function lex(text: string): readonly Token[] {
     const at = positionOf(index);
     const previous = tokens.at(-1);
     if (index >= text.length) {
-      tokens.push({ kind: 'end', value: '', keyword: '', at, spaced: gap > 0 });
+      tokens.push({ kind: 'end', value: '', keyword: '', at, start: index, end: index, spaced: gap > 0 });
       return tokens;
     }
     const { kind, value, end } = readToken(text, index, at, gap === 0 ? previous : undefined);
-    tokens.push({ kind, value, keyword: kind === 'name' ? value.toUpperCase() : '', at, spaced: gap > 0 });
+    const keyword = kind === 'name' ? value.toUpperCase() : '';
+    tokens.push({ kind, value, keyword, at, start: index, end, spaced: gap > 0 });
     index = end;
   }
 }
