@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
-import { GatewayError } from '../errors.ts';
+import type { Engine, Explanation, Statement } from '../engine/engine.ts';
+import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
 import { orAborted } from '../or-aborted.ts';
@@ -138,13 +138,4 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
     maxResultBytes: options.maxResultBytes ?? 64 * 1024 * 1024,
   };
-}
-
-/** A signal that aborts with what the caller is told: that it left, or that its time is over. */
-function startLimit({ signal, timeoutMs }: RunOptions): { signal: AbortSignal; clear(): void } {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => {
-    timeout.abort(new GatewayError('deadline_exceeded', `The query did not finish within ${timeoutMs} ms`));
-  }, timeoutMs);
-  return { signal: AbortSignal.any([signal, timeout.signal]), clear: () => clearTimeout(timer) };
 }

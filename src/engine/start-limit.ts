@@ -1,0 +1,26 @@
+import { GatewayError } from '../errors.ts';
+import type { RunOptions } from './engine.ts';
+
+/** The end of a caller's patience with one query. */
+export type Limit = {
+  /** Aborts with what the caller is told: that it left, or that its time is over. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the time is over; never below 0. */
+  remainingMs(): number;
+  /** Ends the timer; to be called when the query is answered. */
+  clear(): void;
+};
+
+/** Starts the time of a query: it ends after `timeoutMs`, or when nobody waits for the answer any more. */
+export function startLimit({ signal, timeoutMs }: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit {
+  const endMs = performance.now() + timeoutMs;
+  const timeout = new AbortController();
+  const timer = setTimeout(() => {
+    timeout.abort(new GatewayError('deadline_exceeded', `The query did not finish within ${timeoutMs} ms`));
+  }, timeoutMs);
+  return {
+    signal: AbortSignal.any([signal, timeout.signal]),
+    remainingMs: () => Math.max(0, endMs - performance.now()),
+    clear: () => clearTimeout(timer),
+  };
+}
