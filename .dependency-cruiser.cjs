@@ -31,9 +31,16 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(composition-root|compose-warming|gateway|cli|events)\\.ts$|^src/(duckdb|sample)/|^src/store/',
+        pathNot: '^src/(composition-root|compose-warming|gateway|cli|events)\\.ts$|^src/(duckdb|sample|bigquery)/|^src/store/',
       },
-      to: { path: '^src/(duckdb|sample)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$' },
+      to: { path: '^src/(duckdb|sample|bigquery)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$' },
+    },
+    {
+      name: 'adapters-do-not-see-each-other',
+      comment: 'BigQuery and DuckDB share the port and the shapes of the sources, nothing else.',
+      severity: 'error',
+      from: { path: '^src/bigquery/' },
+      to: { path: '^src/(duckdb|sample)/', pathNot: '^src/duckdb/sources\\.ts$' },
     },
     {
       name: 'the-cache-knows-no-request',

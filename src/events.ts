@@ -1,4 +1,5 @@
 import type { AuthEvent } from './auth/auth-events.ts';
+import type { BigQueryEvent } from './bigquery/bigquery-events.ts';
 import type { CacheEvent } from './cache/cache-events.ts';
 import type { EngineEvent, SampleEvent } from './duckdb/engine-events.ts';
 import type { EndpointEvent } from './endpoints/endpoint-events.ts';
@@ -10,6 +11,7 @@ import type { WarmEvent } from './warming/warm-events.ts';
 /** Everything observable; only the subscribers decide what to do with it. */
 export type GatewayEvent =
   | AuthEvent
+  | BigQueryEvent
   | CacheEvent
   | EndpointEvent
   | EngineEvent

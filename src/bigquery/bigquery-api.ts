@@ -1,0 +1,162 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { BigQuery } from '@google-cloud/bigquery';
+import { PassThroughClient } from 'google-auth-library';
+import { z } from 'zod';
+import { orAborted } from '../or-aborted.ts';
+import {
+  errorAnswer,
+  type JobAnswer,
+  type JobReference,
+  jobAnswer,
+  type ResultsAnswer,
+  resultsAnswer,
+} from './bigquery-answers.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+
+export type BigQueryApiOptions = {
+  /** The project that queries run in, and that pays. */
+  readonly project: string;
+  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  readonly location?: string;
+  /** Another server that speaks BigQuery's REST; it is sent no credentials. Default: Google's. */
+  readonly endpoint?: string;
+};
+
+export type ResultsRequest = {
+  readonly job: JobReference;
+  readonly pageToken?: string;
+  readonly maxResults: number;
+  /** Milliseconds that BigQuery may wait for the job's end. */
+  readonly timeoutMs: number;
+};
+
+/**
+ * BigQuery's REST calls, each of them one request: nothing is tried again here.
+ * All throw BigQueryFailure, or the signal's reason when it aborts.
+ */
+export type BigQueryApi = {
+  /** `jobs.query`. */
+  query(body: object, signal: AbortSignal): Promise<ResultsAnswer>;
+  /** `jobs.insert`. */
+  insert(body: object, signal: AbortSignal): Promise<JobAnswer>;
+  /** `jobs.getQueryResults`. */
+  results(request: ResultsRequest, signal: AbortSignal): Promise<ResultsAnswer>;
+  /** `jobs.get`. */
+  job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
+  /** `jobs.cancel`. */
+  cancel(job: JobReference, signal: AbortSignal): Promise<void>;
+  /** Ends all connections. */
+  close(): void;
+};
+
+type Call = {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: object;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Makes the REST calls of one project. Google's client finds credentials and signs; the requests are ours, because the client's
+ * own can't be aborted, and read 64-bit integers as doubles.
+ */
+export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOptions): BigQueryApi {
+  const client = new BigQuery({
+    projectId: project,
+    autoRetry: false,
+    ...(endpoint ? { apiEndpoint: endpoint, authClient: new PassThroughClient() } : {}),
+  });
+  const origin = `${client.baseUrl}/projects/${encodeURIComponent(project)}`;
+  const agent = new (origin.startsWith('https:') ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    proxyEnv: process.env,
+  });
+  const inRegion = (job: JobReference) => ({ location: job.location ?? location });
+  const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
+
+  async function call<Answer>(shape: z.ZodType<Answer>, request: Call): Promise<Answer> {
+    const { status, text } = await send(request);
+    const answer = parseJson(text);
+    if (status >= 400) throw refusal(status, answer, text);
+    const read = shape.safeParse(answer);
+    if (read.success) return read.data;
+    throw new BigQueryFailure('brokenAnswer', `${request.path}: ${z.prettifyError(read.error)}`, { status });
+  }
+
+  async function send({ method, path, query = {}, body, signal }: Call): Promise<Answered> {
+    signal.throwIfAborted();
+    const params = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+    const answer = client.authClient.request<string>({
+      url: `${origin}/${path}`,
+      method,
+      params,
+      signal,
+      agent,
+      responseType: 'text',
+      retry: false,
+      ...(body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}),
+    });
+    try {
+      // Fetching credentials knows no signal.
+      const { status, data } = await orAborted(answer, signal);
+      return { status, text: data };
+    } catch (error) {
+      signal.throwIfAborted();
+      return answeredAfterAll(error);
+    }
+  }
+
+  return {
+    query: (body, signal) =>
+      call(resultsAnswer, { method: 'POST', path: 'queries', body: { location, ...body }, signal }),
+    insert: (body, signal) => call(jobAnswer, { method: 'POST', path: 'jobs', body, signal }),
+    results: ({ job, ...page }, signal) => {
+      const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
+      return call(resultsAnswer, { method: 'GET', path: pathOf('queries', job), query, signal });
+    },
+    job: (job, signal) =>
+      call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal }),
+    async cancel(job, signal) {
+      const path = `${pathOf('jobs', job)}/cancel`;
+      await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type Answered = { readonly status: number; readonly text: string };
+
+/** The client throws refusals too; what came without a status never came whole. */
+function answeredAfterAll(error: unknown): Answered {
+  const { response, message } = error as { response?: { status: number; data: unknown }; message?: string }; // GaxiosError, or any Error
+  if (response && response.status >= 400) {
+    const { data, status } = response;
+    return { status, text: typeof data === 'string' ? data : JSON.stringify(data) };
+  }
+  throw new BigQueryFailure('noAnswer', message ?? 'No answer', { cause: error });
+}
+
+function refusal(status: number, answer: unknown, text: string): BigQueryFailure {
+  const read = errorAnswer.safeParse(answer);
+  if (!read.success)
+    return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, { status });
+  const { message, errors } = read.data.error;
+  return new BigQueryFailure(
+    errors[0]?.reason ?? 'noReason',
+    message || errors[0]?.message || `HTTP ${status}`,
+    {
+      status,
+    },
+  );
+}
+
+/** Undefined for what is no JSON; no shape of an answer allows that. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

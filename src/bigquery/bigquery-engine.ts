@@ -1,0 +1,165 @@
+import type { Source } from '../duckdb/sources.ts';
+import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
+import { type Limit, startLimit } from '../engine/start-limit.ts';
+import { GatewayError } from '../errors.ts';
+import type { ResultSet } from '../rows.ts';
+import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
+import { createBigQueryApi } from './bigquery-api.ts';
+import { toCallersError } from './bigquery-errors.ts';
+import type { BigQueryEvent } from './bigquery-events.ts';
+import type { JobRequest } from './job-bodies.ts';
+import { columnsOf, renderRows } from './render-rows.ts';
+import { createRetryBudget, type Retries, startRetries } from './retries.ts';
+import { type JobResult, runJob } from './run-job.ts';
+import { createSecondLock } from './second-lock.ts';
+import { sourceCatalog } from './source-catalog.ts';
+import type { TableMapping } from './table-mapping.ts';
+
+export type BigQueryEngineOptions = {
+  /** The project that queries run in, and that pays. */
+  readonly project: string;
+  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  readonly location?: string;
+  /** Another server that speaks BigQuery's REST; it is sent no credentials. Default: Google's. */
+  readonly endpoint?: string;
+  readonly mapping: TableMapping;
+  /** The shapes of all sources, mapped or not. */
+  readonly sources: readonly Source[];
+  /** A query that would be billed more bytes is refused, whoever asks. Default: only what a run says. */
+  readonly maxBytesBilled?: number;
+  readonly reservation?: string;
+  /** Priority of queries that nobody waits for. Default `INTERACTIVE`. */
+  readonly backgroundPriority?: JobRequest['priority'];
+  readonly emit: (event: BigQueryEvent) => void;
+  /** From 0 to below 1, for the pauses between attempts. */
+  random(): number;
+  /** Attempts of one query after the first. Default 4. */
+  readonly maxRetries?: number;
+  /** Longest pause before the first retry, in milliseconds. Default 250. */
+  readonly retryBaseMs?: number;
+  /** Bytes of one result. Default 64 MiB. */
+  readonly maxResultBytes?: number;
+};
+
+/** Milliseconds that a saved query may take to be checked. */
+const describeTimeoutMs = 20_000;
+
+type Waiting = { readonly limit: Limit; readonly retries: Retries };
+
+/**
+ * Makes the engine that runs on BigQuery. Our own front-end binds every statement first, a dry run is the second lock, and only
+ * then the query runs, as a job of ours: see `assembleSql`, `createSecondLock`, `runJob`.
+ * @throws Error where the mapping names a source that does not exist
+ */
+export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<Engine> {
+  const { mapping, location, emit, project } = options;
+  const catalog = sourceCatalog(options.sources);
+  checkMapping(mapping, options.sources);
+  const api = createBigQueryApi(options);
+  const lock = createSecondLock(api, mapping, location);
+  const budget = createRetryBudget();
+
+  /** Runs a task with the time and the retries of one statement; what it throws is fit for the caller. */
+  async function within<Result>(
+    statement: Statement,
+    runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>,
+    task: (assembled: AssembledSql, waiting: Waiting) => Promise<Result>,
+  ): Promise<Result> {
+    const { endpoint, callerSql } = statement;
+    const assembled = assemble(statement, { catalog, mapping });
+    const limit = startLimit(runOptions);
+    const retries = startRetries(
+      {
+        budget,
+        random: options.random,
+        maxRetries: options.maxRetries ?? 4,
+        baseMs: options.retryBaseMs ?? 250,
+        onRetry: ({ reason }) => emit({ type: 'warehouse.retried', endpoint, reason }),
+      },
+      limit,
+    );
+    try {
+      limit.signal.throwIfAborted();
+      return await task(assembled, { limit, retries });
+    } catch (error) {
+      const { savedLines } = assembled;
+      throw toCallersError(error, { endpoint, callerSql, savedLines, project, mapping, emit });
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async function explain(statement: Statement, runOptions: RunOptions): Promise<Explanation> {
+    return within(statement, runOptions, async ({ text, columns, sources }, waiting) => {
+      const verdict = await lock.ask({ text, parameters: statement.parameters }, waiting);
+      const { fields, estimatedBytes } = verdict;
+      return {
+        columns: fields ? columnsOf(fields) : columns,
+        sources,
+        ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
+      };
+    });
+  }
+
+  return {
+    run: (statement, runOptions) =>
+      within(statement, runOptions, async ({ text }, waiting) => {
+        await lock.check({ text, parameters: statement.parameters }, waiting);
+        const result = await runJob(
+          { api, location, ...waiting },
+          jobOf(options, statement, text, runOptions),
+        );
+        return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
+      }),
+    explain,
+    async describe({ sql, parameters }) {
+      const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
+      const { signal } = new AbortController();
+      return (await explain(statement, { signal, timeoutMs: describeTimeoutMs })).columns;
+    },
+    close: async () => api.close(),
+  };
+}
+
+function checkMapping(mapping: TableMapping, sources: readonly Source[]): void {
+  const names = sources.map(({ name }) => name);
+  const unknown = [...mapping.keys()].filter(source => !names.includes(source));
+  if (unknown.length === 0) return;
+  throw new Error(`BIGQUERY_TABLES names ${unknown.join(', ')}; the sources are ${names.join(', ')}`);
+}
+
+function assemble(
+  { sql, callerSql, parameters }: Statement,
+  tables: Pick<AssembleRequest, 'catalog' | 'mapping'>,
+): AssembledSql {
+  const parameterNames = parameters.map(({ name }) => name);
+  const arrayParameterNames = parameters.filter(({ value }) => Array.isArray(value)).map(({ name }) => name);
+  return assembleSql({ sql, callerSql, ...tables, parameterNames, arrayParameterNames });
+}
+
+/** One run of a statement as a job; of two limits of bytes the lower holds. */
+function jobOf(
+  options: BigQueryEngineOptions,
+  { parameters, maxRows, endpoint }: Statement,
+  text: string,
+  run: RunOptions,
+): JobRequest {
+  const limits = [options.maxBytesBilled, run.maxBytesBilled].filter(bytes => bytes !== undefined);
+  const isBackground = run.priority === 'background';
+  return {
+    text,
+    parameters,
+    maxRows,
+    priority: (isBackground && options.backgroundPriority) || 'INTERACTIVE',
+    labels: { ...run.labels, endpoint },
+    ...(limits.length > 0 ? { maxBytesBilled: Math.min(...limits) } : {}),
+    ...(options.reservation ? { reservation: options.reservation } : {}),
+  };
+}
+
+function renderResult({ fields, rows, receipt }: JobResult, maxResultBytes: number): ResultSet {
+  const columns = columnsOf(fields);
+  const rowsJson = Buffer.from(`[${renderRows(columns, rows).join(',')}]`);
+  if (rowsJson.length > maxResultBytes) throw new GatewayError('engine_failed', 'The result is too large');
+  return { columns, rowsJson, rowCount: rows.length, receipt };
+}

@@ -1,0 +1,89 @@
+import { GatewayError, type SqlPosition } from '../errors.ts';
+import type { BigQueryEvent } from './bigquery-events.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+import { failureRow } from './failure-table.ts';
+import type { TableMapping } from './table-mapping.ts';
+
+/** Whose text failed, and what of the warehouse is to stay unnamed. */
+export type FailureContext = {
+  readonly endpoint: string;
+  readonly callerSql: string | undefined;
+  /** Lines of the text before the caller's first one; undefined where the saved query ran by itself. */
+  readonly savedLines: number | undefined;
+  /** The project that pays. */
+  readonly project: string;
+  readonly mapping: TableMapping;
+  readonly emit: (event: BigQueryEvent) => void;
+};
+
+/** What a failure of BigQuery means to a caller, who learns of no project, table or SQL but its own; the log has it all. */
+export function toCallersError(error: unknown, context: FailureContext): unknown {
+  if (!(error instanceof BigQueryFailure)) return leftAlone(error);
+  const { code, message } = failureRow(error);
+  if (message !== undefined) {
+    tell(error, context);
+    return new GatewayError(code, message, { cause: error });
+  }
+  const { words, position } = splitPosition(error.message);
+  const own = ownPosition(position, context.savedLines);
+  const cleaned = isSavedText(position, context) ? undefined : cleanWords(words, context);
+  if (cleaned === undefined) {
+    tell(error, context);
+    return new GatewayError('engine_failed', 'The warehouse refused the query', { cause: error });
+  }
+  const where = own ? ` at [${own.line}:${own.column}]` : '';
+  return new GatewayError(code, cleaned + where, { cause: error, ...(own ? { position: own } : {}) });
+}
+
+/** Who left hears that; all else is known already, or a bug. */
+function leftAlone(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'AbortError') return error;
+  return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });
+}
+
+function tell({ reason, message }: BigQueryFailure, { endpoint, emit }: FailureContext): void {
+  emit({ type: 'warehouse.failed', endpoint, reason, message });
+}
+
+/** BigQuery ends its messages with the place: `Unrecognized name: nope at [1:8]`. */
+function splitPosition(message: string): { words: string; position: SqlPosition | undefined } {
+  const [, words, line, column] = /^(.*?) at \[(\d+):(\d+)\]/s.exec(message) ?? [];
+  if (words === undefined) return { words: message, position: undefined };
+  return { words, position: { line: Number(line), column: Number(column) } };
+}
+
+/** The place in the text that its author wrote. */
+function ownPosition(
+  position: SqlPosition | undefined,
+  savedLines: number | undefined,
+): SqlPosition | undefined {
+  return position && { line: position.line - (savedLines ?? 0), column: position.column };
+}
+
+/** Whether BigQuery speaks of the saved part of a text that a caller completed. */
+function isSavedText(position: SqlPosition | undefined, { savedLines = 0 }: FailureContext): boolean {
+  return position !== undefined && position.line <= savedLines;
+}
+
+/** Puts sources in the place of tables. Undefined where a name of the warehouse is left that the caller did not write. */
+function cleanWords(words: string, { mapping, project, callerSql = '' }: FailureContext): string | undefined {
+  let clean = words.split('\n')[0]!;
+  for (const [source, id] of mapping) {
+    const full = [`${id.project}.${id.dataset}.${id.table}`, `${id.project}:${id.dataset}.${id.table}`];
+    for (const name of [...full, `${id.dataset}.${id.table}`]) {
+      clean = clean.replaceAll(`\`${name}\``, source).replaceAll(name, source);
+    }
+  }
+  const secrets = [project, ...[...mapping.values()].flatMap(id => [id.project, id.dataset, id.table])];
+  const told = namesIn(clean);
+  const known = namesIn([callerSql, ...mapping.keys()].join(' '));
+  const isTold = secrets.some(secret =>
+    [...namesIn(secret)].some(name => told.has(name) && !known.has(name)),
+  );
+  return isTold ? undefined : clean;
+}
+
+/** Names as projects, datasets and tables have them, in lower case. */
+function namesIn(text: string): ReadonlySet<string> {
+  return new Set(text.toLowerCase().match(/[\w-]+/g));
+}

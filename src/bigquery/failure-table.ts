@@ -1,0 +1,81 @@
+import type { ErrorCode } from '../errors.ts';
+import type { BigQueryFailure } from './bigquery-failure.ts';
+
+/**
+ * What helps against a failure: `again` sends the same request, which BigQuery knows by its id and runs once; `anew` starts
+ * another job, because this one is over; `nothing` helps.
+ */
+export type Remedy = 'again' | 'anew' | 'nothing';
+
+type FailureRow = {
+  readonly remedy: Remedy;
+  readonly code: ErrorCode;
+  /** For the caller. Absent: BigQuery's own words, cleaned. */
+  readonly message?: string;
+};
+
+const away = 'The warehouse does not answer';
+const busy = 'The warehouse runs too many queries';
+const failed = 'The warehouse failed the query';
+
+/** Failures by reason. Source: BigQuery, "Error messages"; the last rows are reasons of ours. */
+const rows: Readonly<Record<string, FailureRow>> = {
+  backendError: { remedy: 'again', code: 'unavailable', message: away },
+  internalError: { remedy: 'again', code: 'unavailable', message: away },
+  badGateway: { remedy: 'again', code: 'unavailable', message: away },
+  rateLimitExceeded: { remedy: 'again', code: 'overloaded', message: busy },
+  jobBackendError: { remedy: 'anew', code: 'unavailable', message: away },
+  jobInternalError: { remedy: 'anew', code: 'unavailable', message: away },
+  jobRateLimitExceeded: { remedy: 'anew', code: 'overloaded', message: busy },
+  tableUnavailable: {
+    remedy: 'anew',
+    code: 'unavailable',
+    message: 'A table of the warehouse is unavailable',
+  },
+  quotaExceeded: {
+    remedy: 'nothing',
+    code: 'engine_failed',
+    message: 'The quota at the warehouse is used up',
+  },
+  invalidQuery: { remedy: 'nothing', code: 'invalid_query' },
+  accessDenied: {
+    remedy: 'nothing',
+    code: 'engine_failed',
+    message: 'The warehouse does not let the gateway read',
+  },
+  notFound: { remedy: 'nothing', code: 'engine_failed', message: 'The warehouse lacks what the query reads' },
+  bytesBilledLimitExceeded: {
+    remedy: 'nothing',
+    code: 'engine_failed',
+    message: 'The query would be billed more bytes than it may',
+  },
+  resourcesExceeded: {
+    remedy: 'nothing',
+    code: 'engine_failed',
+    message: 'The query needs more of the warehouse than it may use',
+  },
+  responseTooLarge: { remedy: 'nothing', code: 'engine_failed', message: 'The result is too large' },
+  stopped: { remedy: 'nothing', code: 'engine_failed', message: 'The query was stopped at the warehouse' },
+  timeout: {
+    remedy: 'nothing',
+    code: 'deadline_exceeded',
+    message: 'The query did not finish in time at the warehouse',
+  },
+  noAnswer: { remedy: 'again', code: 'unavailable', message: away },
+  brokenAnswer: {
+    remedy: 'again',
+    code: 'unavailable',
+    message: 'The warehouse does not answer as it should',
+  },
+  jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
+};
+
+/** The row of a failure; one without a row is told apart by its HTTP status: 5xx may pass, all else stays. */
+export function failureRow({ reason, status }: BigQueryFailure): FailureRow {
+  const row = rows[reason];
+  if (row) return row;
+  if (status !== undefined && status >= 500) {
+    return { remedy: 'again', code: 'unavailable', message: away };
+  }
+  return { remedy: 'nothing', code: 'engine_failed', message: failed };
+}

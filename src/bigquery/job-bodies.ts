@@ -1,0 +1,94 @@
+import type { QueryParameter } from '../engine/engine.ts';
+
+/** One job, before it has a name. */
+export type JobRequest = {
+  /** SQL with the warehouse's own names of tables. */
+  readonly text: string;
+  readonly parameters: readonly QueryParameter[];
+  readonly maxRows: number;
+  /** `BATCH` starts when BigQuery has nothing better to do. */
+  readonly priority: 'INTERACTIVE' | 'BATCH';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly maxBytesBilled?: number;
+  /** `projects/P/locations/L/reservations/R`. Default: what the project is assigned to. */
+  readonly reservation?: string;
+};
+
+/** The body of `jobs.query`: the rows of a quick query come with its answer. */
+export function queryBody(
+  request: JobRequest,
+  { requestId, waitMs, jobTimeoutMs }: { requestId: string; waitMs: number; jobTimeoutMs: number },
+): object {
+  return {
+    ...sharedBody(request),
+    requestId,
+    timeoutMs: waitMs,
+    maxResults: request.maxRows,
+    jobTimeoutMs: String(jobTimeoutMs),
+    formatOptions: { useInt64Timestamp: true },
+    labels: cleanLabels(request.labels),
+    ...(request.reservation ? { reservation: request.reservation } : {}),
+  };
+}
+
+/** The body of `jobs.insert`, for a job with a name of ours. */
+export function jobBody(
+  request: JobRequest,
+  { reference, jobTimeoutMs }: { reference: object; jobTimeoutMs: number },
+): object {
+  return {
+    jobReference: reference,
+    configuration: {
+      query: { ...sharedBody(request), priority: request.priority },
+      labels: cleanLabels(request.labels),
+      jobTimeoutMs: String(jobTimeoutMs),
+      ...(request.reservation ? { reservation: request.reservation } : {}),
+    },
+  };
+}
+
+/** The body of `jobs.insert` for a dry run, which is no job: it costs nothing and has no name. */
+export function dryRunBody(request: Pick<JobRequest, 'text' | 'parameters'>, location?: string): object {
+  return {
+    ...(location ? { jobReference: { location } } : {}),
+    configuration: { query: sharedBody(request), dryRun: true },
+  };
+}
+
+function sharedBody({
+  text,
+  parameters,
+  maxBytesBilled,
+}: Pick<JobRequest, 'text' | 'parameters' | 'maxBytesBilled'>): object {
+  return {
+    query: text,
+    useLegacySql: false,
+    // BigQuery refuses the mode without a parameter that uses it.
+    ...(parameters.length > 0
+      ? { parameterMode: 'NAMED', queryParameters: parameters.map(bindParameter) }
+      : {}),
+    ...(maxBytesBilled === undefined ? {} : { maximumBytesBilled: String(maxBytesBilled) }),
+  };
+}
+
+function bindParameter({ name, value }: QueryParameter): object {
+  if (value === null || typeof value === 'string') {
+    return { name, parameterType: { type: 'STRING' }, parameterValue: { value } };
+  }
+  return {
+    name,
+    parameterType: { type: 'ARRAY', arrayType: { type: 'STRING' } },
+    parameterValue: { arrayValues: value.map(element => ({ value: element })) },
+  };
+}
+
+/** Labels hold lower-case letters, digits, `_` and `-`, 63 of them; all else becomes `-`. Source: BigQuery, "Labels". */
+function cleanLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  const clean = (text: string) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{Ll}\p{Lo}\d_-]/gu, '-')
+      .slice(0, 63);
+  const named = Object.entries(labels).map(([key, value]) => [clean(key), clean(value)] as const);
+  return Object.fromEntries(named.filter(([key]) => /^\p{Ll}/u.test(key)));
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Limit } from '../engine/start-limit.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+import { failureRow } from './failure-table.ts';
+
+/** What all queries of an engine share when they try again. */
+export type RetryPolicy = {
+  readonly budget: RetryBudget;
+  /** From 0 to below 1. */
+  random(): number;
+  /** Attempts of one query after the first. */
+  readonly maxRetries: number;
+  /** Longest pause before the first retry, in milliseconds; doubled for each that follows, up to 8 s. */
+  readonly baseMs: number;
+  /** Told of every retry. */
+  readonly onRetry: (failure: BigQueryFailure) => void;
+};
+
+/** Retries that are left over all queries: they must not become the load that keeps a warehouse down. */
+export type RetryBudget = {
+  /** A query began: it earns a part of a retry. */
+  earn(): void;
+  /** @returns whether there was a retry to take */
+  take(): boolean;
+};
+
+/** Longest pause, in milliseconds. */
+const maxPauseMs = 8000;
+
+/** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
+export function createRetryBudget(most = 20): RetryBudget {
+  let left = most;
+  return {
+    earn() {
+      left = Math.min(most, left + 0.1);
+    },
+    take() {
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+  };
+}
+
+/** The retries of one query. */
+export type Retries = {
+  /**
+   * Waits until the query may be tried again: a random time under a bound that doubles ("full jitter").
+   * @throws the failure where no retry is left, or none would come in time; the limit's reason when it ends first
+   */
+  pause(failure: BigQueryFailure): Promise<void>;
+  /** Sends a request until it is answered, or fails in a way that the same request will not mend. */
+  persist<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+};
+
+/** Begins the retries of one query, which end with its limit. */
+export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
+  let retries = 0;
+  policy.budget.earn();
+
+  async function pause(failure: BigQueryFailure): Promise<void> {
+    const boundMs = Math.min(maxPauseMs, policy.baseMs * 2 ** retries);
+    const pauseMs = policy.random() * boundMs;
+    if (retries >= policy.maxRetries || pauseMs >= limit.remainingMs() || !policy.budget.take())
+      throw failure;
+    retries += 1;
+    policy.onRetry(failure);
+    await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
+  }
+
+  return {
+    pause,
+    async persist(send) {
+      for (;;) {
+        try {
+          return await send();
+        } catch (error) {
+          limit.signal.throwIfAborted();
+          if (!(error instanceof BigQueryFailure) || failureRow(error).remedy !== 'again') throw error;
+          await pause(error);
+        }
+      }
+    },
+  };
+}

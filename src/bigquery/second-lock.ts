@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache';
+import type { QueryParameter } from '../engine/engine.ts';
+import type { Limit } from '../engine/start-limit.ts';
+import { GatewayError } from '../errors.ts';
+import type { Field } from './bigquery-answers.ts';
+import type { BigQueryApi } from './bigquery-api.ts';
+import { dryRunBody } from './job-bodies.ts';
+import type { Retries } from './retries.ts';
+import type { TableMapping } from './table-mapping.ts';
+
+/** What BigQuery says of a text that it did not run. */
+export type Verdict = {
+  /** Absent where the server does not say. */
+  readonly fields: readonly Field[] | undefined;
+  readonly estimatedBytes: number | undefined;
+};
+
+/** One text for one mind: the parameters' types are part of what is asked. */
+export type LockRequest = { readonly text: string; readonly parameters: readonly QueryParameter[] };
+
+type Waiting = { readonly retries: Retries; readonly limit: Limit };
+
+export type SecondLock = {
+  /**
+   * Lets a text through that BigQuery itself calls a SELECT over tables of the mapping.
+   * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
+   */
+  check(request: LockRequest, waiting: Waiting): Promise<void>;
+  /** The same, asked now: sizes of tables change. */
+  ask(request: LockRequest, waiting: Waiting): Promise<Verdict>;
+};
+
+/** Texts whose verdict is kept, and for how many milliseconds: a table may become a view of another. */
+const kept = { max: 2000, ttl: 3_600_000 };
+
+/**
+ * The sandbox's second lock: a dry run, asked once for each text. What our front-end let through, BigQuery has read with its
+ * own eyes before it runs.
+ */
+export function createSecondLock(
+  api: BigQueryApi,
+  mapping: TableMapping,
+  location: string | undefined,
+): SecondLock {
+  const allowed = new Set([...mapping.values()].map(tableKey));
+  const passed = new LRUCache<string, true>(kept);
+  const keyOf = ({ text, parameters }: LockRequest) =>
+    JSON.stringify([text, parameters.map(({ name, value }) => [name, Array.isArray(value)])]);
+
+  async function ask(request: LockRequest, { retries, limit }: Waiting): Promise<Verdict> {
+    const body = dryRunBody(request, location);
+    const { statistics } = await retries.persist(() => api.insert(body, limit.signal));
+    const query = statistics?.query;
+    if (query?.statementType !== 'SELECT') throw refused('Only a query is allowed');
+    for (const { projectId: project, datasetId: dataset, tableId: table } of query.referencedTables) {
+      if (!allowed.has(tableKey({ project, dataset, table }))) {
+        throw refused('The query reads a table that is none of its sources');
+      }
+    }
+    passed.set(keyOf(request), true);
+    const estimatedBytes = query.totalBytesProcessed ?? statistics?.totalBytesProcessed;
+    return { fields: query.schema?.fields, estimatedBytes };
+  }
+
+  return {
+    ask,
+    async check(request, waiting) {
+      if (!passed.has(keyOf(request))) await ask(request, waiting);
+    },
+  };
+}
+
+function tableKey({ project, dataset, table }: { project: string; dataset: string; table: string }): string {
+  return `${project}.${dataset}.${table}`;
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError('sandbox_refused', message);
+}

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
+import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { GatewayError } from '../../src/errors.ts';
+
+const catalog = sourceCatalog([
+  { name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } },
+  { name: 'deno-relay-logs', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } },
+  { name: 'audit', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } },
+]);
+
+const mapping = readTableMapping([
+  'cloudflare.logs.prod=acme-prod.logs.edge',
+  'deno-relay-logs = acme-prod.logs.relay',
+  'audit=acme-prod.logs.audit_2026',
+]);
+
+const saved = [
+  'with edge as (',
+  "  select id, 'from cloudflare.logs.prod' as said -- from `cloudflare.logs.prod`",
+  '  from `cloudflare.logs.prod`',
+  '),',
+  'relay as (select id from `deno-relay-logs`) /* the rest goes */',
+  'select id from edge order by id limit 5',
+].join('\n');
+
+function assemble(sql: string, callerSql?: string) {
+  return assembleSql({ sql, callerSql, catalog, mapping, parameterNames: [], arrayParameterNames: [] });
+}
+
+test('puts tables in the place of sources, and nowhere else', () => {
+  const { text, sources, savedLines } = assemble(saved);
+  expect(text).toBe(
+    saved
+      .replace('  from `cloudflare.logs.prod`', '  from `acme-prod.logs.edge`')
+      .replace('from `deno-relay-logs`)', 'from `acme-prod.logs.relay`)'),
+  );
+  expect(sources).toEqual(['cloudflare.logs.prod', 'deno-relay-logs']);
+  expect(savedLines).toBeUndefined();
+});
+
+test.each([
+  ['`cloudflare.logs.prod` as e', '`acme-prod.logs.edge` as e'],
+  ['cloudflare.logs.prod e', '`acme-prod.logs.edge` e'],
+  ['`cloudflare`.logs.`prod` e', '`acme-prod.logs.edge` e'],
+  ['deno-relay-logs e', '`acme-prod.logs.relay` e'],
+])('knows a source however it is written: %s', (written, table) => {
+  expect(assemble(`select e.id from ${written}`).text).toBe(`select e.id from ${table}`);
+});
+
+test('keeps the name by which the columns of a bare source are reached', () => {
+  expect(assemble('select audit.id from audit').text).toBe(
+    'select audit.id from `acme-prod.logs.audit_2026` as `audit`',
+  );
+});
+
+test('a subset named like a source is no source', () => {
+  const { text, sources } = assemble("with audit as (select 'a' as id) select id from audit");
+  expect(text).toBe("with audit as (select 'a' as id) select id from audit");
+  expect(sources).toEqual([]);
+});
+
+test("puts a caller's SQL behind the saved subsets as it is written, the saved statement gone", () => {
+  const callerSql = 'select id -- mine\nfrom edge; -- the end';
+  const { text, savedLines } = assemble(saved, callerSql);
+  expect(text).toMatch(/`acme-prod\.logs\.relay`\)\nselect id -- mine\nfrom edge; -- the end$/);
+  expect(text).not.toContain('the rest goes');
+  expect(text.split('\n')[savedLines!]).toBe('select id -- mine');
+});
+
+test("adds a caller's subsets to the saved ones, every character at its own column", () => {
+  const callerSql = '-- mine\nWITH mine as (select id from edge) select id from mine';
+  const { text, savedLines } = assemble(saved, callerSql);
+  expect(text.split('\n').slice(savedLines! - 1)).toEqual([
+    'relay as (select id from `acme-prod.logs.relay`),',
+    '-- mine',
+    '     mine as (select id from edge) select id from mine',
+  ]);
+});
+
+test("a caller's subset that takes a saved one's name hides it", () => {
+  const callerSql = 'with edge as (select id from edge) select id from edge; -- done';
+  const { text, savedLines } = assemble(saved, callerSql);
+  expect(text.split('\n').slice(savedLines! - 1)).toEqual([
+    'relay as (select id from `acme-prod.logs.relay`) (',
+    'with edge as (select id from edge) select id from edge  -- done',
+    ')',
+  ]);
+});
+
+test.each([
+  'select id from `cloudflare.logs.prod`',
+  'select id from `acme-prod.logs.edge`',
+  'with `acme-prod.logs.edge` as (select id from `deno-relay-logs`) select 1 as one',
+  'select session_user() as me from edge',
+])('our own front-end refuses before anything goes out: %s', callerSql => {
+  expect(() => assemble(saved, callerSql)).toThrow(GatewayError);
+});
+
+test('a source without a table is named, and what to set', () => {
+  const partial = readTableMapping(['audit=acme-prod.logs.audit_2026']);
+  const request = { sql: saved, catalog, mapping: partial, parameterNames: [], arrayParameterNames: [] };
+  expect(() => assembleSql(request)).toThrow('Source cloudflare.logs.prod has no table in BIGQUERY_TABLES');
+});

@@ -1,0 +1,217 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import {
+  complete,
+  type Deed,
+  incomplete,
+  openScripted,
+  refusal,
+  type Script,
+  type ScriptedEngine,
+} from './scripted-warehouse.ts';
+
+let opened: ScriptedEngine | undefined;
+
+async function open(script: Script, options?: Parameters<typeof openScripted>[1]): Promise<ScriptedEngine> {
+  opened = await openScripted(script, options);
+  return opened;
+}
+
+afterEach(() => opened?.close());
+
+test('a quick query is one round trip, with its receipt', async () => {
+  const { run, asked, counts } = await open({ query: [complete(['9007199254740993'])] });
+  const parameters = [
+    { name: 'project', value: 'p1' },
+    { name: 'start', value: null },
+    { name: 'projects', value: ['a', ''] },
+  ];
+  const result = await run({ parameters }, { labels: { 'Token-Id': 'T.1' }, maxBytesBilled: 5000 });
+  expect(result.rowsJson.toString()).toBe('[{"n":9007199254740993}]');
+  expect(result).toMatchObject({
+    columns: [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
+    rowCount: 1,
+    receipt: { bytesProcessed: 10, bytesBilled: 20, slotMs: 30, jobId: 'job_1' },
+  });
+  expect(counts()).toEqual({ query: 1 });
+  expect(asked.at(-1)?.body).toMatchObject({
+    query: expect.stringContaining('from `acme-prod.logs.edge`'),
+    useLegacySql: false,
+    location: 'EU',
+    maxResults: 1000,
+    maximumBytesBilled: '5000',
+    formatOptions: { useInt64Timestamp: true },
+    labels: { endpoint: 'logs-all', 'token-id': 't-1' },
+    parameterMode: 'NAMED',
+    queryParameters: [
+      { name: 'project', parameterType: { type: 'STRING' }, parameterValue: { value: 'p1' } },
+      { name: 'start', parameterType: { type: 'STRING' }, parameterValue: { value: null } },
+      {
+        name: 'projects',
+        parameterType: { type: 'ARRAY', arrayType: { type: 'STRING' } },
+        parameterValue: { arrayValues: [{ value: 'a' }, { value: '' }] },
+      },
+    ],
+  });
+});
+
+test('an incomplete answer is never an empty success: the job is asked until it has ended', async () => {
+  const { run, counts, asked } = await open({
+    query: [incomplete],
+    results: [incomplete, incomplete, complete(['1', '2'])],
+  });
+  expect((await run()).rowsJson.toString()).toBe('[{"n":1},{"n":2}]');
+  expect(counts()).toEqual({ query: 1, results: 3 });
+  expect(asked.at(-1)?.params.get('location')).toBe('EU');
+  expect(asked.at(-1)?.params.get('formatOptions.useInt64Timestamp')).toBe('true');
+});
+
+test('follows pages up to max rows, and no further', async () => {
+  const { run, asked, counts } = await open({
+    query: [complete(['1', '2'], { pageToken: 'b' })],
+    results: [complete(['3', '4'], { pageToken: 'c' })],
+  });
+  const result = await run({ maxRows: 3 });
+  expect(result.rowsJson.toString()).toBe('[{"n":1},{"n":2},{"n":3}]');
+  expect(counts()).toEqual({ query: 1, results: 1 });
+  expect(Object.fromEntries(asked.at(-1)!.params)).toMatchObject({ pageToken: 'b', maxResults: '1' });
+});
+
+test('asks the job what it cost where the answer does not say', async () => {
+  const { run } = await open({
+    query: [complete(['1'], { totalBytesBilled: undefined, totalSlotMs: undefined })],
+    job: [{ json: { statistics: { totalSlotMs: '9', query: { totalBytesBilled: '8' } } } }],
+  });
+  expect((await run()).receipt).toEqual({ bytesProcessed: 10, bytesBilled: 8, slotMs: 9, jobId: 'job_1' });
+});
+
+test('background queries are batch jobs with a name of ours where that is configured', async () => {
+  const { run, asked } = await open(
+    { insert: [refusal(503, 'backendError'), refusal(409, 'duplicate')], results: [complete(['1'])] },
+    { backgroundPriority: 'BATCH' },
+  );
+  expect((await run({}, { priority: 'background' })).rowCount).toBe(1);
+  const inserts = asked.filter(({ what }) => what === 'insert');
+  const names = inserts.map(({ body }) => body.jobReference.jobId);
+  expect(names).toEqual([expect.stringMatching(/^gateway_/), names[0]]);
+  expect(inserts[0]?.body.configuration.query.priority).toBe('BATCH');
+  expect(asked.at(-1)?.path).toContain(`/queries/${names[0]}`);
+});
+
+test.each<[string, Deed]>([
+  ['backendError', refusal(503, 'backendError')],
+  ['internalError', refusal(500, 'internalError')],
+  ['rateLimitExceeded', refusal(403, 'rateLimitExceeded')],
+  ['a 502 without JSON', { status: 502, text: '<html>Bad gateway</html>' }],
+  ['a reset connection', 'reset'],
+  ['half an answer', { text: '{"jobComplete":tr' }],
+])('%s: the same request is sent again, and runs once', async (_, fault) => {
+  const { run, asked, events } = await open({ query: [fault, fault, complete(['1'])] });
+  expect((await run()).rowCount).toBe(1);
+  const ids = asked.filter(({ what }) => what === 'query').map(({ body }) => body.requestId);
+  expect(ids).toHaveLength(3);
+  expect(new Set(ids).size).toBe(1);
+  expect(events.filter(({ type }) => type === 'warehouse.retried')).toHaveLength(2);
+});
+
+test.each(['jobBackendError', 'jobInternalError', 'jobRateLimitExceeded', 'tableUnavailable'])(
+  '%s: the job is over, another one is started',
+  async reason => {
+    const { run, asked } = await open({ query: [refusal(400, reason), complete(['1'])] });
+    expect((await run()).rowCount).toBe(1);
+    const ids = asked.filter(({ what }) => what === 'query').map(({ body }) => body.requestId);
+    expect(new Set(ids).size).toBe(2);
+  },
+);
+
+test('a lost job is started anew', async () => {
+  const { run, counts } = await open({
+    query: [incomplete],
+    results: [refusal(404, 'notFound', 'Not found: Job payer:EU.job_1'), complete(['1'])],
+  });
+  expect((await run()).rowCount).toBe(1);
+  expect(counts()).toEqual({ query: 2, results: 2 });
+});
+
+test('a job that twice answers with a backend error has failed, and another one is started', async () => {
+  const fault = refusal(503, 'backendError');
+  const { run, counts } = await open({ query: [incomplete], results: [fault, fault, complete(['1'])] });
+  expect((await run()).rowCount).toBe(1);
+  expect(counts()).toEqual({ query: 2, results: 3 });
+});
+
+test.each([
+  ['quotaExceeded', 403, 'engine_failed'],
+  ['invalidQuery', 400, 'invalid_query'],
+  ['accessDenied', 403, 'engine_failed'],
+  ['bytesBilledLimitExceeded', 400, 'engine_failed'],
+  ['resourcesExceeded', 400, 'engine_failed'],
+  ['responseTooLarge', 403, 'engine_failed'],
+  ['notFound', 404, 'engine_failed'],
+  ['somethingNew', 400, 'engine_failed'],
+])('%s: not tried again', async (reason, status, code) => {
+  const { run, counts } = await open({ query: [refusal(status, reason)] });
+  await expect(run()).rejects.toMatchObject({ name: 'GatewayError', code });
+  expect(counts()).toEqual({ query: 1 });
+});
+
+test.each([
+  ['backendError', 503, 'unavailable'],
+  ['rateLimitExceeded', 403, 'overloaded'],
+  ['jobBackendError', 400, 'unavailable'],
+  ['jobRateLimitExceeded', 400, 'overloaded'],
+])('%s: gives up after its retries', async (reason, status, code) => {
+  const { run, counts } = await open({ query: [refusal(status, reason)] }, { maxRetries: 3 });
+  await expect(run()).rejects.toMatchObject({ code });
+  expect(counts()).toEqual({ query: 4 });
+});
+
+test('retries are bounded over all queries, too', async () => {
+  const { run, counts } = await open({ query: [refusal(503, 'backendError')] });
+  const storm = Array.from({ length: 30 }, () => run().catch(error => error.code));
+  expect(new Set(await Promise.all(storm))).toEqual(new Set(['unavailable']));
+  expect(counts().query).toBeLessThanOrEqual(30 + 20 + 3);
+});
+
+test.each<[string, Script]>([
+  ['a start that hangs', { query: ['hang'] }],
+  ['a poll that hangs', { query: [incomplete], results: ['hang'] }],
+  ['a job that never ends', { query: [incomplete], results: [incomplete] }],
+  ['a page that hangs', { query: [complete(['1'], { pageToken: 'b' })], results: ['hang'] }],
+  ['a lock that hangs', { dryRun: ['hang'] }],
+  ['faults without end', { query: [refusal(503, 'backendError')] }],
+])('%s does not outlive its deadline', async (_, script) => {
+  const { run } = await open(script, { maxRetries: 1000 });
+  const start = performance.now();
+  const error = await run({}, { timeoutMs: 150 }).catch(thrown => thrown);
+  expect(['deadline_exceeded', 'unavailable']).toContain(error.code);
+  expect(performance.now() - start).toBeLessThan(400);
+});
+
+test('nobody waiting any more cancels the job', async () => {
+  const { run, asked } = await open({ query: [incomplete], results: ['hang'] });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+  expect(asked.at(-1)?.path).toContain('/jobs/job_1/cancel');
+});
+
+test('a job that has no name yet is cancelled when it has one', async () => {
+  const { run, asked } = await open({ query: [{ ...incomplete, afterMs: 100 }] });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('query'), { interval: 1 });
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+});
+
+test('no connection is left when the engine is closed', async () => {
+  const scripted = await open({ query: [complete(['1']), 'hang'] });
+  await scripted.run();
+  await scripted.run({}, { timeoutMs: 50 }).catch(() => undefined);
+  await scripted.engine.close();
+  await vi.waitFor(async () => expect(await scripted.openSockets()).toBe(0), 1500);
+});

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
+
+/** One request as the warehouse got it. */
+export type Asked = {
+  /** `query`, `insert`, `dryRun`, `results`, `job` or `cancel`. */
+  readonly what: string;
+  readonly path: string;
+  readonly params: URLSearchParams;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly body: any;
+  readonly atMs: number;
+};
+
+/** What the warehouse does with a request: answer with JSON, or text, or treat the connection badly. */
+export type Deed =
+  | { readonly status?: number; readonly json: unknown; readonly afterMs?: number }
+  | { readonly status?: number; readonly text: string }
+  | 'reset'
+  | 'hang';
+
+/** Answers of one kind of request, in order; the last one stays. */
+export type Script = Readonly<Record<string, readonly Deed[]>>;
+
+/** BigQuery's error object. */
+export function refusal(status: number, reason: string, message = `it is ${reason}`): Deed {
+  return { status, json: { error: { code: status, message, errors: [{ reason, message }] } } };
+}
+
+/** A complete answer of `jobs.query`, with one column `n`. */
+export function complete(values: readonly string[], more: object = {}): Deed {
+  return {
+    json: {
+      jobComplete: true,
+      jobReference: { projectId: 'payer', jobId: 'job_1', location: 'EU' },
+      schema: { fields: [{ name: 'n', type: 'INTEGER' }] },
+      rows: values.map(v => ({ f: [{ v }] })),
+      totalBytesProcessed: '10',
+      totalBytesBilled: '20',
+      totalSlotMs: '30',
+      ...more,
+    },
+  };
+}
+
+/** An answer of `jobs.query` before the job's end. */
+export const incomplete = {
+  json: { jobComplete: false, jobReference: { projectId: 'payer', jobId: 'job_1', location: 'EU' } },
+} satisfies Deed;
+
+const select: Deed = {
+  json: {
+    statistics: {
+      totalBytesProcessed: '77',
+      query: {
+        statementType: 'SELECT',
+        schema: { fields: [{ name: 'n', type: 'INTEGER' }] },
+        referencedTables: [{ projectId: 'acme-prod', datasetId: 'logs', tableId: 'edge' }],
+      },
+    },
+  },
+};
+
+export type ScriptedEngine = {
+  readonly engine: Engine;
+  readonly asked: readonly Asked[];
+  readonly events: readonly BigQueryEvent[];
+  /** How often each kind of request came, dry runs left out. */
+  counts(): Record<string, number>;
+  run(statement?: Partial<Statement>, options?: Partial<RunOptions>): ReturnType<Engine['run']>;
+  /** Connections that the warehouse has open. */
+  openSockets(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** A BigQuery engine over a server that does as it is told: exact, where a real warehouse is not. */
+export async function openScripted(
+  script: Script,
+  options: { maxRetries?: number; backgroundPriority?: 'BATCH' } = {},
+): Promise<ScriptedEngine> {
+  const asked: Asked[] = [];
+  const counts: Record<string, number> = {};
+  const events: BigQueryEvent[] = [];
+  const server = createServer(async (request, response) => {
+    const seen = await readAsked(request);
+    asked.push(seen);
+    counts[seen.what] = (counts[seen.what] ?? 0) + 1;
+    const deeds = script[seen.what] ?? [seen.what === 'dryRun' ? select : { json: {} }];
+    await perform(deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const engine = await createBigQueryEngine({
+    project: 'payer',
+    location: 'EU',
+    endpoint: `http://127.0.0.1:${port}`,
+    mapping: readTableMapping(['cloudflare.logs.prod=acme-prod.logs.edge']),
+    sources: [{ name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } }],
+    emit: event => events.push(event),
+    random: () => 0.5,
+    retryBaseMs: 4,
+    ...options,
+  });
+  return {
+    engine,
+    asked,
+    events,
+    counts: () => {
+      const { dryRun: _, ...others } = counts;
+      return others;
+    },
+    run: (statement = {}, run = {}) =>
+      engine.run(
+        { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 1000, ...statement },
+        { signal: new AbortController().signal, timeoutMs: 5000, ...run },
+      ),
+    openSockets: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+      }),
+    close: async () => {
+      await engine.close();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A saved query with one subset. */
+export const savedSql =
+  'with edge as (\n  select 1 as n, id from `cloudflare.logs.prod`\n)\nselect n from edge';
+
+async function readAsked(request: IncomingMessage): Promise<Asked> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  const { pathname: path, searchParams: params } = new URL(request.url ?? '', 'http://warehouse');
+  const body = text ? JSON.parse(text) : undefined;
+  return { what: kindOf(request.method, path, body), path, params, body, atMs: performance.now() };
+}
+
+function kindOf(method: string | undefined, path: string, body: Asked['body']): string {
+  if (path.endsWith('/cancel')) return 'cancel';
+  if (method === 'GET') return path.includes('/queries/') ? 'results' : 'job';
+  if (path.endsWith('/queries')) return 'query';
+  return body.configuration.dryRun ? 'dryRun' : 'insert';
+}
+
+async function perform(deed: Deed, response: ServerResponse): Promise<void> {
+  if (deed === 'hang') return;
+  if (deed === 'reset') {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  if ('afterMs' in deed) await sleep(deed.afterMs);
+  response.writeHead(deed.status ?? 200, { 'content-type': 'application/json' });
+  response.end('text' in deed ? deed.text : JSON.stringify(deed.json));
+}
