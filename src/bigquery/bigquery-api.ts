@@ -96,6 +96,8 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
       agent,
       responseType: 'text',
       retry: false,
+      // It blanks whole refusals for a word like "secret" in them.
+      errorRedactor: false,
       ...(body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}),
     });
     try {
@@ -135,7 +137,8 @@ function answeredAfterAll(error: unknown): Answered {
     const { data, status } = response;
     return { status, text: typeof data === 'string' ? data : JSON.stringify(data) };
   }
-  throw new BigQueryFailure('noAnswer', message ?? 'No answer', { cause: error });
+  // The client's error holds the request with its credentials: no cause for a log.
+  throw new BigQueryFailure('noAnswer', message ?? 'No answer');
 }
 
 function refusal(status: number, answer: unknown, text: string): BigQueryFailure {

@@ -1,0 +1,132 @@
+import { afterEach, expect, test } from 'vitest';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import {
+  complete,
+  openScripted,
+  refusal,
+  type Script,
+  type ScriptedEngine,
+  savedSql,
+} from './scripted-warehouse.ts';
+
+let opened: ScriptedEngine | undefined;
+
+async function open(script: Script): Promise<ScriptedEngine> {
+  opened = await openScripted(script);
+  return opened;
+}
+
+afterEach(() => opened?.close());
+
+/** A dry run's answer. */
+function dryRun(statementType: string | undefined, tables: readonly string[] = []) {
+  const referencedTables = tables.map(name => {
+    const [projectId, datasetId, tableId] = name.split('.');
+    return { projectId, datasetId, tableId };
+  });
+  return { json: { statistics: { query: { statementType, referencedTables } } } };
+}
+
+const callerSql = 'select n\nfrom edge';
+/** Lines of the saved subsets. */
+const savedLines = 3;
+
+test('contract section 4: a text is dry-run once before it runs', async () => {
+  const { run, asked } = await open({ query: [complete(['1'])] });
+  await run({ callerSql });
+  await run({ callerSql });
+  await run({ callerSql: 'select n from edge' });
+  expect(asked.map(({ what }) => what)).toEqual(['dryRun', 'query', 'query', 'dryRun', 'query']);
+  expect(asked[0]?.body.configuration.query.query).toBe(asked[1]?.body.query);
+});
+
+test.each([
+  ['no query', dryRun('INSERT')],
+  ['a script', dryRun('SCRIPT')],
+  ['nothing that is known', dryRun(undefined)],
+  ['a query over another table', dryRun('SELECT', ['acme-prod.logs.edge', 'acme-prod.logs.secrets'])],
+  ['a query over another project', dryRun('SELECT', ['other.logs.edge'])],
+])('contract section 4: what BigQuery calls %s does not run', async (_, answer) => {
+  const { run, counts } = await open({ dryRun: [answer], query: [complete(['1'])] });
+  const error = await run({ callerSql }).catch(thrown => thrown);
+  expect(error).toMatchObject({ code: 'sandbox_refused' });
+  expect(error.message).not.toMatch(/acme|secrets|other/);
+  expect(counts()).toEqual({});
+});
+
+test('contract section 4: what our own front-end refuses never goes out', async () => {
+  const { run, asked } = await open({});
+  for (const sql of [
+    'select 1 as n from `acme-prod.logs.edge`',
+    'drop table edge',
+    'select nope(n) from edge',
+  ]) {
+    await expect(run({ callerSql: sql })).rejects.toMatchObject({ position: { line: 1 } });
+  }
+  expect(asked).toEqual([]);
+});
+
+test("an error has the line and the column of the caller's own text", async () => {
+  const message = `Bad int64 value at [${savedLines + 2}:6]`;
+  const { run } = await open({ query: [refusal(400, 'invalidQuery', message)] });
+  await expect(run({ callerSql })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: 'Bad int64 value at [2:6]',
+    position: { line: 2, column: 6 },
+  });
+});
+
+test.each([
+  ['Not found: Table acme-prod:logs.edge was not found in location EU', 'notFound', 404],
+  ['Access Denied: Table acme-prod:logs.edge: User does not have permission', 'accessDenied', 403],
+  ['Cannot read acme-prod.logs.hidden at [4:1]', 'invalidQuery', 400],
+  ['payer has no slots', 'invalidQuery', 400],
+  ['Unrecognized name: secret_column at [2:3]', 'invalidQuery', 400],
+])('no name of the warehouse and no saved SQL reaches a caller: %s', async (message, reason, status) => {
+  const { run, events } = await open({ query: [refusal(status, reason, message)] });
+  const error = await run({ callerSql }).catch(thrown => thrown);
+  expect(error.code).toBe('engine_failed');
+  expect(error.message).not.toMatch(/acme|logs|hidden|payer|secret/);
+  expect(error.position).toBeUndefined();
+  expect(events).toEqual([{ type: 'warehouse.failed', endpoint: 'logs.all', reason, message }]);
+});
+
+test('sources take the place of tables in a message', async () => {
+  const message = 'Cannot query over table `acme-prod.logs.edge` without a filter over column(s)\nmore';
+  const { run } = await open({ query: [refusal(400, 'invalidQuery', message)] });
+  await expect(run()).rejects.toThrow(
+    'Cannot query over table cloudflare.logs.prod without a filter over column(s)',
+  );
+});
+
+test('explains a statement without running it', async () => {
+  const { engine, counts } = await open({});
+  const signal = new AbortController().signal;
+  const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
+  expect(await engine.explain(statement, { signal, timeoutMs: 1000 })).toEqual({
+    columns: [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
+    sources: ['cloudflare.logs.prod'],
+    estimatedBytes: 77,
+  });
+  expect(counts()).toEqual({});
+});
+
+test('describes a saved query with the position of its faults', async () => {
+  const { engine } = await open({});
+  const columns = await engine.describe({ sql: savedSql, parameters: [] });
+  expect(columns).toEqual([{ name: 'n', type: 'INT64', mode: 'NULLABLE' }]);
+  await expect(engine.describe({ sql: 'select nope', parameters: [] })).rejects.toMatchObject({
+    code: 'invalid_query',
+    position: { line: 1, column: 8 },
+  });
+});
+
+test('a mapping of an unknown source stops the start', async () => {
+  const mapping = readTableMapping(['postgres.log=acme-prod.logs.postgres']);
+  const sources = [{ name: 'postgres.logs', columns: {} }];
+  const options = { project: 'payer', mapping, sources, emit: () => undefined, random: () => 0 };
+  await expect(createBigQueryEngine(options)).rejects.toThrow(
+    'BIGQUERY_TABLES names postgres.log; the sources are postgres.logs',
+  );
+});
