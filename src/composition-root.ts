@@ -16,7 +16,7 @@ import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
-import type { QueryPriority } from './engine/engine.ts';
+import type { Engine, QueryPriority } from './engine/engine.ts';
 import { guardEngine } from './engine/guard-engine.ts';
 import { GatewayError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
@@ -59,6 +59,7 @@ export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): st
 
 /**
  * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
+ * The warehouse has its own tables and rows: for it, only the token.
  * @returns the plain token to accept, if any, and a project that has rows
  */
 export async function prepareData(
@@ -70,6 +71,16 @@ export async function prepareData(
   }: Pick<Surroundings, 'clock' | 'emit'> & { onProgress: (progress: Progress) => void },
 ): Promise<{ accessToken: string | undefined; sampleProject: string }> {
   await mkdir(config.DATA_DIR, { recursive: true });
+  const sampleProject =
+    config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
+  return { accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)), sampleProject };
+}
+
+/** Brings the sample of the embedded engine up to now. */
+async function bringSample(
+  config: Config,
+  { clock, emit, onProgress }: Parameters<typeof prepareData>[1],
+): Promise<string> {
   // Loaded here alone: they bring DuckDB into this process, which is over once the engine's own process has it.
   const { writeSample } = await import('./sample/write-sample.ts');
   const { sampleProjects } = await import('./sample/vocabulary.ts');
@@ -87,10 +98,7 @@ export async function prepareData(
     if (!(error instanceof DatabaseBusyError)) throw error;
     emit({ type: 'sample.skipped', message: error.message });
   }
-  return {
-    accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)),
-    sampleProject: sampleProjects[0],
-  };
+  return sampleProjects[0];
 }
 
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
@@ -203,14 +211,7 @@ export async function composeWorker(
 /** What gateways and workers have alike. */
 async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent) => void) {
   await mkdir(config.DATA_DIR, { recursive: true });
-  const duckdb = await createDuckDbEngine({
-    databasePath: databasePath(config),
-    clock,
-    emit,
-    maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
-    memoryLimitMb: config.ENGINE_MEMORY_MB,
-  });
-  const engine = guardEngine(duckdb, { clock, emit });
+  const engine = guardEngine(await openEngine(config, { clock, emit }), { clock, emit });
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
     check: definition => checkDefinition(engine, definition),
@@ -271,6 +272,39 @@ export async function invalidateFromCommand(
 function gatherFor(gatherMs: number, run: RunStatement): RunEndpointQuery {
   if (gatherMs === 0) return (query, signal) => run(statementOf(query), signal);
   return gatherQueries(run, flush => setTimeout(flush, gatherMs));
+}
+
+/** The executor that the configuration names. */
+async function openEngine(
+  config: Config,
+  { clock, emit }: Pick<Surroundings, 'clock' | 'emit'>,
+): Promise<Engine> {
+  if (config.ENGINE === 'duckdb') {
+    return createDuckDbEngine({
+      databasePath: databasePath(config),
+      clock,
+      emit,
+      maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+      memoryLimitMb: config.ENGINE_MEMORY_MB,
+    });
+  }
+  // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
+  const { createBigQueryEngine } = await import('./bigquery/bigquery-engine.ts');
+  const engine = await createBigQueryEngine({
+    // Neither is missing: `readConfig` sees to that.
+    project: config.BIGQUERY_PROJECT ?? '',
+    mapping: config.BIGQUERY_TABLES ?? new Map(),
+    sources: readSources(),
+    location: config.BIGQUERY_LOCATION,
+    endpoint: config.BIGQUERY_API_ENDPOINT,
+    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED,
+    reservation: config.BIGQUERY_RESERVATION,
+    backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
+    emit,
+    random: Math.random,
+  });
+  await engine.checkWarehouse();
+  return engine;
 }
 
 /** The store and the memory before it; where the store is in this process too, they halve the bytes between them. */

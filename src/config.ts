@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readTableMapping, type TableMapping } from './bigquery/table-mapping.ts';
 import { checkRedisUrl } from './store/redis-url.ts';
 
 const count = (fallback: number, min: number, max: number) =>
@@ -14,6 +15,14 @@ const redisUrl = text.superRefine((url, context) => {
   const problem = checkRedisUrl(url);
   if (problem) context.addIssue(problem);
 });
+const tableMapping = list.transform((assignments, context): TableMapping => {
+  try {
+    return readTableMapping(assignments);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+    return z.NEVER;
+  }
+});
 const flag = z.enum(['true', 'false']).transform(value => value === 'true');
 
 /**
@@ -23,7 +32,14 @@ const flag = z.enum(['true', 'false']).transform(value => value === 'true');
 export const variables = {
   PORT: { schema: count(4000, 0, 65_535), meaning: 'TCP port to listen on; 0 takes a free one.' },
   HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
-  ENGINE: { schema: z.enum(['duckdb']).default('duckdb'), meaning: 'Executor of the queries; `duckdb` is embedded.' },
+  ENGINE: { schema: z.enum(['duckdb', 'bigquery']).default('duckdb'), meaning: 'Executor of the queries: `duckdb` is embedded, `bigquery` the warehouse.' },
+  BIGQUERY_PROJECT: { schema: text.optional(), meaning: 'Project that queries run in, and that pays; needed for `ENGINE=bigquery`.' },
+  BIGQUERY_TABLES: { schema: tableMapping.optional(), meaning: 'Tables of the sources, `source=project.dataset.table`, comma-separated; needed for `ENGINE=bigquery`.' },
+  BIGQUERY_LOCATION: { schema: text.optional(), meaning: 'Region of the jobs, such as `EU`; unset: BigQuery finds it by the tables.' },
+  BIGQUERY_API_ENDPOINT: { schema: z.url({ protocol: /^https?$/ }).optional(), meaning: 'Another server that speaks the REST API of BigQuery, such as an emulator; it is sent no credentials.' },
+  BIGQUERY_MAX_BYTES_BILLED: { schema: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(), meaning: 'Bytes that one query may be billed; BigQuery refuses a query that would cost more; unset: no limit.' },
+  BIGQUERY_RESERVATION: { schema: text.optional(), meaning: 'Reservation of the jobs, `projects/P/locations/L/reservations/R`; unset: the one that the project is assigned to.' },
+  BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has slots left.' },
   REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
@@ -68,6 +84,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const read = schema.safeParse(environment[name] || undefined);
     if (read.success) config[name] = read.data;
     else problems.push(`${name}: ${read.error.issues.map(issue => issue.message).join('; ')}`);
+  }
+  if (config.ENGINE === 'bigquery') {
+    const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
+    problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config as Config; // each value has come through its own schema

@@ -18,6 +18,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'warm.schedule_failed': 'warn',
   'store.down': 'warn',
   'store.refusing': 'warn',
+  'warehouse.failed': 'warn',
 };
 
 /**

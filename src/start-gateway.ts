@@ -52,7 +52,7 @@ function welcome(config: Config, origin: string, token: string | undefined, proj
   const route = `${origin}/api/endpoints/query`;
   return `
 Saved query gateway at ${origin}
-  engine   ${config.ENGINE}, data in ${config.DATA_DIR}
+  engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
   cache    ${cache}
   GraphQL  ${origin}/graphql
   OpenAPI  ${origin}/openapi.json

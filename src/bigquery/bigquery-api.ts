@@ -46,6 +46,8 @@ export type BigQueryApi = {
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.cancel`. */
   cancel(job: JobReference, signal: AbortSignal): Promise<void>;
+  /** @throws Error that says how to give credentials, where none are found. */
+  checkCredentials(signal: AbortSignal): Promise<void>;
   /** Ends all connections. */
   close(): void;
 };
@@ -124,9 +126,18 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
       const path = `${pathOf('jobs', job)}/cancel`;
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
     },
+    async checkCredentials(signal) {
+      const token = client.authClient.getAccessToken();
+      await orAborted(token, signal).catch((error: Error) => {
+        throw new Error(`BigQuery has no credentials: ${error.message}. ${howToGiveCredentials}`);
+      });
+    },
     close: () => agent.destroy(),
   };
 }
+
+const howToGiveCredentials =
+  'Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
 
 type Answered = { readonly status: number; readonly text: string };
 

@@ -7,6 +7,8 @@ import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble
 import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
 import type { BigQueryEvent } from './bigquery-events.ts';
+import type { BigQueryFailure } from './bigquery-failure.ts';
+import { checkWarehouse } from './check-warehouse.ts';
 import type { JobRequest } from './job-bodies.ts';
 import { columnsOf, renderRows } from './render-rows.ts';
 import { createRetryBudget, type Retries, startRetries } from './retries.ts';
@@ -41,8 +43,14 @@ export type BigQueryEngineOptions = {
   readonly maxResultBytes?: number;
 };
 
-/** Milliseconds that a saved query may take to be checked. */
-const describeTimeoutMs = 20_000;
+/** The time of what nobody but a start waits for. */
+const unhurried = (): RunOptions => ({ signal: new AbortController().signal, timeoutMs: 20_000 });
+
+/** The executor on BigQuery. */
+export type BigQueryEngine = Engine & {
+  /** @throws Error that tells the operator what keeps queries from being answered: credentials, tables, their shapes. */
+  checkWarehouse(): Promise<void>;
+};
 
 type Waiting = { readonly limit: Limit; readonly retries: Retries };
 
@@ -51,7 +59,7 @@ type Waiting = { readonly limit: Limit; readonly retries: Retries };
  * then the query runs, as a job of ours: see `assembleSql`, `createSecondLock`, `runJob`.
  * @throws Error where the mapping names a source that does not exist
  */
-export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<Engine> {
+export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<BigQueryEngine> {
   const { mapping, location, emit, project } = options;
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
@@ -59,33 +67,36 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const lock = createSecondLock(api, mapping, location);
   const budget = createRetryBudget();
 
-  /** Runs a task with the time and the retries of one statement; what it throws is fit for the caller. */
+  /** Starts the time and the retries of one statement. */
+  function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
+    const limit = startLimit(runOptions);
+    const policy = {
+      budget,
+      random: options.random,
+      maxRetries: options.maxRetries ?? 4,
+      baseMs: options.retryBaseMs ?? 250,
+      onRetry: ({ reason }: BigQueryFailure) => emit({ type: 'warehouse.retried', endpoint, reason }),
+    };
+    return { limit, retries: startRetries(policy, limit) };
+  }
+
+  /** Runs a task on the text of a statement; what it throws is fit for the caller. */
   async function within<Result>(
     statement: Statement,
-    runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>,
+    runOptions: RunOptions,
     task: (assembled: AssembledSql, waiting: Waiting) => Promise<Result>,
   ): Promise<Result> {
     const { endpoint, callerSql } = statement;
     const assembled = assemble(statement, { catalog, mapping });
-    const limit = startLimit(runOptions);
-    const retries = startRetries(
-      {
-        budget,
-        random: options.random,
-        maxRetries: options.maxRetries ?? 4,
-        baseMs: options.retryBaseMs ?? 250,
-        onRetry: ({ reason }) => emit({ type: 'warehouse.retried', endpoint, reason }),
-      },
-      limit,
-    );
+    const waiting = begin(endpoint, runOptions);
     try {
-      limit.signal.throwIfAborted();
-      return await task(assembled, { limit, retries });
+      waiting.limit.signal.throwIfAborted();
+      return await task(assembled, waiting);
     } catch (error) {
       const { savedLines } = assembled;
       throw toCallersError(error, { endpoint, callerSql, savedLines, project, mapping, emit });
     } finally {
-      limit.clear();
+      waiting.limit.clear();
     }
   }
 
@@ -114,8 +125,11 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     explain,
     async describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
-      const { signal } = new AbortController();
-      return (await explain(statement, { signal, timeoutMs: describeTimeoutMs })).columns;
+      return (await explain(statement, unhurried())).columns;
+    },
+    async checkWarehouse() {
+      const waiting = begin('start', unhurried());
+      await checkWarehouse({ api, mapping, catalog, location }, waiting).finally(waiting.limit.clear);
     },
     close: async () => api.close(),
   };

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import {
@@ -17,7 +17,10 @@ async function open(script: Script): Promise<ScriptedEngine> {
   return opened;
 }
 
-afterEach(() => opened?.close());
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await opened?.close();
+});
 
 /** A dry run's answer. */
 function dryRun(statementType: string | undefined, tables: readonly string[] = []) {
@@ -129,4 +132,41 @@ test('a mapping of an unknown source stops the start', async () => {
   await expect(createBigQueryEngine(options)).rejects.toThrow(
     'BIGQUERY_TABLES names postgres.log; the sources are postgres.logs',
   );
+});
+
+test('a start checks every table of the mapping by a dry run', async () => {
+  const { engine, asked, counts } = await open({});
+  await engine.checkWarehouse();
+  expect(counts()).toEqual({});
+  expect(asked[0]?.body.configuration.query.query).toMatch(/^select \* from `acme-prod\.logs\.edge` where/);
+});
+
+test.each([
+  [refusal(404, 'notFound', 'Not found: Table acme-prod:logs.edge'), 'Not found: Table acme-prod:logs.edge'],
+  [
+    { json: { statistics: { query: { schema: { fields: [{ name: 'timestamp', type: 'STRING' }] } } } } },
+    'column timestamp is STRING; needed: TIMESTAMP',
+  ],
+])('a table that cannot be used stops the start, with its name and the reason', async (answer, problem) => {
+  const { engine } = await open({ dryRun: [answer] });
+  await expect(engine.checkWarehouse()).rejects.toThrow(
+    `BIGQUERY_TABLES can't be used.\ncloudflare.logs.prod is acme-prod.logs.edge: ${problem}`,
+  );
+});
+
+test('without credentials a start says how to give them', async () => {
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json');
+  const sources = [{ name: 'a', columns: {} }];
+  const mapping = readTableMapping(['a=acme-prod.logs.a']);
+  const engine = await createBigQueryEngine({
+    project: 'payer',
+    mapping,
+    sources,
+    emit: () => undefined,
+    random: () => 0,
+  });
+  await expect(engine.checkWarehouse()).rejects.toThrow(
+    /^BigQuery has no credentials: .*gcloud auth application-default login/,
+  );
+  await engine.close();
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
@@ -68,7 +68,7 @@ const select: Deed = {
 };
 
 export type ScriptedEngine = {
-  readonly engine: Engine;
+  readonly engine: BigQueryEngine;
   readonly asked: readonly Asked[];
   readonly events: readonly BigQueryEvent[];
   /** How often each kind of request came, dry runs left out. */

@@ -39,3 +39,24 @@ test('every variable that is not allowed has its line', () => {
     /^PORT: .*\nENGINE: .*duckdb.*\nREDIS_URL: .*\nTOKEN_HASHES: must be SHA-256 .*\nGRAPHIQL: .*$/,
   );
 });
+
+test('tables are read as the sources they stand for', () => {
+  const config = readConfig({
+    ENGINE: 'bigquery',
+    BIGQUERY_PROJECT: 'payer',
+    BIGQUERY_TABLES: 'postgres.logs=acme.logs.postgres, deno-relay-logs=acme.logs.relay',
+  });
+  expect([...(config.BIGQUERY_TABLES ?? [])]).toEqual([
+    ['postgres.logs', { project: 'acme', dataset: 'logs', table: 'postgres' }],
+    ['deno-relay-logs', { project: 'acme', dataset: 'logs', table: 'relay' }],
+  ]);
+});
+
+test('the warehouse needs its project and its tables', () => {
+  expect(() => readConfig({ ENGINE: 'bigquery' })).toThrow(
+    'BIGQUERY_PROJECT: needed for ENGINE=bigquery\nBIGQUERY_TABLES: needed for ENGINE=bigquery',
+  );
+  expect(() => readConfig({ BIGQUERY_TABLES: 'logs' })).toThrow(
+    'BIGQUERY_TABLES: "logs" is no assignment; allowed: source=project.dataset.table',
+  );
+});
