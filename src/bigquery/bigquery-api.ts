@@ -31,6 +31,9 @@ export type ResultsRequest = {
   readonly timeoutMs: number;
 };
 
+/** A job before it is sent. */
+export type JobBody = { readonly jobReference: { readonly jobId: string }; readonly configuration: object };
+
 /**
  * BigQuery's REST calls, each of them one request: nothing is tried again here.
  * All throw BigQueryFailure, or the signal's reason when it aborts.
@@ -38,8 +41,8 @@ export type ResultsRequest = {
 export type BigQueryApi = {
   /** `jobs.query`. */
   query(body: object, signal: AbortSignal): Promise<ResultsAnswer>;
-  /** `jobs.insert`. */
-  insert(body: object, signal: AbortSignal): Promise<JobAnswer>;
+  /** `jobs.insert`; a job that has failed already throws as a refusal does. */
+  insert(body: JobBody, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.getQueryResults`. */
   results(request: ResultsRequest, signal: AbortSignal): Promise<ResultsAnswer>;
   /** `jobs.get`. */
@@ -115,7 +118,13 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
   return {
     query: (body, signal) =>
       call(resultsAnswer, { method: 'POST', path: 'queries', body: { location, ...body }, signal }),
-    insert: (body, signal) => call(jobAnswer, { method: 'POST', path: 'jobs', body, signal }),
+    async insert({ jobReference, ...body }, signal) {
+      const named = { jobReference: { projectId: project, location, ...jobReference }, ...body };
+      const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
+      const failure = answer.status?.errorResult;
+      if (failure) throw new BigQueryFailure(failure.reason, failure.message);
+      return answer;
+    },
     results: ({ job, ...page }, signal) => {
       const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
       return call(resultsAnswer, { method: 'GET', path: pathOf('queries', job), query, signal });

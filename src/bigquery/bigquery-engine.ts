@@ -60,11 +60,11 @@ type Waiting = { readonly limit: Limit; readonly retries: Retries };
  * @throws Error where the mapping names a source that does not exist
  */
 export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<BigQueryEngine> {
-  const { mapping, location, emit, project } = options;
+  const { mapping, emit, project } = options;
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
-  const lock = createSecondLock(api, mapping, location);
+  const lock = createSecondLock(api, mapping);
   const budget = createRetryBudget();
 
   /** Starts the time and the retries of one statement. */
@@ -106,7 +106,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       const { fields, estimatedBytes } = verdict;
       return {
         columns: fields ? columnsOf(fields) : columns,
-        sources,
+        sources: verdict.sources.length > 0 ? verdict.sources : sources,
         ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
       };
     });
@@ -116,10 +116,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     run: (statement, runOptions) =>
       within(statement, runOptions, async ({ text }, waiting) => {
         await lock.check({ text, parameters: statement.parameters }, waiting);
-        const result = await runJob(
-          { api, location, ...waiting },
-          jobOf(options, statement, text, runOptions),
-        );
+        const result = await runJob({ api, ...waiting }, jobOf(options, statement, text, runOptions));
         return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
       }),
     explain,
@@ -129,7 +126,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     },
     async checkWarehouse() {
       const waiting = begin('start', unhurried());
-      await checkWarehouse({ api, mapping, catalog, location }, waiting).finally(waiting.limit.clear);
+      await checkWarehouse({ api, mapping, catalog }, waiting).finally(waiting.limit.clear);
     },
     close: async () => api.close(),
   };

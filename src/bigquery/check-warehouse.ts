@@ -12,7 +12,6 @@ export type WarehouseToCheck = {
   readonly api: BigQueryApi;
   readonly mapping: TableMapping;
   readonly catalog: Catalog;
-  readonly location: string | undefined;
 };
 
 /**
@@ -21,7 +20,7 @@ export type WarehouseToCheck = {
  * @throws Error with a line for each problem, for the operator: it names tables
  */
 export async function checkWarehouse(
-  { api, mapping, catalog, location }: WarehouseToCheck,
+  { api, mapping, catalog }: WarehouseToCheck,
   { limit, retries }: { readonly limit: Limit; readonly retries: Retries },
 ): Promise<void> {
   await api.checkCredentials(limit.signal);
@@ -30,7 +29,7 @@ export async function checkWarehouse(
       const name = `${project}.${dataset}.${table}`;
       // A bound that nothing reaches: tables may want one.
       const text = `select * from \`${name}\` where timestamp > timestamp '9999-12-31 00:00:00+00'`;
-      const body = dryRunBody({ text, parameters: [] }, location);
+      const body = dryRunBody({ text, parameters: [] });
       const found = await retries
         .persist(() => api.insert(body, limit.signal))
         .then(({ statistics }) => misshapen(statistics?.query?.schema?.fields ?? [], catalog.get(source)))

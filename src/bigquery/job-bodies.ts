@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { QueryParameter } from '../engine/engine.ts';
+import type { JobBody } from './bigquery-api.ts';
 
 /** One job, before it has a name. */
 export type JobRequest = {
@@ -31,13 +33,13 @@ export function queryBody(
   };
 }
 
-/** The body of `jobs.insert`, for a job with a name of ours. */
+/** The body of `jobs.insert`. */
 export function jobBody(
   request: JobRequest,
-  { reference, jobTimeoutMs }: { reference: object; jobTimeoutMs: number },
-): object {
+  { jobId, jobTimeoutMs }: { jobId: string; jobTimeoutMs: number },
+): JobBody {
   return {
-    jobReference: reference,
+    jobReference: { jobId },
     configuration: {
       query: { ...sharedBody(request), priority: request.priority },
       labels: cleanLabels(request.labels),
@@ -47,12 +49,17 @@ export function jobBody(
   };
 }
 
-/** The body of `jobs.insert` for a dry run, which is no job: it costs nothing and has no name. */
-export function dryRunBody(request: Pick<JobRequest, 'text' | 'parameters'>, location?: string): object {
+/** The body of `jobs.insert` for a dry run, which costs nothing and leaves no job. */
+export function dryRunBody(request: Pick<JobRequest, 'text' | 'parameters'>): JobBody {
   return {
-    ...(location ? { jobReference: { location } } : {}),
+    jobReference: { jobId: newJobId() },
     configuration: { query: sharedBody(request), dryRun: true },
   };
+}
+
+/** A name for a job that no other has. */
+export function newJobId(): string {
+  return `gateway_${randomUUID()}`;
 }
 
 function sharedBody({

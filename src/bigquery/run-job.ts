@@ -7,13 +7,11 @@ import type { Field, JobAnswer, JobReference, ResultsAnswer } from './bigquery-a
 import type { BigQueryApi } from './bigquery-api.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { failureRow } from './failure-table.ts';
-import { type JobRequest, jobBody, queryBody } from './job-bodies.ts';
+import { type JobRequest, jobBody, newJobId, queryBody } from './job-bodies.ts';
 import type { Retries } from './retries.ts';
 
 export type JobDeps = {
   readonly api: BigQueryApi;
-  /** Region of jobs that we name. */
-  readonly location: string | undefined;
   readonly retries: Retries;
   readonly limit: Limit;
 };
@@ -106,24 +104,19 @@ function cancelWhenNamed(api: BigQueryApi, sent: Promise<ResultsAnswer>, detache
 }
 
 /** A job with a name of ours; a repeated request that finds the name taken has found its own job. */
-async function insertJob({ api, location, retries, limit }: JobDeps, request: JobRequest): Promise<Started> {
-  const job = { jobId: `gateway_${randomUUID()}`, ...(location ? { location } : {}) };
+async function insertJob({ api, retries, limit }: JobDeps, request: JobRequest): Promise<Started> {
+  const jobId = newJobId();
   const answer = await retries.persist(async () => {
-    const jobTimeoutMs = Math.ceil(limit.remainingMs());
+    const body = jobBody(request, { jobId, jobTimeoutMs: Math.ceil(limit.remainingMs()) });
     try {
-      return await api.insert(jobBody(request, { reference: job, jobTimeoutMs }), limit.signal);
+      return await api.insert(body, limit.signal);
     } catch (error) {
-      if (limit.signal.aborted) cancel(api, job);
+      if (limit.signal.aborted) cancel(api, { jobId });
       if (error instanceof BigQueryFailure && error.reason === 'duplicate') return {} satisfies JobAnswer;
       throw error;
     }
   });
-  throwIfFailed(answer);
-  return { job: answer.jobReference ?? job };
-}
-
-function throwIfFailed({ status }: JobAnswer): void {
-  if (status?.errorResult) throw new BigQueryFailure(status.errorResult.reason, status.errorResult.message);
+  return { job: answer.jobReference ?? { jobId } };
 }
 
 /** Asks for results until the job is complete: an answer before that has no rows, and means nothing. */

@@ -6,12 +6,14 @@ import type { Field } from './bigquery-answers.ts';
 import type { BigQueryApi } from './bigquery-api.ts';
 import { dryRunBody } from './job-bodies.ts';
 import type { Retries } from './retries.ts';
-import type { TableMapping } from './table-mapping.ts';
+import type { TableId, TableMapping } from './table-mapping.ts';
 
 /** What BigQuery says of a text that it did not run. */
 export type Verdict = {
   /** Absent where the server does not say. */
   readonly fields: readonly Field[] | undefined;
+  /** Sources whose tables it reads; empty where the server does not say, or there are none. */
+  readonly sources: readonly string[];
   readonly estimatedBytes: number | undefined;
 };
 
@@ -37,29 +39,27 @@ const kept = { max: 2000, ttl: 3_600_000 };
  * The sandbox's second lock: a dry run, asked once for each text. What our front-end let through, BigQuery has read with its
  * own eyes before it runs.
  */
-export function createSecondLock(
-  api: BigQueryApi,
-  mapping: TableMapping,
-  location: string | undefined,
-): SecondLock {
-  const allowed = new Set([...mapping.values()].map(tableKey));
+export function createSecondLock(api: BigQueryApi, mapping: TableMapping): SecondLock {
+  const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
   const passed = new LRUCache<string, true>(kept);
   const keyOf = ({ text, parameters }: LockRequest) =>
     JSON.stringify([text, parameters.map(({ name, value }) => [name, Array.isArray(value)])]);
 
   async function ask(request: LockRequest, { retries, limit }: Waiting): Promise<Verdict> {
-    const body = dryRunBody(request, location);
+    const body = dryRunBody(request);
     const { statistics } = await retries.persist(() => api.insert(body, limit.signal));
     const query = statistics?.query;
     if (query?.statementType !== 'SELECT') throw refused('Only a query is allowed');
-    for (const { projectId: project, datasetId: dataset, tableId: table } of query.referencedTables) {
-      if (!allowed.has(tableKey({ project, dataset, table }))) {
-        throw refused('The query reads a table that is none of its sources');
-      }
-    }
+    const sources = query.referencedTables.map(
+      ({ projectId: project, datasetId: dataset, tableId: table }) => {
+        const source = sourceOf.get(tableKey({ project, dataset, table }));
+        if (source === undefined) throw refused('The query reads a table that is none of its sources');
+        return source;
+      },
+    );
     passed.set(keyOf(request), true);
     const estimatedBytes = query.totalBytesProcessed ?? statistics?.totalBytesProcessed;
-    return { fields: query.schema?.fields, estimatedBytes };
+    return { fields: query.schema?.fields, sources, estimatedBytes };
   }
 
   return {
@@ -70,7 +70,7 @@ export function createSecondLock(
   };
 }
 
-function tableKey({ project, dataset, table }: { project: string; dataset: string; table: string }): string {
+function tableKey({ project, dataset, table }: TableId): string {
   return `${project}.${dataset}.${table}`;
 }
 

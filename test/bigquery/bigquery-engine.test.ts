@@ -58,6 +58,19 @@ test.each([
   expect(counts()).toEqual({});
 });
 
+test('a dry run that failed inside of a good answer is no pass', async () => {
+  const errorResult = { reason: 'invalidQuery', message: 'Bad things at [5:1]' };
+  const failed = {
+    json: {
+      status: { errorResult },
+      statistics: { query: { statementType: 'SELECT', referencedTables: [] } },
+    },
+  };
+  const { run, counts } = await open({ dryRun: [failed] });
+  await expect(run({ callerSql })).rejects.toMatchObject({ position: { line: 2, column: 1 } });
+  expect(counts()).toEqual({});
+});
+
 test('contract section 4: what our own front-end refuses never goes out', async () => {
   const { run, asked } = await open({});
   for (const sql of [
