@@ -25,7 +25,7 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
     return new GatewayError(code, message, { cause: error });
   }
   const { words, position } = splitPosition(error.message);
-  const own = ownPosition(position, context.savedLines);
+  const own = ownPosition(position, context);
   const cleaned = isSavedText(position, context) ? undefined : cleanWords(words, context);
   if (cleaned === undefined) {
     tell(error, context);
@@ -52,12 +52,26 @@ function splitPosition(message: string): { words: string; position: SqlPosition 
   return { words, position: { line: Number(line), column: Number(column) } };
 }
 
-/** The place in the text that its author wrote. */
+/** The place in the text that its author wrote; lines and columns as our own front-end counts them. */
 function ownPosition(
   position: SqlPosition | undefined,
-  savedLines: number | undefined,
+  { savedLines = 0, callerSql }: FailureContext,
 ): SqlPosition | undefined {
-  return position && { line: position.line - (savedLines ?? 0), column: position.column };
+  if (!position || callerSql === undefined) return position;
+  const line = position.line - savedLines;
+  return { line, column: ownColumn(callerSql.split('\n')[line - 1] ?? '', position.column) };
+}
+
+/** BigQuery counts characters, and a tab up to the next multiple of 8; we count UTF-16 units. */
+function ownColumn(line: string, column: number): number {
+  let counted = 1;
+  let units = 0;
+  for (const character of line) {
+    if (counted >= column) break;
+    counted += character === '\t' ? 8 - ((counted - 1) % 8) : 1;
+    units += character.length;
+  }
+  return units + 1;
 }
 
 /** Whether BigQuery speaks of the saved part of a text that a caller completed. */

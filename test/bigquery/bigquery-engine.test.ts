@@ -93,6 +93,14 @@ test("an error has the line and the column of the caller's own text", async () =
   });
 });
 
+test('a column is counted as our own front-end counts, past tabs and emoji too', async () => {
+  const sql = "select\t'\u{1F600}' as face,\tn from edge";
+  // Tabs reach to columns 9 and 25, the emoji is one character.
+  const { run } = await open({ query: [refusal(400, 'invalidQuery', `Bad n at [${savedLines + 1}:25]`)] });
+  const error = await run({ callerSql: sql }).catch(thrown => thrown);
+  expect(sql[error.position.column - 1]).toBe('n');
+});
+
 test.each([
   ['Not found: Table acme-prod:logs.edge was not found in location EU', 'notFound', 404],
   ['Access Denied: Table acme-prod:logs.edge: User does not have permission', 'accessDenied', 403],
