@@ -31,7 +31,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(composition-root|compose-warming|gateway|cli|events)\\.ts$|^src/(duckdb|sample|bigquery)/|^src/store/',
+        pathNot: '^src/(composition-root|compose-engine|compose-warming|invalidate-from-command|gateway|cli|events)\\.ts$|^src/(duckdb|sample|bigquery)/|^src/store/',
       },
       to: {
         path: '^src/(duckdb|sample|bigquery)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$',

@@ -2,12 +2,14 @@ import { open } from 'node:fs/promises';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { issueToken, readTokens, revokeToken, type Scope, scopes } from './auth/token-file.ts';
 import { systemClock } from './clock.ts';
-import { databasePath, invalidateFromCommand, tokensFile } from './composition-root.ts';
+import { databasePath } from './compose-engine.ts';
+import { tokensFile } from './composition-root.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { DatabaseBusyError } from './duckdb/database.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
 import { readSources } from './duckdb/sources.ts';
 import { GatewayError } from './errors.ts';
+import { invalidateFromCommand } from './invalidate-from-command.ts';
 import { writeSchemas } from './write-schemas.ts';
 
 const usage = `Commands:

@@ -9,22 +9,20 @@ import { gatherQueries, type RunEndpointQuery } from './batch/gather-queries.ts'
 import type { RunStatement } from './batch/run-batch.ts';
 import { createCache } from './cache/cache.ts';
 import { createSingleFlight } from './cache/single-flight.ts';
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import { databasePath, openEngine } from './compose-engine.ts';
 import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
-import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
-import type { Engine, QueryPriority } from './engine/engine.ts';
+import type { QueryPriority } from './engine/engine.ts';
 import { guardEngine } from './engine/guard-engine.ts';
-import { GatewayError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
 import { createGraphqlDoor } from './graphql/answer-graphql.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { buildOpenApi } from './http/openapi.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { invalidateEndpoint } from './pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import { runQuery } from './pipeline/run-query.ts';
 import type { Progress } from './progress-bar.ts';
@@ -46,11 +44,6 @@ export type Gateway = {
   /** Answers what is under way, then ends the engine and the store. */
   close(): Promise<void>;
 };
-
-/** The file of the embedded database in a data folder. */
-export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
-  return join(config.DATA_DIR, 'logs.duckdb');
-}
 
 /** The file of issued tokens. */
 export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): string {
@@ -232,79 +225,10 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
   return { endpoints, cache, run, close };
 }
 
-/**
- * Makes stored answers void from the command line, in Redis and in the memory of all gateways.
- * @param parameters of the one entry; absent: all entries of the endpoint
- * @throws GatewayError; Error where the gateways share no cache
- */
-export async function invalidateFromCommand(
-  config: Config,
-  endpoint: string,
-  parameters: Readonly<Record<string, string>> | undefined,
-): Promise<'endpoint' | 'entry'> {
-  if (!config.REDIS_URL) {
-    throw new GatewayError(
-      'unavailable',
-      'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
-    );
-  }
-  const emit = () => undefined;
-  const endpoints = await createEndpointRegistry({
-    directory: config.SQL_DIR,
-    check: async () => undefined,
-    emit,
-    watch: false,
-  });
-  const store = createRedisStore({ url: config.REDIS_URL });
-  const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
-  try {
-    await cache.connect();
-    if (!cache.isStoreUp) {
-      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was made void');
-    }
-    return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
-  } finally {
-    await cache.close();
-  }
-}
-
 /** Queries of one batch form wait for each other so many milliseconds; by default no query waits. */
 function gatherFor(gatherMs: number, run: RunStatement): RunEndpointQuery {
   if (gatherMs === 0) return (query, signal) => run(statementOf(query), signal);
   return gatherQueries(run, flush => setTimeout(flush, gatherMs));
-}
-
-/** The executor that the configuration names. */
-async function openEngine(
-  config: Config,
-  { clock, emit }: Pick<Surroundings, 'clock' | 'emit'>,
-): Promise<Engine> {
-  if (config.ENGINE === 'duckdb') {
-    return createDuckDbEngine({
-      databasePath: databasePath(config),
-      clock,
-      emit,
-      maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
-      memoryLimitMb: config.ENGINE_MEMORY_MB,
-    });
-  }
-  // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
-  const { createBigQueryEngine } = await import('./bigquery/bigquery-engine.ts');
-  const engine = await createBigQueryEngine({
-    // Neither is missing: `readConfig` sees to that.
-    project: config.BIGQUERY_PROJECT ?? '',
-    mapping: config.BIGQUERY_TABLES ?? new Map(),
-    sources: readSources(),
-    location: config.BIGQUERY_LOCATION,
-    endpoint: config.BIGQUERY_API_ENDPOINT,
-    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED,
-    reservation: config.BIGQUERY_RESERVATION,
-    backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
-    emit,
-    random: Math.random,
-  });
-  await engine.checkWarehouse();
-  return engine;
 }
 
 /** The store and the memory before it; where the store is in this process too, they halve the bytes between them. */

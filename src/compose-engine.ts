@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
+import { readSources } from './duckdb/sources.ts';
+import type { Engine } from './engine/engine.ts';
+import type { GatewayEvent } from './events.ts';
+
+/** The file of the embedded database in a data folder. */
+export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
+  return join(config.DATA_DIR, 'logs.duckdb');
+}
+
+/** The executor that the configuration names. */
+export async function openEngine(
+  config: Config,
+  { clock, emit }: { readonly clock: Clock; readonly emit: (event: GatewayEvent) => void },
+): Promise<Engine> {
+  if (config.ENGINE === 'duckdb') {
+    return createDuckDbEngine({
+      databasePath: databasePath(config),
+      clock,
+      emit,
+      maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+      memoryLimitMb: config.ENGINE_MEMORY_MB,
+    });
+  }
+  // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
+  const { createBigQueryEngine } = await import('./bigquery/bigquery-engine.ts');
+  const engine = await createBigQueryEngine({
+    // Neither is missing: `readConfig` sees to that.
+    project: config.BIGQUERY_PROJECT ?? '',
+    mapping: config.BIGQUERY_TABLES ?? new Map(),
+    sources: readSources(),
+    location: config.BIGQUERY_LOCATION,
+    endpoint: config.BIGQUERY_API_ENDPOINT,
+    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED,
+    reservation: config.BIGQUERY_RESERVATION,
+    backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
+    emit,
+    random: Math.random,
+  });
+  await engine.checkWarehouse();
+  return engine;
+}
