@@ -58,3 +58,30 @@ async function state() {
   expect(status).toBe(200);
   return body;
 }
+
+describe('a batch form', () => {
+  test('is held against the engine at the start: its columns are the key and the columns of the query', async () => {
+    const saved = `/*
+id: 7e57ab1e-0000-4000-8000-000000000006
+name: wrong.batch
+description: Test.
+parameters:
+  thing: { type: string, required: true, description: A thing. }
+columns:
+  n: { type: INT64, description: A number. }
+batch: { parameter: thing, key: thing }
+*/
+select 1 as n`;
+    const open = (batchSql: string) =>
+      openGateway({
+        now: '2026-01-15T12:00:00Z',
+        sqlFiles: { 'wrong.batch.sql': saved, 'wrong.batch.batch.sql': batchSql },
+      });
+    await expect(open('select thing from unnest(@things) as thing')).rejects.toThrow(
+      'wrong.batch.sql:9: batch: its columns must be thing STRING, n INT64; they are thing STRING',
+    );
+    await expect(open('select thing, 1 as n from unnest(@nothings) as thing')).rejects.toThrow(
+      "batch: line 1 of its file: Query parameter 'nothings' not found",
+    );
+  });
+});

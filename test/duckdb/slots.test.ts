@@ -39,3 +39,35 @@ test('a caller that leaves the queue makes room and takes no slot', async () => 
   (await next)();
   await slots.take(never);
 });
+
+test('what runs in the background leaves a slot to callers, and waits behind those that wait', async () => {
+  const slots = createSlots(2, 10);
+  const order: string[] = [];
+  const take = async (name: string, priority: 'interactive' | 'background') => {
+    const release = await slots.take(never, priority);
+    order.push(name);
+    return release;
+  };
+  const releaseFirst = await take('background 1', 'background');
+  const second = take('background 2', 'background');
+  const releaseCaller = await take('caller 1', 'interactive');
+  const next = take('caller 2', 'interactive');
+  releaseFirst();
+  const releaseNext = await next;
+  expect(order).toEqual(['background 1', 'caller 1', 'caller 2']);
+  releaseCaller();
+  releaseNext();
+  (await second)();
+  expect(order.at(-1)).toBe('background 2');
+});
+
+test('with one slot the background has its turn when no caller waits', async () => {
+  const slots = createSlots(1, 10);
+  (await slots.take(never, 'background'))();
+  const release = await slots.take(never, 'background');
+  const caller = slots.take(never, 'interactive');
+  const background = slots.take(never, 'background');
+  release();
+  (await caller)();
+  (await background)();
+});

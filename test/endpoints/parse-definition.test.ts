@@ -84,3 +84,34 @@ test('finds the line of a key', () => {
   expect(headerLine('one.sql', valid, ['columns', 'n'])).toBe(11);
   expect(headerLine('one.sql', valid, ['columns', 'missing'])).toBe(10);
 });
+
+test('a batch form needs its file, its header and a required parameter; its text is part of the hash', () => {
+  const text = valid
+    .replace('    description: How large.', '    required: true\n    description: How large.')
+    .replace('cacheSeconds: 60', 'cacheSeconds: 60\nbatch: { parameter: size, key: size }');
+  expect(parseDefinition('one.sql', text, 'select 2').batch).toEqual({
+    parameter: 'size',
+    key: 'size',
+    sql: 'select 2',
+  });
+  expect(parseDefinition('one.sql', text, 'select 2').hash).not.toBe(
+    parseDefinition('one.sql', text, 'select 3').hash,
+  );
+  const messageOf = (broken: string, batchSql?: string) => {
+    try {
+      parseDefinition('one.sql', broken, batchSql);
+    } catch (error) {
+      return String(error);
+    }
+    return 'accepted';
+  };
+  expect(messageOf(text)).toContain('one.sql:17: batch: needs the file one.batch.sql, which is not there');
+  expect(messageOf(valid, 'select 2')).toContain('batch: is missing, but there is a file one.batch.sql');
+  const optional = text.replace(
+    '    required: true\n    description: How large.',
+    '    description: How large.',
+  );
+  expect(messageOf(optional, 'select 2')).toContain(
+    'batch.parameter: must be a declared parameter that is required',
+  );
+});
