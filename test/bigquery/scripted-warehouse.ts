@@ -79,14 +79,10 @@ export type ScriptedEngine = {
   close(): Promise<void>;
 };
 
-/** A BigQuery engine over a server that does as it is told: exact, where a real warehouse is not. */
-export async function openScripted(
-  script: Script,
-  options: { maxRetries?: number; backgroundPriority?: 'BATCH' } = {},
-): Promise<ScriptedEngine> {
+/** A server in BigQuery's place that does as it is told. */
+export async function openWarehouse(script: Script) {
   const asked: Asked[] = [];
   const counts: Record<string, number> = {};
-  const events: BigQueryEvent[] = [];
   const server = createServer(async (request, response) => {
     const seen = await readAsked(request);
     asked.push(seen);
@@ -97,10 +93,35 @@ export async function openScripted(
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    counts: () => {
+      const { dryRun: _, ...others } = counts;
+      return others;
+    },
+    openSockets: () =>
+      new Promise<number>((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+      }),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A BigQuery engine over such a server. */
+export async function openScripted(
+  script: Script,
+  options: { maxRetries?: number; backgroundPriority?: 'BATCH' } = {},
+): Promise<ScriptedEngine> {
+  const warehouse = await openWarehouse(script);
+  const events: BigQueryEvent[] = [];
   const engine = await createBigQueryEngine({
     project: 'payer',
     location: 'EU',
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: warehouse.url,
     mapping: readTableMapping(['cloudflare.logs.prod=acme-prod.logs.edge']),
     sources: [{ name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } }],
     emit: event => events.push(event),
@@ -109,26 +130,17 @@ export async function openScripted(
     ...options,
   });
   return {
+    ...warehouse,
     engine,
-    asked,
     events,
-    counts: () => {
-      const { dryRun: _, ...others } = counts;
-      return others;
-    },
     run: (statement = {}, run = {}) =>
       engine.run(
         { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 1000, ...statement },
         { signal: new AbortController().signal, timeoutMs: 5000, ...run },
       ),
-    openSockets: () =>
-      new Promise((resolve, reject) => {
-        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-      }),
     close: async () => {
       await engine.close();
-      server.closeAllConnections();
-      server.close();
+      warehouse.close();
     },
   };
 }
