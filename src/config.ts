@@ -53,7 +53,7 @@ export const variables = {
   NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off.' },
   LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Least level that is logged, as JSON lines on standard error.' },
   QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take.' },
-  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 256), meaning: 'Queries that run at the same time; more wait, then get 503.' },
+  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 256), meaning: 'Queries that the embedded engine runs at the same time; more wait, then get 503.' },
   GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
   ENGINE_MEMORY_MB: { schema: count(1024, 64, 1_048_576), meaning: 'Megabytes the embedded engine may use for one process.' },
   CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },

@@ -38,7 +38,8 @@ export async function checkWarehouse(
     }),
   );
   const lines = problems.flat();
-  if (lines.length > 0) throw new Error(`BIGQUERY_TABLES can't be used.\n${lines.join('\n')}`);
+  if (lines.length > 0)
+    throw new Error(`The warehouse can't be used with BIGQUERY_TABLES.\n${lines.join('\n')}`);
 }
 
 function problemOf(error: unknown): string[] {

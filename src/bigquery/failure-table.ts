@@ -70,12 +70,11 @@ const rows: Readonly<Record<string, FailureRow>> = {
   jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
-/** The row of a failure; one without a row is told apart by its HTTP status: 5xx may pass, all else stays. */
+/** The row of a failure; one without a row is told apart by its HTTP status: 429 and 5xx may pass, all else stays. */
 export function failureRow({ reason, status }: BigQueryFailure): FailureRow {
   const row = rows[reason];
   if (row) return row;
-  if (status !== undefined && status >= 500) {
-    return { remedy: 'again', code: 'unavailable', message: away };
-  }
+  if (status === 429) return { remedy: 'again', code: 'overloaded', message: busy };
+  if (status !== undefined && status >= 500) return { remedy: 'again', code: 'unavailable', message: away };
   return { remedy: 'nothing', code: 'engine_failed', message: failed };
 }

@@ -171,7 +171,7 @@ test.each([
 ])('a table that cannot be used stops the start, with its name and the reason', async (answer, problem) => {
   const { engine } = await open({ dryRun: [answer] });
   await expect(engine.checkWarehouse()).rejects.toThrow(
-    `BIGQUERY_TABLES can't be used.\ncloudflare.logs.prod is acme-prod.logs.edge: ${problem}`,
+    `The warehouse can't be used with BIGQUERY_TABLES.\ncloudflare.logs.prod is acme-prod.logs.edge: ${problem}`,
   );
 });
 

@@ -103,7 +103,10 @@ test.each<[string, Deed]>([
   ['rateLimitExceeded', refusal(403, 'rateLimitExceeded')],
   ['a 502 without JSON', { status: 502, text: '<html>Bad gateway</html>' }],
   ['a reset connection', 'reset'],
-  ['half an answer', { text: '{"jobComplete":tr' }],
+  ['a 429 without JSON', { status: 429, text: 'slow down' }],
+  ['wrong JSON', { text: '{"jobComplete":tr' }],
+  ['JSON that is no answer', { json: { rows: 5 } }],
+  ['half a page', 'halfAPage'],
 ])('%s: the same request is sent again, and runs once', async (_, fault) => {
   const { run, asked, events } = await open({ query: [fault, fault, complete(['1'])] });
   expect((await run()).rowCount).toBe(1);
@@ -174,6 +177,7 @@ test('retries are bounded over all queries, too', async () => {
 
 test.each<[string, Script]>([
   ['a start that hangs', { query: ['hang'] }],
+  ['an answer that hangs after its headers', { query: ['hangAfterHeaders'] }],
   ['a poll that hangs', { query: [incomplete], results: ['hang'] }],
   ['a job that never ends', { query: [incomplete], results: [incomplete] }],
   ['a page that hangs', { query: [complete(['1'], { pageToken: 'b' })], results: ['hang'] }],
@@ -205,6 +209,23 @@ test('a job that has no name yet is cancelled when it has one', async () => {
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('query'), { interval: 1 });
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+});
+
+test('a job with a name of ours is cancelled at once, even before it is known to run', async () => {
+  const { run, asked } = await open({ insert: ['hang'] }, { backgroundPriority: 'BATCH' });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal, priority: 'background' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('insert'), { interval: 1 });
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+  expect(asked.at(-1)?.path).toContain(asked.at(-2)?.body.jobReference.jobId);
+});
+
+test('the deadline cancels the job, too', async () => {
+  const { run, asked } = await open({ query: [incomplete], results: ['hang'] });
+  await expect(run({}, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
 });
 

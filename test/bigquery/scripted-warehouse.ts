@@ -23,7 +23,11 @@ export type Deed =
   | { readonly status?: number; readonly json: unknown; readonly afterMs?: number }
   | { readonly status?: number; readonly text: string }
   | 'reset'
-  | 'hang';
+  | 'hang'
+  /** Headers, and then nothing. */
+  | 'hangAfterHeaders'
+  /** Less than the headers say, and then the end. */
+  | 'halfAPage';
 
 /** Answers of one kind of request, in order; the last one stays. */
 export type Script = Readonly<Record<string, readonly Deed[]>>;
@@ -169,6 +173,12 @@ async function perform(deed: Deed, response: ServerResponse): Promise<void> {
   if (deed === 'hang') return;
   if (deed === 'reset') {
     response.socket?.resetAndDestroy();
+    return;
+  }
+  if (deed === 'hangAfterHeaders' || deed === 'halfAPage') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('{"jobComplete":true,');
+    if (deed === 'halfAPage') setImmediate(() => response.socket?.end());
     return;
   }
   if ('afterMs' in deed) await sleep(deed.afterMs);
