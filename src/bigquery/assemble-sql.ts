@@ -25,8 +25,8 @@ export type AssembleRequest = {
 /** A text for BigQuery, and what our own front-end found out about it. */
 export type AssembledSql = {
   readonly text: string;
-  /** Lines of the text before the caller's first one; undefined where there is no caller's SQL. */
-  readonly savedLines: number | undefined;
+  /** Lines of the text before the caller's first one. */
+  readonly linesBefore: number;
   readonly columns: readonly Column[];
   /** Sources that the text names, each once. */
   readonly sources: readonly string[];
@@ -47,7 +47,7 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
     columns: resultColumns(bound.query.columns),
     sources: [...new Set(bound.tables.map(({ name }) => name))],
   };
-  if (callerSql === undefined) return { text: applyEdits(sql, edits), savedLines: undefined, ...found };
+  if (callerSql === undefined) return { text: applyEdits(sql, edits), linesBefore: 0, ...found };
   const saved = parseQuery(sql);
   const body = tokens.findIndex(token => isAt(token, saved.body.at));
   // What stands between the last subset and the final statement are comments; they go with the statement.
@@ -55,7 +55,7 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
   const subsets = applyEdits(sql.slice(0, end), edits);
   const { opening, text, closing } = joinCaller(saved.with, callerSql);
   const prefix = end > 0 ? `${subsets}${opening}\n` : '';
-  return { text: prefix + text + closing, savedLines: prefix.split('\n').length - 1, ...found };
+  return { text: prefix + text + closing, linesBefore: prefix.split('\n').length - 1, ...found };
 }
 
 function bind(request: AssembleRequest): BoundStatement {

@@ -85,31 +85,36 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     statement: Statement,
     runOptions: RunOptions,
     task: (assembled: AssembledSql, waiting: Waiting) => Promise<Result>,
+    ownSql = statement.callerSql,
   ): Promise<Result> {
-    const { endpoint, callerSql } = statement;
+    const { endpoint } = statement;
     const assembled = assemble(statement, { catalog, mapping });
     const waiting = begin(endpoint, runOptions);
     try {
       waiting.limit.signal.throwIfAborted();
       return await task(assembled, waiting);
     } catch (error) {
-      const { savedLines } = assembled;
-      throw toCallersError(error, { endpoint, callerSql, savedLines, project, mapping, emit });
+      const { linesBefore } = assembled;
+      throw toCallersError(error, { endpoint, ownSql, linesBefore, project, mapping, emit });
     } finally {
       waiting.limit.clear();
     }
   }
 
-  async function explain(statement: Statement, runOptions: RunOptions): Promise<Explanation> {
-    return within(statement, runOptions, async ({ text, columns, sources }, waiting) => {
+  async function explain(
+    statement: Statement,
+    runOptions: RunOptions,
+    ownSql?: string,
+  ): Promise<Explanation> {
+    const ask = async ({ text, columns, sources }: AssembledSql, waiting: Waiting) => {
       const verdict = await lock.ask({ text, parameters: statement.parameters }, waiting);
-      const { fields, estimatedBytes } = verdict;
       return {
-        columns: fields ? columnsOf(fields) : columns,
+        columns: verdict.fields ? columnsOf(verdict.fields) : columns,
         sources: verdict.sources.length > 0 ? verdict.sources : sources,
-        ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
+        ...(verdict.estimatedBytes === undefined ? {} : { estimatedBytes: verdict.estimatedBytes }),
       };
-    });
+    };
+    return within(statement, runOptions, ask, ownSql);
   }
 
   return {
@@ -119,10 +124,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
         const result = await runJob({ api, ...waiting }, jobOf(options, statement, text, runOptions));
         return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
       }),
-    explain,
+    explain: (statement, runOptions) => explain(statement, runOptions),
     async describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
-      return (await explain(statement, unhurried())).columns;
+      return (await explain(statement, unhurried(), sql)).columns;
     },
     async checkWarehouse() {
       const waiting = begin('start', unhurried());

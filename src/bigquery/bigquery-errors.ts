@@ -7,9 +7,10 @@ import type { TableMapping } from './table-mapping.ts';
 /** Whose text failed, and what of the warehouse is to stay unnamed. */
 export type FailureContext = {
   readonly endpoint: string;
-  readonly callerSql: string | undefined;
-  /** Lines of the text before the caller's first one; undefined where the saved query ran by itself. */
-  readonly savedLines: number | undefined;
+  /** What who asks wrote: a caller's SQL, or a saved query that is being checked. Undefined: nothing of the text. */
+  readonly ownSql: string | undefined;
+  /** Lines of the text before the first one of `ownSql`. */
+  readonly linesBefore: number;
   /** The project that pays. */
   readonly project: string;
   readonly mapping: TableMapping;
@@ -25,8 +26,9 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
     return new GatewayError(code, message, { cause: error });
   }
   const { words, position } = splitPosition(error.message);
-  const own = ownPosition(position, context);
-  const cleaned = isSavedText(position, context) ? undefined : cleanWords(words, context);
+  const own = position && ownPosition(position, context);
+  // What BigQuery says of a place that somebody else wrote is about SQL that who asks does not know.
+  const cleaned = position && !own ? undefined : cleanWords(words, context);
   if (cleaned === undefined) {
     tell(error, context);
     return new GatewayError('engine_failed', 'The warehouse refused the query', { cause: error });
@@ -52,14 +54,14 @@ function splitPosition(message: string): { words: string; position: SqlPosition 
   return { words, position: { line: Number(line), column: Number(column) } };
 }
 
-/** The place in the text that its author wrote; lines and columns as our own front-end counts them. */
+/** The place in the text that who asks wrote, counted as our own front-end counts; undefined where it is not in there. */
 function ownPosition(
-  position: SqlPosition | undefined,
-  { savedLines = 0, callerSql }: FailureContext,
+  position: SqlPosition,
+  { linesBefore, ownSql }: FailureContext,
 ): SqlPosition | undefined {
-  if (!position || callerSql === undefined) return position;
-  const line = position.line - savedLines;
-  return { line, column: ownColumn(callerSql.split('\n')[line - 1] ?? '', position.column) };
+  const line = position.line - linesBefore;
+  if (ownSql === undefined || line < 1) return undefined;
+  return { line, column: ownColumn(ownSql.split('\n')[line - 1] ?? '', position.column) };
 }
 
 /** BigQuery counts characters, and a tab up to the next multiple of 8; we count UTF-16 units. */
@@ -74,13 +76,8 @@ function ownColumn(line: string, column: number): number {
   return units + 1;
 }
 
-/** Whether BigQuery speaks of the saved part of a text that a caller completed. */
-function isSavedText(position: SqlPosition | undefined, { savedLines = 0 }: FailureContext): boolean {
-  return position !== undefined && position.line <= savedLines;
-}
-
-/** Puts sources in the place of tables. Undefined where a name of the warehouse is left that the caller did not write. */
-function cleanWords(words: string, { mapping, project, callerSql = '' }: FailureContext): string | undefined {
+/** Puts sources in the place of tables. Undefined where a name of the warehouse is left that who asks did not write. */
+function cleanWords(words: string, { mapping, project, ownSql = '' }: FailureContext): string | undefined {
   let clean = words.split('\n')[0]!;
   for (const [source, id] of mapping) {
     const full = [`${id.project}.${id.dataset}.${id.table}`, `${id.project}:${id.dataset}.${id.table}`];
@@ -90,7 +87,7 @@ function cleanWords(words: string, { mapping, project, callerSql = '' }: Failure
   }
   const secrets = [project, ...[...mapping.values()].flatMap(id => [id.project, id.dataset, id.table])];
   const told = namesIn(clean);
-  const known = namesIn([callerSql, ...mapping.keys()].join(' '));
+  const known = namesIn([ownSql, ...mapping.keys()].join(' '));
   const isTold = secrets.some(secret =>
     [...namesIn(secret)].some(name => told.has(name) && !known.has(name)),
   );

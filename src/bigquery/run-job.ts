@@ -69,6 +69,9 @@ async function runOnce(deps: JobDeps, request: JobRequest): Promise<JobResult> {
   }
 }
 
+/** Milliseconds that are left: at least one, for BigQuery takes 0 for no limit. */
+const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
+
 type Started = { readonly job: JobReference; readonly answer?: ResultsAnswer };
 
 /** The quick path: one round trip for a query that ends soon. A repeated request with the same id finds the same job. */
@@ -76,7 +79,7 @@ async function startQuickly({ api, retries, limit }: JobDeps, request: JobReques
   const requestId = randomUUID();
   const detached = new AbortController();
   const answer = await retries.persist(async () => {
-    const jobTimeoutMs = Math.ceil(limit.remainingMs());
+    const jobTimeoutMs = wholeMs(limit);
     const waitMs = Math.min(quickMs, jobTimeoutMs);
     const sent = api.query(queryBody(request, { requestId, waitMs, jobTimeoutMs }), detached.signal);
     try {
@@ -107,7 +110,7 @@ function cancelWhenNamed(api: BigQueryApi, sent: Promise<ResultsAnswer>, detache
 async function insertJob({ api, retries, limit }: JobDeps, request: JobRequest): Promise<Started> {
   const jobId = newJobId();
   const answer = await retries.persist(async () => {
-    const body = jobBody(request, { jobId, jobTimeoutMs: Math.ceil(limit.remainingMs()) });
+    const body = jobBody(request, { jobId, jobTimeoutMs: wholeMs(limit) });
     try {
       return await api.insert(body, limit.signal);
     } catch (error) {
@@ -151,7 +154,7 @@ async function readResults(
   maxResults: number,
   pageToken?: string,
 ): Promise<ResultsAnswer> {
-  const timeoutMs = Math.min(pollMs, Math.ceil(limit.remainingMs()));
+  const timeoutMs = Math.min(pollMs, wholeMs(limit));
   try {
     return await api.results(
       { job, maxResults, timeoutMs, ...(pageToken ? { pageToken } : {}) },

@@ -30,14 +30,14 @@ function assemble(sql: string, callerSql?: string) {
 }
 
 test('puts tables in the place of sources, and nowhere else', () => {
-  const { text, sources, savedLines } = assemble(saved);
+  const { text, sources, linesBefore } = assemble(saved);
   expect(text).toBe(
     saved
       .replace('  from `cloudflare.logs.prod`', '  from `acme-prod.logs.edge`')
       .replace('from `deno-relay-logs`)', 'from `acme-prod.logs.relay`)'),
   );
   expect(sources).toEqual(['cloudflare.logs.prod', 'deno-relay-logs']);
-  expect(savedLines).toBeUndefined();
+  expect(linesBefore).toBe(0);
 });
 
 test.each([
@@ -63,16 +63,16 @@ test('a subset named like a source is no source', () => {
 
 test("puts a caller's SQL behind the saved subsets as it is written, the saved statement gone", () => {
   const callerSql = 'select id -- mine\nfrom edge; -- the end';
-  const { text, savedLines } = assemble(saved, callerSql);
+  const { text, linesBefore } = assemble(saved, callerSql);
   expect(text).toMatch(/`acme-prod\.logs\.relay`\)\nselect id -- mine\nfrom edge; -- the end$/);
   expect(text).not.toContain('the rest goes');
-  expect(text.split('\n')[savedLines!]).toBe('select id -- mine');
+  expect(text.split('\n')[linesBefore]).toBe('select id -- mine');
 });
 
 test("adds a caller's subsets to the saved ones, every character at its own column", () => {
   const callerSql = '-- mine\nWITH mine as (select id from edge) select id from mine';
-  const { text, savedLines } = assemble(saved, callerSql);
-  expect(text.split('\n').slice(savedLines! - 1)).toEqual([
+  const { text, linesBefore } = assemble(saved, callerSql);
+  expect(text.split('\n').slice(linesBefore - 1)).toEqual([
     'relay as (select id from `acme-prod.logs.relay`),',
     '-- mine',
     '     mine as (select id from edge) select id from mine',
@@ -81,8 +81,8 @@ test("adds a caller's subsets to the saved ones, every character at its own colu
 
 test("a caller's subset that takes a saved one's name hides it", () => {
   const callerSql = 'with edge as (select id from edge) select id from edge; -- done';
-  const { text, savedLines } = assemble(saved, callerSql);
-  expect(text.split('\n').slice(savedLines! - 1)).toEqual([
+  const { text, linesBefore } = assemble(saved, callerSql);
+  expect(text.split('\n').slice(linesBefore - 1)).toEqual([
     'relay as (select id from `acme-prod.logs.relay`) (',
     'with edge as (select id from edge) select id from edge  -- done',
     ')',

@@ -116,6 +116,20 @@ test.each([
   expect(events).toEqual([{ type: 'warehouse.failed', endpoint: 'logs.all', reason, message }]);
 });
 
+test("a fault in the saved query's own text is for who writes it, not for who calls it", async () => {
+  const fault = refusal(400, 'invalidQuery', 'Unrecognized name: hidden at [2:3]');
+  const { run, engine } = await open({ dryRun: [fault], query: [fault] });
+  await expect(run()).rejects.toMatchObject({
+    code: 'engine_failed',
+    message: expect.not.stringMatching('hidden'),
+  });
+  await expect(engine.describe({ sql: savedSql, parameters: [] })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: 'Unrecognized name: hidden at [2:3]',
+    position: { line: 2, column: 3 },
+  });
+});
+
 test('sources take the place of tables in a message', async () => {
   const message = 'Cannot query over table `acme-prod.logs.edge` without a filter over column(s)\nmore';
   const { run } = await open({ query: [refusal(400, 'invalidQuery', message)] });
