@@ -92,8 +92,8 @@ it('names columns, parameters and tables of a saved query', () => {
   });
   expect(compiled.columns[0]).toEqual({ name: 'timestamp', type: 'DATETIME', mode: 'NULLABLE' });
   expect(compiled.parameters.map(p => [p.name, p.kind])).toEqual([
-    ['interval', 'STRING'],
-    ['project', 'STRING'],
+    ['interval', 'DECLARED'],
+    ['project', 'DECLARED'],
     ['current_timestamp', 'NOW'],
   ]);
   expect(compiled.tables).toEqual(['cloudflare.logs.prod']);
