@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { type Claim, type ClaimOptions, markMs, type Store, type StoreNews, versionBytes } from './store.ts';
@@ -9,13 +10,19 @@ type MemoryStoreOptions = {
   readonly clock: Clock;
 };
 
+/** A value as it lies here: its version, which is asked for without the rest, and the rest. */
+type Packed = { readonly version: string; readonly rest: Buffer; readonly isCompressed: boolean };
+
 type Lease = { readonly token: string; readonly untilMs: number };
 
-/** Makes a store in this process's memory: for one gateway alone. It never rejects. */
+/**
+ * Makes a store in this process's memory: for one gateway alone. It never rejects. Values are kept compressed: those in use
+ * are plain in the tier before it.
+ */
 export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Store {
-  const values = new LRUCache<string, Buffer>({
+  const values = new LRUCache<string, Packed>({
     maxSize: Math.max(1, maxBytes),
-    sizeCalculation: value => value.length + 1,
+    sizeCalculation: ({ rest }) => rest.length + overheadBytes,
     // One clock for values and requests; no resolution window, so that a frozen clock is exact.
     perf: clock,
     ttlResolution: 0,
@@ -41,7 +48,9 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
   };
   const claim = (key: string, { token, leaseMs, knownVersion }: ClaimOptions): Claim => {
     const value = values.get(key);
-    if (value && !knownVersion?.equals(value.subarray(0, versionBytes))) return { state: 'changed', value };
+    if (value && value.version !== knownVersion?.toString('latin1')) {
+      return { state: 'changed', value: unpack(value) };
+    }
     const lease = leaseOf(key);
     if (lease) return { state: 'held', forMs: lease.untilMs - clock.now() };
     leases.set(key, { token, untilMs: clock.now() + leaseMs });
@@ -50,7 +59,10 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
 
   return {
     read: async (keys, groups) => ({
-      values: keys.map(key => values.get(key)),
+      values: keys.map(key => {
+        const value = values.get(key);
+        return value && unpack(value);
+      }),
       generations: groups.map(group => generations.get(group) ?? ''),
     }),
     claim: async (key, options) => claim(key, options),
@@ -61,7 +73,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     },
     async publish(key, token, value, ttlMs) {
       if (!endLease(key, token)) return false;
-      values.set(key, value, { ttl: Math.max(1, Math.ceil(ttlMs)) });
+      values.set(key, pack(value), { ttl: Math.max(1, Math.ceil(ttlMs)) });
       tell({ type: 'published', key });
       return true;
     },
@@ -70,7 +82,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     },
     async remove(key) {
       leases.delete(key);
-      values.set(key, randomBytes(versionBytes), { ttl: markMs });
+      values.set(key, pack(randomBytes(versionBytes)), { ttl: markMs });
       tell({ type: 'removed', key });
     },
     async renewGroup(group) {
@@ -89,4 +101,35 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
       listeners.clear();
     },
   };
+}
+
+/** What a value keeps beside its bytes: objects, its key, list links. */
+const overheadBytes = 512;
+
+/** Shorter values save less than they cost; longer ones come with their bodies compressed already. */
+const compressed = { minBytes: 1024, maxBytes: 32 * 1024 };
+
+/** Level 1: higher ones take longer and hardly save more on rows of JSON. */
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+function pack(value: Buffer): Packed {
+  const version = value.toString('latin1', 0, versionBytes);
+  const plain = value.subarray(versionBytes);
+  if (value.length >= compressed.minBytes && value.length <= compressed.maxBytes) {
+    const rest = zstdCompressSync(plain, compression);
+    if (rest.length < plain.length) return { version, rest: ownMemory(rest), isCompressed: true };
+  }
+  return { version, rest: ownMemory(plain), isCompressed: false };
+}
+
+function unpack({ version, rest, isCompressed }: Packed): Buffer {
+  return Buffer.concat([Buffer.from(version, 'latin1'), isCompressed ? zstdDecompressSync(rest) : rest]);
+}
+
+/** Bytes in memory of their own: what comes may be a part of a far larger buffer. */
+function ownMemory(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }

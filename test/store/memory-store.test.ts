@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -23,18 +24,35 @@ const sizes = async (store: Store, ...keys: string[]) =>
 describeStoreContract('memory', async () => openMemoryStore(1024 * 1024));
 
 test('drops the least recently used values when the bytes are used up', async () => {
-  const { store } = openMemoryStore(3000);
-  for (const key of ['a', 'b']) await put(store, key, Buffer.alloc(1000));
+  const { store } = openMemoryStore(4500);
+  for (const key of ['a', 'b']) await put(store, key, randomBytes(1000));
   await store.read(['a'], []);
-  await put(store, 'c', Buffer.alloc(1500));
+  await put(store, 'c', randomBytes(1500));
   expect(await sizes(store, 'a', 'b', 'c')).toEqual([1000, undefined, 1500]);
 });
 
 test('does not keep a value that is larger than the whole store, nor push others out for it', async () => {
-  const { store } = openMemoryStore(1000);
+  const { store } = openMemoryStore(2000);
   await put(store, 'small', Buffer.from('x'));
-  await put(store, 'large', Buffer.alloc(2000));
+  await put(store, 'large', randomBytes(2000));
   expect(await sizes(store, 'small', 'large')).toEqual([1, undefined]);
+});
+
+test('keeps text that repeats itself compressed, and gives it back as it came', async () => {
+  const { store } = openMemoryStore(20_000);
+  const keys = Array.from({ length: 10 }, (_, at) => `key ${at}`);
+  const value = (key: string) => Buffer.from(`the version of ${key}${'{"status":200},'.repeat(600)}`);
+  for (const key of keys) await put(store, key, value(key));
+  expect((await store.read(keys, [])).values).toEqual(keys.map(value));
+});
+
+test('gives bytes that do not shrink back as they came', async () => {
+  const { store } = openMemoryStore(20_000);
+  for (const length of [16, 1500, 9000]) {
+    const value = randomBytes(length);
+    await put(store, `${length}`, value);
+    expect((await store.read([`${length}`], [])).values).toEqual([value]);
+  }
 });
 
 test('keeps leases and generations however many values come', async () => {
@@ -42,7 +60,7 @@ test('keeps leases and generations however many values come', async () => {
   await store.claim('held', { token: 'mine', leaseMs: 60_000, knownVersion: undefined });
   await store.renewGroup('g');
   const [generation] = (await store.read([], ['g'])).generations;
-  for (let at = 0; at < 20; at++) await put(store, `key ${at}`, Buffer.alloc(500));
+  for (let at = 0; at < 20; at++) await put(store, `key ${at}`, randomBytes(500));
   expect((await store.read([], ['g'])).generations).toEqual([generation]);
   expect(await store.renew('held', 'mine', 60_000)).toBe(true);
 });
