@@ -5,7 +5,7 @@ import { systemClock } from './clock.ts';
 import { databasePath } from './compose-engine.ts';
 import { tokensFile } from './composition-root.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { DatabaseBusyError } from './duckdb/database.ts';
+import { DatabaseBusyError } from './duckdb/database-busy-error.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
 import { readSources } from './duckdb/sources.ts';
 import { GatewayError } from './errors.ts';

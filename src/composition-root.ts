@@ -13,7 +13,7 @@ import type { Clock } from './clock.ts';
 import { databasePath, openEngine } from './compose-engine.ts';
 import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
-import { readSources } from './duckdb/sources.ts';
+import { DatabaseBusyError } from './duckdb/database-busy-error.ts';
 import { checkDefinition } from './endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from './endpoints/registry.ts';
 import type { QueryPriority } from './engine/engine.ts';
@@ -26,6 +26,8 @@ import { createMetrics } from './metrics/metrics.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import { runQuery } from './pipeline/run-query.ts';
 import type { Progress } from './progress-bar.ts';
+import { sampleProjects } from './sample/vocabulary.ts';
+import { writeSampleAside } from './sample/write-sample-aside.ts';
 import { createMemoryStore } from './store/memory-store.ts';
 import { createRedisStore } from './store/redis-store.ts';
 
@@ -74,18 +76,9 @@ async function bringSample(
   config: Config,
   { clock, emit, onProgress }: Parameters<typeof prepareData>[1],
 ): Promise<string> {
-  // Loaded here alone: they bring DuckDB into this process, which is over once the engine's own process has it.
-  const { writeSample } = await import('./sample/write-sample.ts');
-  const { sampleProjects } = await import('./sample/vocabulary.ts');
-  const { DatabaseBusyError } = await import('./duckdb/database.ts');
   try {
-    await writeSample({
-      databasePath: databasePath(config),
-      sources: readSources(),
-      rows: config.SAMPLE_ROWS,
-      nowMs: clock.now(),
-      onProgress,
-    });
+    const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
+    await writeSampleAside(task, onProgress);
   } catch (error) {
     // Another gateway reads the same file: its rows will do.
     if (!(error instanceof DatabaseBusyError)) throw error;

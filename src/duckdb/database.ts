@@ -1,24 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { quoteName } from '../googlesql/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/types.ts';
-import { convertLayout, extendLayout, firstLayout, quoteName, storedType, storedTypeSql } from './layout.ts';
+import { DatabaseBusyError } from './database-busy-error.ts';
+import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
 import type { Source } from './sources.ts';
 
 /** An open database file and one connection to it. */
 export type Database = { readonly connection: DuckDBConnection; close(): void };
-
-/** The database is held by another process: DuckDB knows one writer, or any number of readers. */
-export class DatabaseBusyError extends Error {
-  override readonly name = 'DatabaseBusyError';
-
-  constructor(path: string, cause: unknown) {
-    super(
-      `The database ${path} is in use by another process, perhaps a running gateway. Stop it, then try again`,
-      { cause },
-    );
-  }
-}
 
 /**
  * Opens a database file for writing, and makes the tables and columns of the sources that it lacks.

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { parseExactJson } from '../exact-json.ts';
+import { quoteName, quoteText } from '../googlesql/quote-text.ts';
 import type { SqlType } from '../googlesql/types.ts';
 import { changeLayout, type Database, openForWriting, readColumns } from './database.ts';
-import { convertLayout, listLayout, quoteName, quoteText, storedTypeSql, widenLayout } from './layout.ts';
+import { convertLayout, listLayout, storedTypeSql, widenLayout } from './layout.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
 import type { Source } from './sources.ts';
 

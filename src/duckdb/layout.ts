@@ -1,4 +1,5 @@
 import { DuckDBListType, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
+import { quoteName, quoteText } from '../googlesql/quote-text.ts';
 import { arrayOf, type CatalogColumn, type SqlType, type StructType, scalar } from '../googlesql/types.ts';
 import type { SourceField, SourceFields } from './sources.ts';
 
@@ -10,16 +11,6 @@ import type { SourceField, SourceFields } from './sources.ts';
 
 /** The leaf that tells a stored record from none: testing it reads one column, testing the STRUCT reads all. */
 export const presenceLeaf = '_p';
-
-/** Quotes a name for DuckDB. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** Quotes a text for DuckDB. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
 
 /** The columns of a source as they first lie: every repeated record a plain STRUCT. */
 export function firstLayout(fields: SourceFields): CatalogColumn[] {

@@ -1,12 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { openForWriting, readColumns } from '../duckdb/database.ts';
-import { presenceLeaf, quoteName, quoteText, storedTypeSql } from '../duckdb/layout.ts';
+import { presenceLeaf, storedTypeSql } from '../duckdb/layout.ts';
 import type { Source } from '../duckdb/sources.ts';
+import { quoteName, quoteText } from '../googlesql/quote-text.ts';
 import type { CatalogColumn, SqlType } from '../googlesql/types.ts';
 import type { SampleSource } from './sample-source.ts';
 import { sampleSources } from './sample-sources.ts';
 
-type WriteSampleOptions = {
+export type WriteSampleOptions = {
   readonly databasePath: string;
   readonly sources: readonly Source[];
   /** Edge rows in seven days; the other sources have their share of it. 0 = no sample rows. */

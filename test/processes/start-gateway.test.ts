@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -81,6 +82,16 @@ test('a second gateway reads the same file beside the first', async () => {
   const other = await second.ready();
   expect(second.errors()).toContain('"event":"sample.skipped"');
   expect((await ask(other, other.token)).body).toEqual((await ask(printed, printed.token)).body);
+});
+
+test('DuckDB is loaded by the processes that use it, not by the gateway', async () => {
+  const script = `await import('./src/start-gateway.ts');
+    console.log(process.report.getReport().sharedObjects.join('\\n'))`;
+  const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', script], {
+    cwd: root,
+  });
+  expect(stdout.trim()).not.toBe('');
+  expect(stdout).not.toMatch(/duckdb/i);
 });
 
 test('SAMPLE_ROWS=0 starts with empty tables', async () => {

@@ -1,0 +1,37 @@
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { readSources } from '../duckdb/sources.ts';
+import { type WriteSampleOptions, writeSample } from './write-sample.ts';
+
+/** What the process is told: all of WriteSampleOptions that can be sent. The sources it reads itself. */
+export type SampleTask = Omit<WriteSampleOptions, 'sources' | 'onProgress'>;
+
+/** What the process says. */
+export type SampleReport =
+  | { readonly type: 'progress'; readonly done: number; readonly total: number }
+  | { readonly type: 'written' }
+  | { readonly type: 'busy' }
+  | { readonly type: 'failed'; readonly message: string };
+
+/** The process that brings the sample rows up to now, and takes the writing DuckDB with it when it ends. */
+const task: SampleTask = JSON.parse(process.argv[2] ?? '');
+const end = () => process.kill(process.pid, 'SIGKILL');
+// Whoever wanted the rows is gone.
+process.on('disconnect', end);
+report(await write());
+process.off('disconnect', end);
+
+async function write(): Promise<SampleReport> {
+  try {
+    const onProgress = (progress: { done: number; total: number }) =>
+      report({ type: 'progress', ...progress });
+    await writeSample({ ...task, sources: readSources(), onProgress });
+    return { type: 'written' };
+  } catch (error) {
+    if (error instanceof DatabaseBusyError) return { type: 'busy' };
+    return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function report(message: SampleReport): void {
+  process.send?.(message);
+}

@@ -1,0 +1,30 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import type { SampleReport, SampleTask } from './sample-process.ts';
+
+/**
+ * Does what `writeSample` does, in a process of its own: a gateway that loaded DuckDB for it would carry DuckDB's 25 MB for
+ * as long as it runs.
+ * @throws DatabaseBusyError; Error with DuckDB's message, or where the process ended before it was done
+ */
+export async function writeSampleAside(
+  task: SampleTask,
+  onProgress: (progress: { readonly done: number; readonly total: number }) => void,
+): Promise<void> {
+  const child = fork(new URL('./sample-process.ts', import.meta.url), [JSON.stringify(task)], {
+    execArgv: [],
+    // Nothing of the gateway's environment: it holds secrets.
+    env: {},
+  });
+  let last: SampleReport | undefined;
+  child.on('message', (report: SampleReport) => {
+    last = report;
+    if (report.type === 'progress') onProgress(report);
+  });
+  const [code, signal] = await once(child, 'exit');
+  if (last?.type === 'written') return;
+  if (last?.type === 'busy') throw new DatabaseBusyError(task.databasePath);
+  if (last?.type === 'failed') throw new Error(last.message);
+  throw new Error(`The process that writes the sample rows ended with ${signal ?? `exit code ${code}`}`);
+}
