@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
+import { childEnvironment } from '../child-environment.ts';
 import type { CatalogTable } from '../googlesql/types.ts';
 import type { EngineCommand, EngineReport, EngineSettings, EngineStatement } from './engine-protocol.ts';
 
@@ -43,8 +44,8 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: [],
-    // Nothing of the gateway's environment: it holds secrets. Each running query holds one thread of libuv's pool.
-    env: { UV_THREADPOOL_SIZE: String(settings.connections + 4) },
+    // Each running query holds one thread of libuv's pool.
+    env: { ...childEnvironment(), UV_THREADPOOL_SIZE: String(settings.connections + 4) },
   });
   // A scan takes every core: those who only answer hits, and Redis, go first.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
@@ -88,6 +89,8 @@ async function open(): Promise<void> {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
   report({ type: 'ready', catalog });
+  // At its end it is killed, and could not keep them.
+  flushCompileCache();
 }
 
 async function run({ id, ...statement }: Extract<EngineCommand, { type: 'run' }>): Promise<void> {

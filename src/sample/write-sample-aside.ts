@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { childEnvironment } from '../child-environment.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import type { SampleReport, SampleTask } from './sample-process.ts';
 
@@ -14,8 +15,7 @@ export async function writeSampleAside(
 ): Promise<void> {
   const child = fork(new URL('./sample-process.ts', import.meta.url), [JSON.stringify(task)], {
     execArgv: [],
-    // Nothing of the gateway's environment: it holds secrets.
-    env: {},
+    env: childEnvironment(),
   });
   let last: SampleReport | undefined;
   child.on('message', (report: SampleReport) => {
