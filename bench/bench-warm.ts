@@ -27,6 +27,7 @@ export async function benchWarm(): Promise<void> {
   });
   const definition = endpoints.find('usage.api-counts')!;
   const { signal } = new AbortController();
+  const terms = { signal };
   let runs = 0;
   const run: RunStatement = statement => {
     runs++;
@@ -37,7 +38,7 @@ export async function benchWarm(): Promise<void> {
     parameters: bindParameters(definition, { project, interval: 'daily' }),
     callerSql: undefined,
   });
-  const singleMs = () => timed(() => run(statementOf(queryOf(projectName(7))), signal));
+  const singleMs = () => timed(() => run(statementOf(queryOf(projectName(7))), terms));
   console.log(
     `\n${benchRows.toLocaleString('en')} edge rows of seven days, ${projects} projects, interval daily; medians\n`,
   );
@@ -53,7 +54,7 @@ export async function benchWarm(): Promise<void> {
     for (let block = 0; block < minBlocks; block++) {
       const single = await singleMs();
       runs = 0;
-      const batch = await timed(() => runBatch(run, queries, signal));
+      const batch = await timed(() => runBatch(run, queries, terms));
       batchRuns = runs;
       times.push({ batch, single });
     }

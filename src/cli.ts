@@ -14,8 +14,8 @@ import { writeSchemas } from './write-schemas.ts';
 
 const usage = `Commands:
   npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
-  npm run token -- issue --name <who> [--expires <date>] [--scope <scope>]...
-                                                                make a token; it is shown once. Scopes: admin, no-cache
+  npm run token -- issue --name <who> [--expires <date>] [--scope <scope>]... [--max-bytes-billed <bytes>]
+                                                                make a token; it is shown once. Scopes: ${scopes.join(', ')}
   npm run token -- list                                         show what was issued
   npm run token -- revoke <id>                                  refuse a token from now on
   npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
@@ -91,6 +91,7 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
         file,
         name: values.name,
         scopes: readScopes(values.scope ?? []),
+        maxBytesBilled: readBytes(values['max-bytes-billed']),
         expiresAt: readDate(values.expires),
         clock: systemClock,
       });
@@ -151,6 +152,7 @@ function parseTokenArgs(args: string[]) {
     name: { type: 'string' },
     expires: { type: 'string' },
     scope: { type: 'string', multiple: true },
+    'max-bytes-billed': { type: 'string' },
   } as const);
 }
 
@@ -171,6 +173,14 @@ function readScopes(texts: readonly string[]): Scope[] {
     if (scope) return scope;
     throw new UsageError(`--scope is ${JSON.stringify(text)}; allowed: ${scopes.join(', ')}`);
   });
+}
+
+function readBytes(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `--max-bytes-billed is ${JSON.stringify(text)}; allowed: a number of bytes, 1 or more`,
+  );
 }
 
 function readDate(text: string | undefined): string | undefined {

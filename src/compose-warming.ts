@@ -1,4 +1,5 @@
-import type { RunStatement } from './batch/run-batch.ts';
+import type { EndpointQuery } from './batch/endpoint-query.ts';
+import type { QueryTerms, RunStatement } from './batch/run-batch.ts';
 import type { Cache } from './cache/cache.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -6,6 +7,7 @@ import type { EndpointRegistry } from './endpoints/registry.ts';
 import type { GatewayEvent } from './events.ts';
 import { bindParameters, readCallerSql } from './pipeline/bind-parameters.ts';
 import { cacheRequestOf } from './pipeline/plan-request.ts';
+import { labelsOf } from './pipeline/query-labels.ts';
 import { createBytesBudget } from './warming/bytes-budget.ts';
 import { createHotKeys, type HotKeys } from './warming/hot-keys.ts';
 import { createMemorySchedule } from './warming/memory-schedule.ts';
@@ -74,13 +76,19 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           budget,
           runStatement,
           queryOf: question => readQuestion(endpoints, question),
-          cacheRequestOf: (query, runEndpointQuery) =>
-            cacheRequestOf({ runEndpointQuery, queryTimeoutMs: config.QUERY_TIMEOUT_MS }, query),
+          cacheRequestOf: (query, run) =>
+            cacheRequestOf(config.QUERY_TIMEOUT_MS, query, signal => run(query, termsOf(query, signal))),
         },
         claim,
         signal,
       ),
   });
+}
+
+/** No caller's: under the endpoint's own name, and within its own limit. */
+function termsOf({ definition: { name, maxBytesBilled } }: EndpointQuery, signal: AbortSignal): QueryTerms {
+  const labels = labelsOf({}, { endpoint: name, tokenId: 'worker', requestId: undefined });
+  return { signal, labels, maxBytesBilled };
 }
 
 /** A key's query by today's definition; undefined where it has none, or where that does not take its values any more. */

@@ -113,7 +113,7 @@ export async function composeGateway(
     metrics.observe(event);
     tell(event);
   };
-  const { endpoints, cache, run, close } = await openCore(config, clock, emit);
+  const { engine, endpoints, cache, run, close } = await openCore(config, clock, emit);
   const tokens = await createTokens({
     file: tokensFile(config),
     hashes: config.TOKEN_HASHES ?? [],
@@ -129,6 +129,7 @@ export async function composeGateway(
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
+    engine,
     cache,
     runStatement,
     runEndpointQuery: gatherFor(config.GATHER_MS, runStatement),
@@ -208,19 +209,19 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
   const queryTimeoutMs = config.QUERY_TIMEOUT_MS;
   const run =
     (priority: QueryPriority): RunStatement =>
-    (statement, signal) =>
-      runQuery({ engine, emit, queryTimeoutMs, priority }, statement, signal);
+    (statement, terms) =>
+      runQuery({ engine, emit, queryTimeoutMs, priority }, statement, terms);
   const close = async () => {
     endpoints.close();
     await cache.close();
     await engine.close();
   };
-  return { endpoints, cache, run, close };
+  return { engine, endpoints, cache, run, close };
 }
 
 /** Queries of one batch form wait for each other so many milliseconds; by default no query waits. */
 function gatherFor(gatherMs: number, run: RunStatement): RunEndpointQuery {
-  if (gatherMs === 0) return (query, signal) => run(statementOf(query), signal);
+  if (gatherMs === 0) return (query, terms) => run(statementOf(query), terms);
   return gatherQueries(run, flush => setTimeout(flush, gatherMs));
 }
 

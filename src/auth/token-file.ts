@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { hashToken } from './hash-token.ts';
 
-/** What a token may be allowed beside reading saved queries: administration, and asking past the cache. */
-export const scopes = ['admin', 'no-cache'] as const;
+/** What a token may be allowed beside reading saved queries: administration, asking past the cache, and asking what a query would cost. */
+export const scopes = ['admin', 'no-cache', 'explain'] as const;
 
 export type Scope = (typeof scopes)[number];
 
@@ -17,6 +17,8 @@ const recordSchema = z.strictObject({
   /** SHA-256 of the whole token, hexadecimal. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   scopes: z.array(z.enum(scopes)).default([]),
+  /** Bytes that one query may be billed. */
+  maxBytesBilled: z.int().min(1).optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
@@ -31,6 +33,8 @@ type IssueOptions = {
   readonly name: string;
   /** Default: none. */
   readonly scopes?: readonly Scope[];
+  /** Bytes that one query of this token may be billed, where the engine bills. Default: no limit of its own. */
+  readonly maxBytesBilled?: number;
   /** ISO 8601; absent: it does not expire. */
   readonly expiresAt?: string;
   readonly clock: Clock;
@@ -51,6 +55,7 @@ export async function issueToken(options: IssueOptions): Promise<string> {
     name: options.name,
     hash: hashToken(token).toString('hex'),
     scopes: [...(options.scopes ?? [])],
+    ...(options.maxBytesBilled === undefined ? {} : { maxBytesBilled: options.maxBytesBilled }),
     createdAt: new Date(options.clock.now()).toISOString(),
     ...(options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }),
   };

@@ -13,6 +13,8 @@ export type Caller = {
   readonly name: string;
   /** What the token may do beside reading. */
   readonly scopes: ReadonlySet<Scope>;
+  /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
+  readonly maxBytesBilled?: number | undefined;
 };
 
 /** The tokens that are accepted right now. */
@@ -127,8 +129,9 @@ function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> 
   return new Map(all.map(each => [each.caller, each]));
 }
 
-function acceptedRecord({ id, name, hash, scopes, expiresAt }: TokenRecord): Accepted {
-  return accepted(Buffer.from(hash, 'hex'), { tokenId: id, name, scopes: new Set(scopes) }, expiresAt);
+function acceptedRecord({ id, name, hash, scopes, maxBytesBilled, expiresAt }: TokenRecord): Accepted {
+  const caller = { tokenId: id, name, scopes: new Set(scopes), maxBytesBilled };
+  return accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
 }
 
 function accepted(hash: Buffer, caller: Caller, expiresAt?: string): Accepted {

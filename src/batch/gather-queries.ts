@@ -1,14 +1,14 @@
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { ResultSet } from '../rows.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
-import { type RunStatement, runBatch } from './run-batch.ts';
+import { type QueryTerms, type RunStatement, runBatch, smaller } from './run-batch.ts';
 
 /** Runs one query; throws what the engine throws. */
-export type RunEndpointQuery = (query: EndpointQuery, signal: AbortSignal) => Promise<ResultSet>;
+export type RunEndpointQuery = (query: EndpointQuery, terms: QueryTerms) => Promise<ResultSet>;
 
 type Waiting = {
   readonly query: EndpointQuery;
-  readonly signal: AbortSignal;
+  readonly terms: QueryTerms;
   readonly resolve: (rows: ResultSet) => void;
   readonly reject: (error: Error) => void;
 };
@@ -19,11 +19,11 @@ type Waiting = {
  */
 export function gatherQueries(run: RunStatement, later: (flush: () => void) => void): RunEndpointQuery {
   const groups = new Map<string, Waiting[]>();
-  return (query, signal) => {
+  return (query, terms) => {
     const group = batchGroupOf(query);
-    if (group === undefined) return run(statementOf(query), signal);
+    if (group === undefined) return run(statementOf(query), terms);
     return new Promise((resolve, reject) => {
-      const waiting = { query, signal, resolve, reject };
+      const waiting = { query, terms, resolve, reject };
       const others = groups.get(group);
       if (others) {
         others.push(waiting);
@@ -76,8 +76,8 @@ export function openGathering(run: RunStatement, participants: number, patienceM
         flushWhenComplete();
       };
       return {
-        run(query, signal) {
-          const rows = gathered(query, signal);
+        run(query, terms) {
+          const rows = gathered(query, terms);
           noLongerExpected();
           return rows;
         },
@@ -88,22 +88,29 @@ export function openGathering(run: RunStatement, participants: number, patienceM
 }
 
 async function answerAll(run: RunStatement, waiting: readonly Waiting[]): Promise<void> {
-  const present = waiting.filter(({ signal, reject }) => {
+  const present = waiting.filter(({ terms: { signal }, reject }) => {
     if (signal.aborted) reject(toGatewayError(signal.reason));
     return !signal.aborted;
   });
   if (present.length === 0) return;
-  const shared = abortWithTheLast(present.map(({ signal }) => signal));
-  const answers = await runBatch(
-    run,
-    present.map(({ query }) => query),
-    shared,
-  ).catch((error: unknown) => present.map(() => toGatewayError(error)));
+  const queries = present.map(({ query }) => query);
+  const answers = await runBatch(run, queries, termsOfAll(present.map(({ terms }) => terms))).catch(
+    (error: unknown) => present.map(() => toGatewayError(error)),
+  );
   present.forEach(({ resolve, reject }, at) => {
     const answer = answers[at]!;
     if (answer instanceof GatewayError) reject(answer);
     else resolve(answer);
   });
+}
+
+/** One run for several: until the last of them leaves, under the labels of the first, within what all of them may spend. */
+function termsOfAll(all: readonly QueryTerms[]): QueryTerms {
+  return {
+    ...all[0],
+    signal: abortWithTheLast(all.map(({ signal }) => signal)),
+    maxBytesBilled: all.map(({ maxBytesBilled }) => maxBytesBilled).reduce(smaller),
+  };
 }
 
 /** A signal that aborts when all of these have. */

@@ -1,12 +1,15 @@
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
-import type { Statement } from '../engine/engine.ts';
+import type { RunOptions, Statement } from '../engine/engine.ts';
 import { type ErrorCode, type GatewayError, toGatewayError } from '../errors.ts';
-import type { ResultSet } from '../rows.ts';
+import type { Receipt, ResultSet } from '../rows.ts';
 import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { splitRows } from './split-rows.ts';
 
+/** How a query is to be run: the time it has is for the runner to say. */
+export type QueryTerms = Omit<RunOptions, 'timeoutMs'>;
+
 /** Runs one statement on the engine; throws what the engine throws. */
-export type RunStatement = (statement: Statement, signal: AbortSignal) => Promise<ResultSet>;
+export type RunStatement = (statement: Statement, terms: QueryTerms) => Promise<ResultSet>;
 
 /** Values of one run: its result has at most a million rows, and RE2 and the warehouse bound the text of parameters. */
 const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_000 };
@@ -20,7 +23,7 @@ const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_
 export async function runBatch(
   run: RunStatement,
   queries: readonly EndpointQuery[],
-  signal: AbortSignal,
+  terms: QueryTerms,
 ): Promise<(ResultSet | GatewayError)[]> {
   const byValue = new Map(queries.map(query => [batchValueOf(query)!, query]));
   const answers = new Map<string, ResultSet | GatewayError>();
@@ -29,7 +32,7 @@ export async function runBatch(
 
   async function answerPart(part: readonly EndpointQuery[]): Promise<void> {
     try {
-      const rows = await runPart(run, part, signal);
+      const rows = await runPart(run, part, terms);
       part.forEach((query, at) => {
         answers.set(batchValueOf(query)!, rows[at]!);
       });
@@ -54,13 +57,13 @@ function isOfItsContent(code: ErrorCode): boolean {
 async function runPart(
   run: RunStatement,
   part: readonly EndpointQuery[],
-  signal: AbortSignal,
+  terms: QueryTerms,
 ): Promise<ResultSet[]> {
   const first = part[0]!;
   const { definition, parameters } = first;
   const { batch, name: endpoint, maxRows } = definition;
   // One query alone is no batch: its own form is as good, and its error is its own.
-  if (!batch || part.length === 1) return [await run(statementOf(first), signal)];
+  if (!batch || part.length === 1) return [await run(statementOf(first), terms)];
   const values = part.map(query => batchValueOf(query)!);
   const statement = {
     endpoint,
@@ -68,7 +71,26 @@ async function runPart(
     parameters: bindBatch(definition, values, parameters),
     maxRows: values.length * maxRows,
   };
-  return splitRows(await run(statement, signal), values, maxRows);
+  const result = await run(statement, terms);
+  const receipt = result.receipt && shareOf(result.receipt, values.length);
+  return splitRows(result, values, maxRows).map(rows => ({ ...rows, receipt }));
+}
+
+/** What one of so many answers of a run cost: together they cost what the run did. */
+function shareOf({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt, count: number): Receipt {
+  const share = (whole: number | undefined) => whole && Math.ceil(whole / count);
+  return {
+    bytesProcessed: Math.ceil(bytesProcessed / count),
+    bytesBilled: share(bytesBilled),
+    slotMs: share(slotMs),
+    jobId,
+  };
+}
+
+/** The smaller of two limits, of which either may be absent. */
+export function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
 }
 
 /** Cuts queries into parts of one run each. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Receipt } from '../rows.ts';
 import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
@@ -38,7 +39,12 @@ export type ReadOptions = {
  */
 export type EntryState = 'hit' | 'stale' | 'fallback' | 'miss';
 
-export type CacheAnswer = { readonly entry: Entry; readonly state: EntryState };
+export type CacheAnswer = {
+  readonly entry: Entry;
+  readonly state: EntryState;
+  /** What the query cost that ran for this answer; never stored, so that a hit has none. */
+  readonly receipt?: Receipt;
+};
 
 /** The one cache of every door (contract section 5): this process's memory before a store that all gateways share. */
 export type Cache = {
@@ -172,7 +178,7 @@ async function lookUp(
   const fallback = freshness === 'fallback' ? entry : undefined;
   if (fallback && loader.isResting(request)) return { entry: fallback, state: 'fallback' };
   try {
-    return { entry: await loader.load(request, entry, budget, signal), state: 'miss' };
+    return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
   } catch (error) {
     if (!fallback || !isDependencyFailure(toGatewayError(error))) throw error;
     return { entry: fallback, state: 'fallback' };
@@ -185,7 +191,7 @@ async function loadAnew(
   signal: AbortSignal,
 ): Promise<CacheAnswer> {
   const { entry, budget } = await stored.newest(request);
-  return { entry: await loader.load(request, entry, budget, signal), state: 'miss' };
+  return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
 }
 
 async function renew(

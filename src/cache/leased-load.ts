@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { ResultSet } from '../rows.ts';
+import type { Receipt, ResultSet } from '../rows.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
@@ -43,7 +43,12 @@ export type LeasedLoadOptions = {
 };
 
 /** A new entry, and whether this process may keep it: not where the store refused it. */
-export type Loaded = { readonly entry: Entry; readonly mayKeep: boolean };
+export type Loaded = {
+  readonly entry: Entry;
+  readonly mayKeep: boolean;
+  /** What its query cost; absent where another gateway ran it. */
+  readonly receipt?: Receipt;
+};
 
 /**
  * Gets the next entry of a key, of which only one is made among all gateways: whoever gets the lease runs the query, the
@@ -118,13 +123,13 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     void store.call('renew', { remainingMs: budgetMs }, it => it.renew(key.digest, token, leaseMs));
   }, renewMs).unref();
   try {
-    const { entry, value } = await runQuery(deps, options);
+    const { entry, value, receipt } = await runQuery(deps, options);
     const isStored = await store.call('publish', budget, it =>
       it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
     if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
-    return { entry, mayKeep: isStored !== false };
+    return { entry, mayKeep: isStored !== false, receipt };
   } catch (error) {
     const note = writeFailureNote(toGatewayError(error));
     await store.call('release', budget, it => it.release(key.digest, token, note));
@@ -136,14 +141,14 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
 
 /** Without a store this gateway's entry is as good as any. */
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
-  const { entry } = await runQuery(deps, options);
-  return { entry, mayKeep: true };
+  const { entry, receipt } = await runQuery(deps, options);
+  return { entry, mayKeep: true, receipt };
 }
 
 async function runQuery(
   { clock, emit }: LeasedLoadDeps,
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
-): Promise<{ entry: Entry; value: Buffer }> {
+): Promise<{ entry: Entry; value: Buffer; receipt: Receipt | undefined }> {
   emit({ type: 'cache.loading', endpoint, reason });
   const facts = {
     canonical: key.canonical,
@@ -153,5 +158,5 @@ async function runQuery(
   };
   const rows = await load(signal);
   const loadMs = clock.now() - facts.createdAtMs;
-  return makeEntry({ ...facts, loadMs }, rows);
+  return { ...makeEntry({ ...facts, loadMs }, rows), receipt: rows.receipt };
 }

@@ -13,18 +13,23 @@ import { createRests } from './rests.ts';
 /** Makes new entries: for callers who wait, and behind the back of those who don't. */
 export type Loader = {
   /**
-   * Gets the next entry of a key.
+   * Gets the next entry of a key, with what its query cost where this gateway ran it.
    * @param known the one that it replaces
    * @throws GatewayError of the query
    */
-  load(request: CacheRequest, known: Entry | undefined, budget: Budget, signal: AbortSignal): Promise<Entry>;
+  load(
+    request: CacheRequest,
+    known: Entry | undefined,
+    budget: Budget,
+    signal: AbortSignal,
+  ): Promise<Pick<Loaded, 'entry' | 'receipt'>>;
   /** Renews an entry in the background, unless that is being done or has failed a moment ago. */
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
   /**
    * Renews an entry that may still be fresh, or makes the first.
    * @throws GatewayError of the query; `cancelled` where somebody else is at it
    */
-  warm(request: CacheRequest, known: Entry | undefined): Promise<Entry>;
+  warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
   /** Whether the key's query failed a moment ago, and should be left alone. */
   isResting(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
@@ -64,11 +69,11 @@ export function createLoader(deps: LoaderDeps): Loader {
   }
 
   /** Keeps what a load gave, or notes that it failed. */
-  async function settle({ endpoint, key }: CacheRequest, loading: Promise<Loaded>): Promise<Entry> {
+  async function settle({ endpoint, key }: CacheRequest, loading: Promise<Loaded>) {
     try {
-      const { entry, mayKeep } = await loading;
+      const { entry, mayKeep, receipt } = await loading;
       rests.succeeded(key.digest);
-      return mayKeep ? local.keep(key, entry) : entry;
+      return { entry: mayKeep ? local.keep(key, entry) : entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);
       const restMs = isDependencyFailure(error) ? rests.failed(key.digest) : 0;
@@ -77,7 +82,7 @@ export function createLoader(deps: LoaderDeps): Loader {
     }
   }
 
-  function renew(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<Entry> {
+  function renew(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<unknown> {
     const budget: Budget = { remainingMs: budgetMs };
     const options = { ...optionsOf(request, known), reason, budget, signal: closing.signal };
     return settle(request, loadIfFree(deps, options));

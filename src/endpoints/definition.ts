@@ -56,7 +56,16 @@ const seconds = z
   .max(7 * 86_400);
 
 /** Callers' own channel names, which a parameter must not hide. */
-const reservedParameters = new Set(['sql', 'lql']);
+const reservedParameters = new Set(['sql', 'lql', 'explain']);
+
+/** Labels that the gateway sets itself. */
+const reservedLabels = new Set(['endpoint', 'token_id', 'request_id']);
+
+/** Source: BigQuery, "Requirements for labels". */
+const label = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, "_" and "-", starting with a letter')
+  .refine(key => !reservedLabels.has(key), 'is set by the gateway itself');
 
 /** The YAML header of a saved query, as written. */
 export const headerSchema = z
@@ -68,7 +77,7 @@ export const headerSchema = z
       .record(identifier, parameter)
       .default({})
       .refine(all => !Object.keys(all).some(key => reservedParameters.has(key.toLowerCase())), {
-        message: 'must not be named "sql" or "lql": callers send their own query by these names',
+        message: 'must not be named "sql", "lql" or "explain": they mean something of their own in a request',
       }),
     columns: z
       .record(identifier, column)
@@ -78,6 +87,8 @@ export const headerSchema = z
     staleSeconds: seconds.default(60),
     staleIfErrorSeconds: seconds.default(3600),
     warmSeconds: seconds.default(0),
+    labels: z.array(label).default([]),
+    maxBytesBilled: z.int().min(1).optional(),
     coalesce: z.boolean().default(false),
     public: z.boolean().default(false),
     sandbox: z.boolean().default(false),

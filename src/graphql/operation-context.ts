@@ -5,6 +5,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import { readLabelsHeader } from '../pipeline/query-labels.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
 import { readsNoCache } from '../pipeline/reads-no-cache.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
@@ -41,6 +42,7 @@ export function openContext(
           parameters,
           redactPii: readRedactHeader(headers),
           noCache: readsNoCache(headers),
+          labels: readLabelsHeader(headers),
         }),
         signal,
       },
@@ -76,13 +78,17 @@ export function openContext(
   return { requestId, fieldAnswers, loadRows };
 }
 
-/** The `extensions` of a result: the request's id, and for each field where its rows came from and how old they are. */
+/** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are and what they cost. */
 export function extensionsOf({
   requestId,
   fieldAnswers,
 }: Pick<OperationContext, 'requestId' | 'fieldAnswers'>) {
   return {
     request_id: requestId,
-    cache: fieldAnswers.map(({ path, answer }) => ({ path, ...answer.cache })),
+    cache: fieldAnswers.map(({ path, answer }) => ({
+      path,
+      ...answer.cache,
+      ...(answer.receipt && { receipt: answer.receipt }),
+    })),
   };
 }

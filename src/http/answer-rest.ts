@@ -1,13 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { readCredentials } from '../auth/read-credentials.ts';
 import { type Coding, chooseCoding, codeBody, codedNow } from '../content-coding.ts';
-import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { isPlanCurrent, type Plan } from '../pipeline/plan-request.ts';
-import { readRedactHeader } from '../pipeline/read-redact-header.ts';
-import { readsNoCache } from '../pipeline/reads-no-cache.ts';
 import {
   type Answer,
   answerAtOnce,
@@ -18,10 +14,8 @@ import {
 import { acceptsJson } from './accepts-json.ts';
 import { cacheHeaders, isNotModified } from './cache-headers.ts';
 import { flatHead } from './flat-head.ts';
-import { maxBodyBytes } from './http-limits.ts';
-import { hasBody } from './read-body.ts';
-import { readJsonBody } from './read-json-body.ts';
-import { readQueryString } from './read-query-string.ts';
+import { readInput } from './read-input.ts';
+import { receiptHeader } from './receipt-header.ts';
 import { createRequestMemo, type PreparedHit } from './request-memo.ts';
 
 /** The REST door (contract section 2): one endpoint's rows for a GET, HEAD or POST. */
@@ -64,11 +58,7 @@ export function createRestDoor(
       requestId,
       credentials: readCredentials(headers),
       endpoint,
-      readInput: async definition => ({
-        redactPii: readRedactHeader(headers),
-        noCache: readsNoCache(headers),
-        parameters: await readParameters(exchange, definition),
-      }),
+      readInput: definition => readInput(exchange, definition),
       signal,
     });
     memo.set(request, { plan: answer.plan, hit: undefined });
@@ -126,19 +116,10 @@ export function createRestDoor(
   };
 }
 
-/** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
-async function readParameters(exchange: Exchange, { sandbox }: EndpointDefinition): Promise<RawParameters> {
-  const query = readQueryString(exchange.queryText);
-  if (!hasBody(exchange.request)) return query;
-  const getMayHaveBody = sandbox && query.sql === undefined && query.lql === undefined;
-  if (exchange.request.method !== 'POST' && !getMayHaveBody) return query;
-  const body = await readJsonBody(exchange, maxBodyBytes);
-  return Object.assign(query, body);
-}
-
 /** All that the head of an answer with rows says of them. */
 function rowsHeaders(answer: Answer, coding: Coding | undefined): OutgoingHttpHeaders {
   const headers = cacheHeaders(answer, coding);
+  if (answer.receipt) headers['query-receipt'] = receiptHeader(answer.receipt);
   headers['content-type'] = 'application/json; charset=utf-8';
   if (coding) headers['content-encoding'] = coding;
   return headers;

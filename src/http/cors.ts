@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 /** Origins whose pages may call us: `*` for any, or exact origins such as `https://studio.example`. */
 export type CorsPolicy = { readonly origins: readonly string[] };
 
-const exposed = 'Age, Cache-Control, Cache-Status, ETag, Retry-After, Server-Timing, X-Cache, X-Request-Id';
+const exposed =
+  'Age, Cache-Control, Cache-Status, ETag, Query-Receipt, Retry-After, Server-Timing, X-Cache, X-Request-Id';
 
 /**
  * Adds the CORS headers that any answer has, errors too (contract section 2); none for an origin that is not allowed.
@@ -33,7 +34,7 @@ export function preflightHeaders(
     'access-control-allow-headers':
       asked && /^[\w!#$%&'*+.^`|~, -]+$/.test(asked)
         ? asked
-        : 'Authorization, Content-Type, LF-ENDPOINT-REDACT-PII, X-API-KEY, X-Request-Id',
+        : 'Authorization, Content-Type, LF-ENDPOINT-LABELS, LF-ENDPOINT-REDACT-PII, X-API-KEY, X-Request-Id',
     'access-control-max-age': '86400',
   };
 }

@@ -3,6 +3,7 @@ import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
+import { answerExplain, asksToExplain } from './answer-explain.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
 import { createRestDoor, type RestDoor } from './answer-rest.ts';
@@ -143,7 +144,9 @@ async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promi
   }
   switch (route.name) {
     case 'rest':
-      return rest.answer(exchange, route.endpoint);
+      return asksToExplain(exchange)
+        ? answerExplain(deps.pipeline, exchange, route.endpoint)
+        : rest.answer(exchange, route.endpoint);
     case 'graphql':
       return deps.graphql.answer(exchange);
     case 'openapi':

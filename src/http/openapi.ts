@@ -18,7 +18,8 @@ export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      parameters: { redactPii },
+      parameters: { redactPii, labels, explain },
+      headers: { receipt },
       responses: { error: errorResponse },
       schemas: Object.fromEntries(
         endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
@@ -35,10 +36,13 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
       ...endpoint.parameters.map(queryParameter),
       ...(endpoint.sandbox ? [sandboxSql(endpoint)] : []),
       { $ref: '#/components/parameters/redactPii' },
+      { $ref: '#/components/parameters/labels' },
+      { $ref: '#/components/parameters/explain' },
     ],
     responses: {
       200: {
         description: `At most ${endpoint.maxRows} rows.`,
+        headers: { 'Query-Receipt': { $ref: '#/components/headers/receipt' } },
         content: { 'application/json': { schema: resultSchema(endpoint) } },
       },
       default: { $ref: '#/components/responses/error' },
@@ -130,6 +134,30 @@ const redactPii = {
   required: false,
   description: "Overrides the endpoint's redaction of personal data for this request; any letter case.",
   schema: { type: 'string', enum: ['true', 'false'] },
+};
+
+const labels = {
+  name: 'LF-ENDPOINT-LABELS',
+  in: 'header',
+  required: false,
+  description: 'Labels of the query in the warehouse, for the keys that the saved query allows.',
+  schema: { type: 'string', examples: ['team=red,cost-centre=42'] },
+};
+
+const explain = {
+  name: 'explain',
+  in: 'query',
+  required: false,
+  description:
+    'Says what the query would do, as `{"explain":{…}}`, and runs none; for tokens with the scope `explain`.',
+  schema: { type: 'string', enum: ['true'] },
+};
+
+const receipt = {
+  description:
+    'What the query cost that the answer waited for, where the engine knows; a dictionary of RFC 9651.',
+  required: false,
+  schema: { type: 'string', examples: ['bytes-processed=1000, bytes-billed=10485760, slot-ms=1500'] },
 };
 
 const errorResponse = {

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { GatewayEvent } from '../events.ts';
+import type { Receipt } from '../rows.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
 import { createTallies } from './tallies.ts';
 import { addWarmMetrics } from './warm-metrics.ts';
@@ -51,6 +52,9 @@ function createInstruments(registry: Registry) {
   return {
     queries: counter('engine_queries_total', 'Queries that the engine was given and that ended, by endpoint and outcome: ok, or the code of the error.', ['endpoint', 'outcome']),
     querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', 'endpoint'),
+    bytesProcessed: counter('engine_bytes_processed_total', 'Bytes that the queries read, by endpoint, where the engine counts them.', ['endpoint']),
+    bytesBilled: counter('engine_bytes_billed_total', 'Bytes that the queries were billed, by endpoint, where the engine bills.', ['endpoint']),
+    slotSeconds: counter('engine_slot_seconds_total', "Seconds of the warehouse's slots that the queries took, by endpoint.", ['endpoint']),
     reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, fallback, miss or off.', ['endpoint', 'state']),
     warmedReads: counter('cache_warmed_reads_total', 'Answers from entries that a worker made, by endpoint.', ['endpoint']),
     failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
@@ -86,6 +90,7 @@ function count(to: Instruments, event: GatewayEvent): void {
       to.running.dec({ endpoint: event.endpoint });
       to.queries.inc(event.endpoint, event.outcome);
       to.querySeconds.observe(event.ms / 1000, event.endpoint);
+      if (event.receipt) countReceipt(to, event.endpoint, event.receipt);
       return;
     case 'cache.refused':
       to.refusals.inc(event.endpoint);
@@ -100,4 +105,11 @@ function count(to: Instruments, event: GatewayEvent): void {
     case 'store.down':
       to.storeUp.set(event.type === 'store.up' ? 1 : 0);
   }
+}
+
+function countReceipt(to: Instruments, endpoint: string, receipt: Receipt): void {
+  const { bytesProcessed, bytesBilled = 0, slotMs = 0 } = receipt;
+  to.bytesProcessed.add(bytesProcessed, endpoint);
+  to.bytesBilled.add(bytesBilled, endpoint);
+  to.slotSeconds.add(slotMs / 1000, endpoint);
 }

@@ -1,7 +1,10 @@
 import type { Metric, Registry } from 'prom-client';
 
-/** Counts by the values of one or two labels. */
-export type CounterTally = { inc(first: string, second?: string): void };
+/** Counts, or sums of amounts, by the values of one or two labels. */
+export type CounterTally = {
+  inc(first: string, second?: string): void;
+  add(amount: number, first: string, second?: string): void;
+};
 
 /** Times by the value of one label. */
 export type HistogramTally = { observe(seconds: number, label: string): void };
@@ -35,13 +38,12 @@ export function createTallies(registry: Registry) {
           [...inner].map(([second, value]) => ({ labels: pair(labelNames, [first, second]), value })),
         ),
       );
-      return {
-        inc(first, second = '') {
-          const inner = counts.get(first);
-          if (inner) inner.set(second, (inner.get(second) ?? 0) + 1);
-          else counts.set(first, new Map([[second, 1]]));
-        },
+      const add = (amount: number, first: string, second = '') => {
+        const inner = counts.get(first);
+        if (inner) inner.set(second, (inner.get(second) ?? 0) + amount);
+        else counts.set(first, new Map([[second, amount]]));
       };
+      return { add, inc: (first, second) => add(1, first, second) };
     },
     histogram(name: string, help: string, labelName: string): HistogramTally {
       const series = new Map<string, Series>();

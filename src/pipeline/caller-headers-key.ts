@@ -4,12 +4,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 const absent = '\n';
 
 /**
- * Joins the request headers that decide who asks and what is answered, for doors that remember whole requests: two requests
+ * Joins the request headers that decide who asks, what is answered and under which labels, for doors that remember whole requests: two requests
  * with different keys may have different answers.
  */
 export function callerHeadersKey(headers: IncomingHttpHeaders): string {
   const { authorization = absent, accept = absent, 'cache-control': control = absent } = headers;
   const apiKey = headers['x-api-key'] ?? absent;
   const redact = headers['lf-endpoint-redact-pii'] ?? absent;
-  return `${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}`;
+  const labels = headers['lf-endpoint-labels'] ?? absent;
+  return `${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}\n${labels}`;
 }

@@ -1,5 +1,6 @@
 import { digestOf, type Entry } from '../cache/entry.ts';
 import { redactRowsJson } from '../redaction/redact-rows-json.ts';
+import type { Receipt } from '../rows.ts';
 
 /** A body as one caller sees it. */
 export type Form = {
@@ -13,6 +14,8 @@ export type Form = {
 export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'createdAtMs'> & {
   readonly bodyDigest?: string;
   readonly isWarmed?: boolean;
+  /** What the query cost; never of an entry, which is answered more often than it is paid for. */
+  readonly receipt?: Receipt;
 };
 
 const redactedForms = new WeakMap<Rendered, Form>();

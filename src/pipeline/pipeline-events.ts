@@ -1,5 +1,6 @@
 import type { EntryState } from '../cache/cache.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Receipt } from '../rows.ts';
 import type { Stage } from './stages.ts';
 
 /** How the cache took part in an answer: `off` where the endpoint is not cached. */
@@ -39,4 +40,6 @@ export type PipelineEvent =
       /** Rows and bytes of the result; 0 where it failed. */
       readonly rows: number;
       readonly bytes: number;
+      /** What it cost, where the engine knows. */
+      readonly receipt?: Receipt;
     };

@@ -1,18 +1,24 @@
 import type { Caller, Tokens } from '../auth/tokens.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunEndpointQuery } from '../batch/gather-queries.ts';
+import { smaller } from '../batch/run-batch.ts';
 import { cacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ResultSet } from '../rows.ts';
 import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
 import { findEndpoint } from './find-endpoint.ts';
+import { labelsOf, readLabels } from './query-labels.ts';
 import type { Stages } from './stages.ts';
 
 export type PlanDeps = {
   readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
   readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
   readonly runEndpointQuery: RunEndpointQuery;
+  /** For the verdict on a query that is not to run. */
+  readonly engine: Pick<Engine, 'explain'>;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
 };
@@ -34,6 +40,8 @@ export type RequestInput = {
   readonly redactPii: boolean | undefined;
   /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
   readonly noCache: boolean;
+  /** `LF-ENDPOINT-LABELS` as it was sent; absent where it was not. */
+  readonly labels?: string | undefined;
 };
 
 /** What a question means: it may be asked again as long as `isPlanCurrent`. */
@@ -45,6 +53,12 @@ export type Plan = {
   readonly query: EndpointQuery;
   /** What the cache is asked; also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
+  /** Labels of the query, for the request that runs it. */
+  readonly labels: (requestId?: string) => Readonly<Record<string, string>>;
+  /** The smaller of the endpoint's and the token's limit. */
+  readonly maxBytesBilled: number | undefined;
+  /** Runs the statement, within the limits and under the labels of the caller. */
+  readonly run: (signal: AbortSignal, requestId?: string) => Promise<ResultSet>;
   readonly redact: boolean;
   readonly mustLoad: boolean;
 };
@@ -63,14 +77,25 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   const parameters = bindParameters(definition, input.parameters);
   const callerSql = readCallerSql(definition, input.parameters);
   const query = { definition, parameters, callerSql };
+  const own = readLabels(definition.labels, input.labels);
+  const maxBytesBilled = smaller(definition.maxBytesBilled, caller.maxBytesBilled);
   stages.done('params');
+
+  const labels = (requestId?: string) =>
+    labelsOf(own, { endpoint: definition.name, tokenId: caller.tokenId, requestId });
+  const run = (signal: AbortSignal, requestId?: string) =>
+    deps.runEndpointQuery(query, { signal, labels: labels(requestId), maxBytesBilled });
 
   return {
     endpointsVersion,
     caller,
     definition,
     query,
-    cacheRequest: cacheRequestOf(deps, query),
+    // A refresh that a hit began: no one request asked for it.
+    cacheRequest: cacheRequestOf(deps.queryTimeoutMs, query, signal => run(signal)),
+    labels,
+    maxBytesBilled,
+    run,
     redact: input.redactPii ?? definition.redactPii,
     mustLoad: input.noCache && caller.scopes.has('no-cache'),
   };
@@ -83,8 +108,9 @@ export function isPlanCurrent({ tokens, endpoints }: PlanDeps, plan: Plan): bool
 
 /** What the cache is asked for a query, and the run that answers it where the cache can't. */
 export function cacheRequestOf(
-  { runEndpointQuery, queryTimeoutMs }: Pick<PlanDeps, 'runEndpointQuery' | 'queryTimeoutMs'>,
+  queryTimeoutMs: number,
   query: EndpointQuery,
+  load: CacheRequest['load'],
 ): CacheRequest {
   const { definition, parameters, callerSql } = query;
   return {
@@ -92,7 +118,7 @@ export function cacheRequestOf(
     key: cacheKey(definition, parameters, callerSql),
     lifetimes: lifetimesOf(definition),
     waitMs: queryTimeoutMs,
-    load: signal => runEndpointQuery(query, signal),
+    load,
   };
 }
 

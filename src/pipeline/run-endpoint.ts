@@ -1,12 +1,13 @@
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
+import type { CacheRequest } from '../cache/cache-request.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { toGatewayError } from '../errors.ts';
-import type { Column } from '../rows.ts';
+import type { Column, Receipt } from '../rows.ts';
 import { formOf, type Rendered } from './form-of.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import {
@@ -49,6 +50,8 @@ export type Answer = {
   /** Equal for equal bodies; absent where the endpoint is not cached. */
   readonly bodyDigest: string | undefined;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
+  /** What the query cost that this answer waited for; absent where it came from the cache: that cost nothing. */
+  readonly receipt: Receipt | undefined;
   /** What the pipeline spent its time on, in order. */
   readonly stages: readonly Stage[];
 };
@@ -120,33 +123,40 @@ async function answerPlan(
   { requestId, signal }: Pick<EndpointRequest, 'requestId' | 'signal'>,
   stages: Stages,
 ): Promise<Answer> {
-  const { cacheRequest, mustLoad } = plan;
+  const { mustLoad } = plan;
+  const load = (inner: AbortSignal) => plan.run(inner, requestId);
+  const cacheRequest = { ...plan.cacheRequest, load };
   if (plan.definition.cacheSeconds === 0) {
-    const entry = await runUncached(deps, plan, signal);
+    const rows = await runUncached(deps, plan, load, signal);
     stages.done('query');
-    return finish(entry, 'off');
+    return finish(rows, 'off', rows.receipt);
   }
-  const { entry, state } = await deps.cache.read(cacheRequest, { signal, mustLoad });
+  const { entry, state, receipt } = await deps.cache.read(cacheRequest, { signal, mustLoad });
   stages.done(state === 'miss' ? 'query' : 'cache');
-  return finish(entry, state);
+  return finish(entry, state, receipt);
 
-  function finish(rows: Rendered, cache: CacheState): Answer {
+  function finish(rows: Rendered, cache: CacheState, receipt: Receipt | undefined): Answer {
     // Made here, so that its time is told; whoever asks again finds it.
     formOf(rows, plan.redact);
     if (plan.redact) stages.done('redact');
-    return answered(deps, plan, requestId, rows, cache, stages.list(), stages.totalMs());
+    const answer = answered(deps, plan, requestId, rows, cache, stages.list(), stages.totalMs());
+    return receipt ? { ...answer, receipt } : answer;
   }
 }
 
 /** Every request runs the query, unless the definition lets those that come together share a run. */
-async function runUncached(deps: PipelineDeps, { definition, cacheRequest }: Plan, signal: AbortSignal) {
-  const { key, load } = cacheRequest;
+async function runUncached(
+  deps: PipelineDeps,
+  { definition, cacheRequest }: Plan,
+  load: CacheRequest['load'],
+  signal: AbortSignal,
+): Promise<Rendered> {
   const run = async (inner: AbortSignal): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
-    const { columns, rowCount, rowsJson } = await load(inner);
-    return { columns, rowCount, createdAtMs, body: renderBody(rowsJson) };
+    const { columns, rowCount, rowsJson, receipt } = await load(inner);
+    return { columns, rowCount, createdAtMs, body: renderBody(rowsJson), receipt };
   };
-  return definition.coalesce ? deps.sharedRuns(key.digest, signal, run) : run(signal);
+  return definition.coalesce ? deps.sharedRuns(cacheRequest.key.digest, signal, run) : run(signal);
 }
 
 function answered(
@@ -172,6 +182,7 @@ function answered(
       state,
       ageSeconds: Math.max(0, Math.floor((deps.clock.now() - rows.createdAtMs) / 1000)),
     },
+    receipt: undefined,
     stages,
   };
   deps.emit({

@@ -1,3 +1,4 @@
+import type { QueryTerms } from '../batch/run-batch.ts';
 import type { Engine, QueryPriority, Statement } from '../engine/engine.ts';
 import { toGatewayError } from '../errors.ts';
 import type { ResultSet } from '../rows.ts';
@@ -16,16 +17,17 @@ export type QueryDeps = {
 export async function runQuery(
   { engine, emit, queryTimeoutMs, priority = 'interactive' }: QueryDeps,
   statement: Statement,
-  signal: AbortSignal,
+  options: QueryTerms,
 ): Promise<ResultSet> {
   const { endpoint } = statement;
   const startedMs = performance.now();
   const tookMs = () => performance.now() - startedMs;
   emit({ type: 'engine.query_started', endpoint });
   try {
-    const result = await engine.run(statement, { signal, timeoutMs: queryTimeoutMs, priority });
-    const { rowCount: rows, rowsJson } = result;
-    emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes: rowsJson.length });
+    const result = await engine.run(statement, { priority, ...options, timeoutMs: queryTimeoutMs });
+    const { rowCount: rows, rowsJson, receipt } = result;
+    const bytes = rowsJson.length;
+    emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes, receipt });
     return result;
   } catch (error) {
     const { code: outcome } = toGatewayError(error);

@@ -89,9 +89,9 @@ async function warmTogether(
   tally: Tally,
   skip: (why: WarmSkip) => void,
 ): Promise<void> {
-  const counted: RunStatement = async (statement, signal) => {
+  const counted: RunStatement = async (statement, terms) => {
     tally.runs++;
-    const result = await deps.runStatement(statement, signal);
+    const result = await deps.runStatement(statement, terms);
     const bytes = result.receipt?.bytesProcessed ?? 0;
     tally.bytes += bytes;
     const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;

@@ -32,12 +32,12 @@ const query = (thing: string, kind: string | null = null): EndpointQuery => ({
   ],
   callerSql: undefined,
 });
-const never = new AbortController().signal;
+const never = { signal: new AbortController().signal };
 
 /** An engine that answers the batch form with one row a thing, and knows a thing that it can't stand. */
 function openEngine() {
   const runs: string[][] = [];
-  const run: RunStatement = async ({ parameters }, signal) => {
+  const run: RunStatement = async ({ parameters }, { signal }) => {
     const { value } = parameters.find(({ name }) => name.startsWith('thing'))!;
     const things = typeof value === 'string' ? [value] : [...(value ?? [])];
     runs.push(things);
@@ -91,11 +91,11 @@ test('a run goes on as long as one of its callers waits', async () => {
   const { run, runs } = openEngine();
   const gathered = gatherQueries(run, setImmediate);
   const [first, second] = [new AbortController(), new AbortController()];
-  const both = [gathered(query('a'), first.signal), gathered(query('b'), second.signal)];
+  const both = [gathered(query('a'), first), gathered(query('b'), second)];
   await new Promise(setImmediate);
   first.abort(new GatewayError('cancelled', 'gone'));
   expect((await both[1])?.rowCount).toBe(1);
-  const last = Promise.allSettled([gathered(query('a'), first.signal), gathered(query('c'), second.signal)]);
+  const last = Promise.allSettled([gathered(query('a'), first), gathered(query('c'), second)]);
   await new Promise(setImmediate);
   second.abort(new GatewayError('cancelled', 'gone'));
   const ended = await last;

@@ -37,9 +37,9 @@ const definition = parseDefinition(
 let directory: string;
 let engine: DuckDbEngine;
 let runs: number;
-const run: RunStatement = (statement, signal) => {
+const run: RunStatement = (statement, terms) => {
   runs++;
-  return engine.run(statement, { signal, timeoutMs: 20_000 });
+  return engine.run(statement, { ...terms, timeoutMs: 20_000 });
 };
 
 beforeAll(async () => {
@@ -91,15 +91,15 @@ const query = (project: string, interval: string) => ({
   parameters: bindParameters(definition, { project, interval }),
   callerSql: undefined,
 });
-const signal = new AbortController().signal;
+const terms = { signal: new AbortController().signal };
 
 async function expectEqualToSingles(projects: readonly string[], interval: string) {
   const queries = projects.map(project => query(project, interval));
   const gathered = gatherQueries(run, setImmediate);
-  const answers = await Promise.all(queries.map(each => gathered(each, signal)));
+  const answers = await Promise.all(queries.map(each => gathered(each, terms)));
   let rows = 0;
   for (const [at, answer] of answers.entries()) {
-    const single = await run(statementOf(queries[at]!), signal);
+    const single = await run(statementOf(queries[at]!), terms);
     rows += single.rowCount;
     expect({ project: projects[at], rows: answer.rowsJson.toString() }).toEqual({
       project: projects[at],
@@ -166,7 +166,7 @@ test('all projects of a batch are one run, also where one contains another', asy
   const answers = await runBatch(
     run,
     references.map(project => query(project, 'daily')),
-    signal,
+    terms,
   );
   expect(runs).toBe(1);
   expect(answers.map(answer => 'rowCount' in answer && answer.rowCount > 0)).toEqual(

@@ -60,8 +60,8 @@ function openWarming({ bytesPerHour = 0, random = (): number => 0 } = {}) {
     parameters: bindParameters(definition, { thing, kind }),
     callerSql: undefined,
   });
-  const requestOf = (asked: EndpointQuery, runEndpointQuery: RunEndpointQuery) =>
-    cacheRequestOf({ runEndpointQuery, queryTimeoutMs: 1000 }, asked);
+  const requestOf = (asked: EndpointQuery, run: RunEndpointQuery) =>
+    cacheRequestOf(1000, asked, signal => run(asked, { signal }));
   const queryOf = (question: string): EndpointQuery => {
     const { parameters } = JSON.parse(question);
     return query(parameters.thing, parameters.kind ?? '');
@@ -79,8 +79,8 @@ function openWarming({ bytesPerHour = 0, random = (): number => 0 } = {}) {
   /** A caller's read: the state it met. */
   async function read(thing: string, kind?: string): Promise<string> {
     const asked = query(thing, kind);
-    const request = requestOf(asked, (each, signal) =>
-      runStatement({ endpoint: 'things', sql: '', parameters: each.parameters, maxRows: 1 }, signal),
+    const request = requestOf(asked, (each, terms) =>
+      runStatement({ endpoint: 'things', sql: '', parameters: each.parameters, maxRows: 1 }, terms),
     );
     const { state } = await cache.read(request, { signal: new AbortController().signal });
     hotKeys.note(request.key.digest, asked);

@@ -1,0 +1,35 @@
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { Exchange } from '../exchange.ts';
+import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import type { RequestInput } from '../pipeline/plan-request.ts';
+import { readLabelsHeader } from '../pipeline/query-labels.ts';
+import { readRedactHeader } from '../pipeline/read-redact-header.ts';
+import { readsNoCache } from '../pipeline/reads-no-cache.ts';
+import { maxBodyBytes } from './http-limits.ts';
+import { hasBody } from './read-body.ts';
+import { readJsonBody } from './read-json-body.ts';
+import { readQueryString } from './read-query-string.ts';
+
+/**
+ * Reads what a request to the REST route asks of an endpoint.
+ * @throws GatewayError `invalid_header`, `invalid_body`, `body_too_large`, `unsupported_media_type`, `cancelled`
+ */
+export async function readInput(exchange: Exchange, definition: EndpointDefinition): Promise<RequestInput> {
+  const { headers } = exchange.request;
+  return {
+    redactPii: readRedactHeader(headers),
+    noCache: readsNoCache(headers),
+    labels: readLabelsHeader(headers),
+    parameters: await readParameters(exchange, definition),
+  };
+}
+
+/** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
+async function readParameters(exchange: Exchange, { sandbox }: EndpointDefinition): Promise<RawParameters> {
+  const query = readQueryString(exchange.queryText);
+  if (!hasBody(exchange.request)) return query;
+  const getMayHaveBody = sandbox && query.sql === undefined && query.lql === undefined;
+  if (exchange.request.method !== 'POST' && !getMayHaveBody) return query;
+  const body = await readJsonBody(exchange, maxBodyBytes);
+  return Object.assign(query, body);
+}

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Characters of a label's key or value. Source: BigQuery, "Requirements for labels". */
+const maxLength = 63;
+
+/** Who ran which query: what the gateway itself says of every query. */
+type QueryFacts = {
+  readonly endpoint: string;
+  readonly tokenId: string;
+  /** Absent where the query ran for no one request. */
+  readonly requestId: string | undefined;
+};
+
+/** The text of `LF-ENDPOINT-LABELS`; Node joins several such headers by commas. */
+export function readLabelsHeader(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers['lf-endpoint-labels'];
+  return value === undefined ? undefined : String(value);
+}
+
+/**
+ * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels are for accounts, not for access: what is not allowed or not a pair
+ * is left out, and never fails a request. The last of two equal keys wins.
+ * @param allowed keys that the endpoint takes
+ * @returns values as `labelText` writes them
+ */
+export function readLabels(
+  allowed: readonly string[],
+  header: string | undefined,
+): Readonly<Record<string, string>> {
+  if (header === undefined || allowed.length === 0) return {};
+  const labels: Record<string, string> = {};
+  for (const pair of header.split(',')) {
+    const at = pair.indexOf('=');
+    const key = pair.slice(0, Math.max(at, 0)).trim().toLowerCase();
+    if (allowed.includes(key)) labels[key] = labelText(pair.slice(at + 1).trim());
+  }
+  return labels;
+}
+
+/** The labels of one query: those of the caller, and the gateway's own, which win. */
+export function labelsOf(
+  callers: Readonly<Record<string, string>>,
+  { endpoint, tokenId, requestId }: QueryFacts,
+): Readonly<Record<string, string>> {
+  return {
+    ...callers,
+    endpoint: labelText(endpoint),
+    token_id: labelText(tokenId),
+    ...(requestId === undefined ? {} : { request_id: labelText(requestId) }),
+  };
+}
+
+/** Text as BigQuery takes it: lower-case letters, digits, `_` and `-`; any other character becomes `_`, the rest is cut off. */
+function labelText(text: string): string {
+  return text
+    .slice(0, maxLength)
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]/g, '_');
+}

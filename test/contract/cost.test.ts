@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { RunOptions } from '../../src/engine/engine.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { openDoors } from '../support/open-doors.ts';
+
+const header = (name: string, digit: number, settings: string) => `/*
+id: 7e57ab1e-0000-4000-8000-00000000010${digit}
+name: ${name}
+description: What costs something.
+parameters:
+  project: { type: string, required: true, description: Reference of the project. }
+columns:
+  n: { type: INT64, description: A number. }
+${settings}
+*/
+select 1 as n`;
+
+const receipt = { bytesProcessed: 1000, bytesBilled: 10_485_760, slotMs: 1500, jobId: 'sqg_"1"' };
+const receiptText = 'bytes-processed=1000, bytes-billed=10485760, slot-ms=1500, job-id="sqg_\\"1\\""';
+
+const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }] as const;
+
+let runs: RunOptions[];
+let explained: (string | undefined)[];
+let doors: Awaited<ReturnType<typeof openDoors>>;
+let token: string;
+beforeEach(async () => {
+  runs = [];
+  explained = [];
+  doors = await openDoors({
+    sqlFiles: {
+      'kept.sql': header(
+        'kept',
+        1,
+        'cacheSeconds: 60\nmaxBytesBilled: 5000\nlabels: [team, cost-centre]\nstaleSeconds: 0',
+      ),
+      'open.sql': header('open', 3, 'sandbox: true').replace('required: true', 'required: false'),
+      'each.time.sql': header('each.time', 2, ''),
+    },
+    engine: {
+      async run(_statement, options) {
+        runs.push(options);
+        return {
+          columns,
+          rowsJson: Buffer.from('[{"n":1}]'),
+          rowCount: 1,
+          receipt,
+        };
+      },
+      async explain({ callerSql }) {
+        explained.push(callerSql);
+        if (callerSql === 'away') throw new GatewayError('unavailable', 'Away');
+        if (callerSql === 'bad') {
+          throw new GatewayError('sandbox_refused', 'Table bad is no subset', {
+            position: { line: 1, column: 2 },
+          });
+        }
+        return { columns, sources: ['edge'], estimatedBytes: 77 };
+      },
+    },
+  });
+  token = await doors.token();
+  return doors.close;
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  doors.fetch(`/api/endpoints/query/${path}`, { headers: { 'x-api-key': token, ...headers } });
+
+async function graphql(query: string) {
+  const response = await doors.fetch('/graphql', {
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  return response.json();
+}
+
+describe('the receipt of a query', () => {
+  test('is on the answer that waited for it; a hit cost nothing and has none', async () => {
+    const miss = await get('kept?project=a');
+    expect([miss.headers.get('x-cache'), miss.headers.get('query-receipt')]).toEqual(['MISS', receiptText]);
+    for (let times = 0; times < 3; times++) {
+      const hit = await get('kept?project=a');
+      expect([hit.headers.get('x-cache'), hit.headers.get('query-receipt')]).toEqual(['HIT', null]);
+    }
+    expect(runs).toHaveLength(1);
+  });
+
+  test('is on every answer of an endpoint that is not cached', async () => {
+    for (let times = 0; times < 2; times++) {
+      expect((await get('each.time?project=a')).headers.get('query-receipt')).toBe(receiptText);
+    }
+  });
+
+  test('can be read by pages of other origins', async () => {
+    const { headers } = await get('kept?project=a', { origin: 'https://studio.example' });
+    expect(headers.get('access-control-expose-headers')).toContain('Query-Receipt');
+  });
+
+  test('stands in the extensions of GraphQL beside what the cache says', async () => {
+    const query = '{ kept(project: "a") { n } }';
+    expect((await graphql(query)).extensions.cache).toEqual([
+      { path: 'kept', state: 'miss', ageSeconds: 0, receipt },
+    ]);
+    for (let times = 0; times < 2; times++) {
+      expect((await graphql(query)).extensions.cache).toEqual([
+        { path: 'kept', state: 'hit', ageSeconds: 0 },
+      ]);
+    }
+  });
+
+  test('is told as an event and counted once, however many answers there were', async () => {
+    for (let times = 0; times < 3; times++) await get('kept?project=a');
+    expect(doors.events.filter(({ type }) => type === 'engine.query')).toMatchObject([{ receipt }]);
+    const text = await (await doors.fetch('/metrics')).text();
+    expect(text).toContain('engine_bytes_processed_total{endpoint="kept"} 1000\n');
+    expect(text).toContain('engine_bytes_billed_total{endpoint="kept"} 10485760\n');
+    expect(text).toContain('engine_slot_seconds_total{endpoint="kept"} 1.5\n');
+  });
+});
+
+describe('the labels of a query', () => {
+  test('name the endpoint, the token and the request', async () => {
+    for (const requestId of ['One.1', 'two']) {
+      await get('each.time?project=a', { 'x-request-id': requestId });
+    }
+    const token_id = token.split('_')[1];
+    expect(runs.map(({ labels }) => labels)).toEqual([
+      { endpoint: 'each_time', token_id, request_id: 'one_1' },
+      { endpoint: 'each_time', token_id, request_id: 'two' },
+    ]);
+  });
+
+  test('are taken from the request where the saved query allows their keys, in a form that BigQuery takes', async () => {
+    const sent = `Team=Ünï Team, cost-centre = ${'9'.repeat(70)},endpoint=mine,other=1,team,=`;
+    // Headers travel as latin1.
+    await get('kept?project=a', { 'lf-endpoint-labels': sent });
+    expect(runs[0]?.labels).toMatchObject({
+      team: '_n__team',
+      'cost-centre': '9'.repeat(63),
+      endpoint: 'kept',
+    });
+    expect(runs[0]?.labels).not.toHaveProperty('other');
+  });
+
+  test('do not divide the cache', async () => {
+    await get('kept?project=a', { 'lf-endpoint-labels': 'team=red' });
+    const second = await get('kept?project=a', { 'lf-endpoint-labels': 'team=blue' });
+    expect([second.headers.get('x-cache'), runs.length]).toEqual(['HIT', 1]);
+  });
+
+  test('are those of the request that runs the query, not of an earlier one in the same words', async () => {
+    for (const team of ['red', 'blue', 'red']) {
+      await get('each.time?project=a', { 'lf-endpoint-labels': `team=${team}` });
+      await get(`kept?project=${runs.length}`, { 'lf-endpoint-labels': `team=${team}` });
+    }
+    expect(runs.map(({ labels }) => labels?.team)).toEqual([
+      undefined,
+      'red',
+      undefined,
+      'blue',
+      undefined,
+      'red',
+    ]);
+  });
+});
+
+test('the smaller limit of bytes holds, the saved query’s or the token’s', async () => {
+  await get('kept?project=a');
+  await get('each.time?project=a');
+  for (const maxBytesBilled of [4000, 6000]) {
+    token = await doors.token({ maxBytesBilled });
+    await get(`kept?project=${maxBytesBilled}`);
+    await get('each.time?project=a');
+  }
+  expect(runs.map(run => run.maxBytesBilled)).toEqual([5000, undefined, 4000, 4000, 5000, 6000]);
+});
+
+describe('explain=true', () => {
+  const explain = async (path: string, init: RequestInit = {}) => {
+    const response = await doors.fetch(`/api/endpoints/query/${path}`, {
+      ...init,
+      headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+
+  test('is for tokens with the scope alone', async () => {
+    const { status, body } = await explain('kept?project=a&explain=true');
+    expect([status, body.error.code, runs, explained]).toEqual([403, 'forbidden', [], []]);
+  });
+
+  test('says what the query would read, and runs none', async () => {
+    token = await doors.token({ scopes: ['explain'], maxBytesBilled: 4000 });
+    expect((await explain('kept?project=a&explain=true')).body).toEqual({
+      explain: {
+        endpoint: 'kept',
+        parameters: { project: 'a' },
+        cache_key: expect.stringMatching(/^[0-9a-f]{64}$/),
+        max_bytes_billed: 4000,
+        verdict: 'ok',
+        estimated_bytes: 77,
+        sources: ['edge'],
+        columns: [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
+      },
+    });
+    expect([runs.length, explained]).toEqual([0, [undefined]]);
+  });
+
+  test('names the one entry of these values, whatever way they came', async () => {
+    token = await doors.token({ scopes: ['explain'] });
+    const keyOf = async (path: string, init?: RequestInit) =>
+      (await explain(path, init)).body.explain.cache_key;
+    const key = await keyOf('kept?project=a&explain=true');
+    expect(await keyOf('kept?explain=true', { method: 'POST', body: '{"project":"a"}' })).toBe(key);
+    expect(await keyOf('kept?project=b&explain=true')).not.toBe(key);
+  });
+
+  test('gives the verdict on a caller’s SQL, with line and column', async () => {
+    token = await doors.token({ scopes: ['explain'] });
+    const { status, body } = await explain('open?explain=true&sql=bad');
+    expect([status, body.explain.verdict, body.explain.error]).toEqual([
+      200,
+      'refused',
+      { code: 'sandbox_refused', message: 'Table bad is no subset', line: 1, column: 2 },
+    ]);
+  });
+
+  test('fails as any request does where the parameters are wrong or the engine is away', async () => {
+    token = await doors.token({ scopes: ['explain'] });
+    expect((await explain('kept?explain=true')).body.error.code).toBe('invalid_parameter');
+    expect((await explain('nowhere?explain=true')).status).toBe(404);
+    expect((await explain('open?explain=true&sql=away')).status).toBe(503);
+  });
+
+  test('any other value runs the query', async () => {
+    expect((await explain('kept?project=a&explain=false')).body).toEqual({ result: [{ n: 1 }] });
+  });
+});
