@@ -64,9 +64,14 @@ async function runOnce(deps: JobDeps, request: JobRequest): Promise<JobResult> {
     ]);
     return { fields: first.schema?.fields ?? [], rows, receipt };
   } catch (error) {
-    if (deps.limit.signal.aborted) cancel(deps.api, job);
+    if (deps.limit.signal.aborted || mayStillRun(error)) cancel(deps.api, job);
     throw error;
   }
+}
+
+/** Whether it was the asking that failed: of the job that says nothing. */
+function mayStillRun(error: unknown): boolean {
+  return error instanceof BigQueryFailure && failureRow(error).remedy === 'again';
 }
 
 /** Milliseconds that are left: at least one, for BigQuery takes 0 for no limit. */
@@ -206,7 +211,10 @@ async function readReceipt(
   };
 }
 
-/** Tells BigQuery that nobody wants the job any more. Nobody waits for its answer either: the job has a time limit of its own. */
+/** Tells BigQuery, twice at most, that nobody wants the job any more. Nobody waits for that: the job has a time limit of its own. */
 function cancel(api: BigQueryApi, job: JobReference): void {
-  api.cancel(job, AbortSignal.timeout(graceMs)).catch(() => undefined);
+  const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
+  send()
+    .catch(send)
+    .catch(() => undefined);
 }

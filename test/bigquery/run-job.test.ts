@@ -229,6 +229,16 @@ test('the deadline cancels the job, too', async () => {
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
 });
 
+test('a job whose results can not be had is cancelled, and a lost cancel is sent again', async () => {
+  const { run, asked, counts } = await open(
+    { query: [incomplete], results: [{ text: 'no JSON' }], cancel: ['reset', { json: {} }] },
+    { maxRetries: 1 },
+  );
+  await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
+  await vi.waitFor(() => expect(counts()).toEqual({ query: 1, results: 2, cancel: 2 }), 1000);
+  expect(asked.at(-1)?.path).toContain('/jobs/job_1/cancel');
+});
+
 test('no connection is left when the engine is closed', async () => {
   const scripted = await open({ query: [complete(['1']), 'hang'] });
   await scripted.run();
