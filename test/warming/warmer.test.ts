@@ -6,6 +6,7 @@ import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
 import { cacheRequestOf } from '../../src/pipeline/plan-request.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { createBytesBudget } from '../../src/warming/bytes-budget.ts';
 import { createHotKeys } from '../../src/warming/hot-keys.ts';
 import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
@@ -33,7 +34,12 @@ const batchSql = 'select thing, 1 as n from unnest(@things) as thing';
 /** A gateway's cache and a worker over it, an engine that knows what it can't stand, and a clock that is told. */
 function openWarming({ bytesPerHour = 0, random = (): number => 0 } = {}) {
   const clock = createStandingClock();
-  const { cache } = openCache({ clock });
+  const room = 100e6;
+  const { cache } = openCache({
+    clock,
+    store: createMemoryStore({ maxBytes: room, clock }),
+    memoryBytes: room,
+  });
   onTestFinished(() => cache.close());
   const events: WarmEvent[] = [];
   const emit = (event: WarmEvent) => events.push(event);
