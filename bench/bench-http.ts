@@ -4,7 +4,7 @@ import { askServer, restRequest, type ServerRequest, type WireAnswer } from './a
 import type { BareServerSettings } from './bare-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { compareServers, printComparisonHead } from './compare-servers.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { type GatewayProcess, startCommand, startGatewayProcess } from './gateway-process.ts';
 import { startMercurius } from './mercurius/start-mercurius.ts';
 import { cores, moveToCore, onCore } from './on-core.ts';
 import { startSideProcess } from './side-process.ts';
@@ -73,7 +73,7 @@ async function benchRedisHits(cleanup: AsyncDisposableStack): Promise<void> {
 
 async function startGateway(environment: Record<string, string>): Promise<GatewayProcess> {
   const data = { DATA_DIR: await benchData(), SAMPLE_ROWS: String(benchRows) };
-  return startGatewayProcess({ ...data, ...environment }, onCore(cores.server, ['node', 'src/gateway.ts']));
+  return startGatewayProcess({ ...data, ...environment }, onCore(cores.server, startCommand));
 }
 
 /** The headers that Node writes by itself are left to it. */

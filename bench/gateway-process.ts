@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import packageJson from '../package.json' with { type: 'json' };
 
 /** A gateway that runs as `npm start` runs it. */
 export type GatewayProcess = {
@@ -12,14 +13,20 @@ export type GatewayProcess = {
   stop(): Promise<void>;
 };
 
+// As package.json has it: with the options of Node that bound its memory.
+const [program = '', ...args] = packageJson.scripts.start.split(' ');
+
+/** What `npm start` runs. */
+export const startCommand: readonly [string, ...string[]] = [program, ...args];
+
 /** Starts a gateway on a free port and waits until it says where it is. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  command: readonly [string, ...string[]] = ['node', 'src/gateway.ts'],
+  command: readonly [string, ...string[]] = startCommand,
 ): Promise<GatewayProcess> {
   const startedMs = performance.now();
-  const [program, ...args] = command;
-  const child = spawn(program, args, {
+  const [file, ...options] = command;
+  const child = spawn(file, options, {
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', ACCESS_TOKEN: 'bench', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
