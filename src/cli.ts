@@ -5,6 +5,7 @@ import { systemClock } from './clock.ts';
 import { databasePath } from './compose-engine.ts';
 import { tokensFile } from './composition-root.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
+import { runDoctor } from './doctor.ts';
 import { DatabaseBusyError } from './duckdb/database-busy-error.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
 import { readSources } from './duckdb/sources.ts';
@@ -20,6 +21,7 @@ const usage = `Commands:
   npm run token -- revoke <id>                                  refuse a token from now on
   npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
                                                                 make stored answers void, in all gateways over one Redis
+  npm run doctor                                                say what is wrong with the set-up, and how to fix it
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
 
@@ -30,6 +32,7 @@ const commands: Record<string, (config: Config, args: string[]) => Promise<void>
   import: importCommand,
   token: tokenCommand,
   cache: cacheCommand,
+  doctor: doctorCommand,
   schema: config => writeSchemas(config.SQL_DIR, 'schema'),
 };
 
@@ -100,14 +103,16 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
       return;
     }
     case 'list':
-      for (const { id: tokenId, name, scopes, createdAt, expiresAt, revokedAt } of await readTokens(file)) {
+      for (const record of await readTokens(file)) {
+        const { id: tokenId, name, scopes, createdAt, expiresAt, revokedAt, maxBytesBilled } = record;
         const state = revokedAt
           ? `revoked ${revokedAt}`
           : expiresAt
             ? `expires ${expiresAt}`
             : 'does not expire';
         const may = scopes.length > 0 ? `  may ${scopes.join(', ')}` : '';
-        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}${may}\n`);
+        const limit = maxBytesBilled === undefined ? '' : `  at most ${maxBytesBilled} bytes a query`;
+        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}${may}${limit}\n`);
       }
       return;
     case 'revoke': {
@@ -135,6 +140,11 @@ async function cacheCommand(config: Config, args: string[]): Promise<void> {
   process.stdout.write(
     scope === 'entry' ? `One entry of ${endpoint} is void\n` : `All entries of ${endpoint} are void\n`,
   );
+}
+
+async function doctorCommand(config: Config): Promise<void> {
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  if (!(await runDoctor(config, { clock: systemClock, say }))) process.exitCode = 1;
 }
 
 function readAssignments(texts: readonly string[]): Record<string, string> {

@@ -37,6 +37,15 @@ describe('token', () => {
     expect((await cli(['token', 'list'])).out).toContain('revoked');
   });
 
+  test('takes a limit of bytes and the scope explain', async () => {
+    const { directory, cli } = await openShell();
+    await cli(['token', 'issue', '--name', 'ada', '--scope', 'explain', '--max-bytes-billed', '1000']);
+    expect(JSON.parse(await readFile(join(directory, 'tokens.json'), 'utf8'))).toMatchObject([
+      { scopes: ['explain'], maxBytesBilled: 1000 },
+    ]);
+    expect((await cli(['token', 'list'])).out).toMatch(/may explain {2}at most 1000 bytes a query\n$/);
+  });
+
   test.each([
     [['token'], 'token takes issue, list or revoke'],
     [['token', 'issue'], 'token issue needs --name'],
@@ -44,6 +53,7 @@ describe('token', () => {
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
     [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],
     [['token', 'issue', '--name', 'x', '--scope', 'root'], '--scope is "root"; allowed: admin, no-cache'],
+    [['token', 'issue', '--name', 'x', '--max-bytes-billed', '1 GB'], '--max-bytes-billed is "1 GB"'],
     [['cache'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [['cache', 'invalidate'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [
@@ -57,6 +67,22 @@ describe('token', () => {
     const { code, err } = await cli(args);
     expect([code, err]).toEqual([1, expect.stringContaining(message)]);
     expect(err).toContain('npm run token -- issue --name');
+  });
+});
+
+describe('doctor', () => {
+  test('fails where something is wrong, and says all that is', async () => {
+    const { cli } = await openShell();
+    const { code, out } = await cli(['doctor']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/WRONG {2}access tokens: /);
+    expect(out).toMatch(/WRONG {2}engine: /);
+  });
+
+  test('fails where the configuration is wrong', async () => {
+    const { cli } = await openShell({ PORT: 'four' });
+    const { code, err } = await cli(['doctor']);
+    expect([code, err]).toEqual([1, expect.stringContaining('PORT: ')]);
   });
 });
 

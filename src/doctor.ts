@@ -1,0 +1,46 @@
+import { access } from 'node:fs/promises';
+import type { Clock } from './clock.ts';
+import { databasePath, openEngine } from './compose-engine.ts';
+import { tokensFile } from './composition-root.ts';
+import type { Config } from './config.ts';
+import { type Check, runChecks } from './doctor/check.ts';
+import { queryChecks } from './doctor/query-checks.ts';
+import { redisCheck } from './doctor/redis-check.ts';
+import { tokenCheck } from './doctor/token-check.ts';
+
+/**
+ * Looks at everything that a gateway of this configuration needs, and says what is wrong and how to put it right.
+ * Changes nothing.
+ * @param say takes one line, without its end
+ * @returns whether all is fine
+ */
+export async function runDoctor(
+  config: Config,
+  { clock, say }: { readonly clock: Clock; readonly say: (line: string) => void },
+): Promise<boolean> {
+  const queries = queryChecks({
+    directory: config.SQL_DIR,
+    openEngine: async () => {
+      // The engine would make the database that is not there.
+      if (config.ENGINE === 'duckdb') await access(databasePath(config));
+      return openEngine(config, { clock, emit: () => undefined });
+    },
+    timeoutMs: config.QUERY_TIMEOUT_MS,
+  });
+  const tokens = tokenCheck({
+    file: tokensFile(config),
+    isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
+    clock,
+  });
+  try {
+    return await runChecks([storeCheck(config), tokens, ...queries.checks], say);
+  } finally {
+    await queries.close();
+  }
+}
+
+function storeCheck({ REDIS_URL }: Config): Check {
+  if (REDIS_URL) return redisCheck(REDIS_URL);
+  const found = 'REDIS_URL is not set: each gateway has a cache of its own';
+  return { subject: 'Redis', fixForFailure: '', look: async () => ({ isFine: true, found }) };
+}

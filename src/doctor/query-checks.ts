@@ -1,0 +1,79 @@
+import { checkDefinition } from '../endpoints/check-definition.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { createEndpointRegistry } from '../endpoints/registry.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Check } from './check.ts';
+
+type QueryChecksOptions = {
+  /** Folder of the saved queries. */
+  readonly directory: string;
+  /** Opens the engine that would run them; asked once. */
+  readonly openEngine: () => Promise<Engine>;
+  /** Milliseconds that one dry run may take. */
+  readonly timeoutMs: number;
+};
+
+/**
+ * Does the engine open, are all saved queries valid, and would it run them? Each check builds on those before it.
+ * `close` ends what they opened.
+ */
+export function queryChecks({ directory, openEngine, timeoutMs }: QueryChecksOptions): {
+  readonly checks: readonly Check[];
+  close(): Promise<void>;
+} {
+  let engine: Engine | undefined;
+  let definitions: readonly EndpointDefinition[] | undefined;
+  const opened = () => {
+    if (!engine) throw new Error('the engine did not open');
+    return engine;
+  };
+  const checks: Check[] = [
+    {
+      subject: 'engine',
+      fixForFailure:
+        'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
+      async look() {
+        engine = await openEngine();
+        return { isFine: true, found: 'opens' };
+      },
+    },
+    {
+      subject: 'saved queries',
+      fixForFailure: 'correct the files at the lines that are named; SQL_DIR says where they are',
+      async look() {
+        const check = (definition: EndpointDefinition) => checkDefinition(opened(), definition);
+        const emit = () => undefined;
+        const registry = await createEndpointRegistry({ directory, check, emit, watch: false });
+        definitions = registry.all();
+        registry.close();
+        const names = definitions.map(({ name }) => name).join(', ');
+        return { isFine: true, found: `${definitions.length} valid: ${names}` };
+      },
+    },
+    {
+      subject: 'dry runs',
+      fixForFailure: 'see that the sources are there, and that the credentials may read them and run queries',
+      async look() {
+        if (!definitions) throw new Error('the saved queries were not read');
+        const found: string[] = [];
+        for (const definition of definitions) found.push(await dryRun(opened(), definition, timeoutMs));
+        return { isFine: true, found: found.join('; ') };
+      },
+    },
+  ];
+  return { checks, close: async () => engine?.close() };
+}
+
+/** What one saved query reads where no parameter has a value. */
+async function dryRun(
+  engine: Engine,
+  { name, sql, maxRows, parameters }: EndpointDefinition,
+  timeoutMs: number,
+): Promise<string> {
+  const unbound = parameters.map(parameter => ({ name: parameter.name, value: null }));
+  const statement = { endpoint: name, sql, maxRows, parameters: unbound };
+  const signal = new AbortController().signal;
+  const { sources, estimatedBytes } = await engine.explain(statement, { signal, timeoutMs });
+  const bytes = estimatedBytes === undefined ? '' : `${estimatedBytes} bytes of `;
+  return `${name} reads ${bytes}${sources.join(', ') || 'no source'}`;
+}

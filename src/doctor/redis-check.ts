@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { connectRedis } from '../store/connect-redis.ts';
+import type { Check } from './check.ts';
+
+/** Milliseconds that a connection may take to be made. */
+const connectMs = 3000;
+
+/** Does Redis answer, and does it make room when it is full? */
+export function redisCheck(url: string): Check {
+  return {
+    subject: 'Redis',
+    fixForFailure:
+      'start the Redis of REDIS_URL, or see that address, password and TLS in REDIS_URL are right',
+    async look() {
+      const { client } = connectRedis(url);
+      client.on('error', () => undefined);
+      try {
+        await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch(() => {
+          throw new Error(`no connection within ${connectMs} ms`);
+        });
+        return judgeMemory(await client.info('memory'));
+      } finally {
+        client.disconnect();
+      }
+    },
+  };
+}
+
+/** A Redis that refuses writes when it is full keeps old entries and takes no new ones. */
+function judgeMemory(info: string) {
+  const valueAt = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
+  const policy = valueAt('maxmemory_policy');
+  const isBounded = !['', '0'].includes(valueAt('maxmemory'));
+  const found = `answers; maxmemory ${isBounded ? valueAt('maxmemory_human') : 'not set'}, policy ${policy}`;
+  if (isBounded && policy.startsWith('allkeys-')) return { isFine: true, found } as const;
+  const fix = 'set maxmemory, and maxmemory-policy allkeys-lru: an entry that was not read is the one to go';
+  return { isFine: false, found, fix } as const;
+}
