@@ -21,12 +21,15 @@ const receiptText = 'bytes-processed=1000, bytes-billed=10485760, slot-ms=1500, 
 const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }] as const;
 
 let runs: RunOptions[];
+/** What a query waits for. */
+let held: Promise<void> | undefined;
 let explained: (string | undefined)[];
 let doors: Awaited<ReturnType<typeof openDoors>>;
 let token: string;
 beforeEach(async () => {
   runs = [];
   explained = [];
+  held = undefined;
   doors = await openDoors({
     sqlFiles: {
       'kept.sql': header(
@@ -40,6 +43,7 @@ beforeEach(async () => {
     engine: {
       async run(_statement, options) {
         runs.push(options);
+        await held;
         return {
           columns,
           rowsJson: Buffer.from('[{"n":1}]'),
@@ -90,6 +94,19 @@ describe('the receipt of a query', () => {
     for (let times = 0; times < 2; times++) {
       expect((await get('each.time?project=a')).headers.get('query-receipt')).toBe(receiptText);
     }
+  });
+
+  test('is the same for all who waited for one query', async () => {
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    held = promise;
+    const asked = [1, 2, 3].map(() => get('kept?project=a'));
+    let arrived = 0;
+    doors.server.on('request', () => {
+      // By the next turn of the loop the last one waits as well.
+      if (++arrived === 3) setImmediate(release);
+    });
+    const receipts = (await Promise.all(asked)).map(({ headers }) => headers.get('query-receipt'));
+    expect([receipts, runs.length]).toEqual([[receiptText, receiptText, receiptText], 1]);
   });
 
   test('can be read by pages of other origins', async () => {

@@ -58,6 +58,9 @@ test.each([
   ['a missing header', 'select 1', 'one.sql:1: must start with its YAML header'],
   ['warming after the entry is gone', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\nwarmSeconds: 61'), 'one.sql:16: warmSeconds: must not be longer'],
   ['a parameter that hides sql=', valid.replace('  size:', '  sql:'), 'one.sql:5: parameters: must not be named "sql"'],
+  ['a parameter that hides explain=', valid.replace('  size:', '  explain:'), 'one.sql:5: parameters: must not be named'],
+  ['a label that no warehouse takes', valid.replace('cacheSeconds: 60', 'labels: [Team]'), 'one.sql:15: labels.0: must be 1 to 63'],
+  ['a label of the gateway itself', valid.replace('cacheSeconds: 60', 'labels: [token_id]'), 'one.sql:15: labels.0: is set by'],
   ['a column without GraphQL name', valid.replace('  n:', '  __n:'), 'one.sql:11: columns.__n'],
 ])('names file, line and key of %s', (_what, text, message) => {
   expect(problemsOf(text).message).toContain(message);
@@ -76,6 +79,7 @@ test('the hash changes with the SQL and the row shape, not with descriptions', (
   const hashOf = (text: string) => parseDefinition('one.sql', text).hash;
   expect(hashOf(valid.replace('The number one', 'A number'))).toBe(hash);
   expect(hashOf(valid.replace('cacheSeconds: 60', 'cacheSeconds: 30'))).toBe(hash);
+  expect(hashOf(valid.replace('cacheSeconds: 60', 'labels: [team]\nmaxBytesBilled: 1'))).toBe(hash);
   expect(hashOf(valid.replace('select 1', 'select 2'))).not.toBe(hash);
   expect(hashOf(valid.replace('INT64', 'STRING'))).not.toBe(hash);
 });

@@ -69,6 +69,7 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   const { port } = server.address() as AddressInfo; // it listens on TCP
   return {
     events,
+    server,
     /** Issues a token; it is accepted from now on. */
     async token(options: TokenOptions = {}): Promise<string> {
       const token = await issueToken({ file, clock, name: 'a test', ...options });
