@@ -7,6 +7,7 @@ import type { BoundExpression, BoundOrder, BoundSelect, OutputColumn } from './b
 import { nullsOf } from './coercion.ts';
 import { refuseUngrouped } from './grouping.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
+import { refuseWithoutFrom } from './refuse-without-from.ts';
 import { emptyScope, type NamedValue, type Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, OrderItem, Select } from './syntax-tree.ts';
@@ -35,6 +36,11 @@ export function bindSelect(
 
   const list: BindContext = { ...rows, aggregatesRefusedIn: undefined };
   const items = bindSelectList(list, select);
+  refuseWithoutFrom(
+    select,
+    items.map(item => item.value),
+    order,
+  );
   const withAliases: BindContext = { ...list, scope: { ...fromScope, aliases: aliasesOf(items) } };
 
   const groupBy = bindGroupBy(withAliases, select, items);
