@@ -10,8 +10,8 @@ import { type FunctionRow, matchRow } from './function-row.ts';
 import { extremeValueRows, literalArguments } from './functions-aggregate.ts';
 import { orderTerm } from './order-term.ts';
 import { invalidQuery } from './sql-error.ts';
-import type { CallSyntax, FrameBound, OrderItem, WindowSpec } from './syntax-tree.ts';
-import { scalar } from './types.ts';
+import type { CallSyntax, Expression, FrameBound, OrderItem, WindowSpec } from './syntax-tree.ts';
+import { scalar, typeName } from './types.ts';
 
 type Candidate = {
   readonly name: string;
@@ -118,7 +118,7 @@ function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
   // No window inside a window: each would bind those that it names anew.
   const inside = { ...context, windows: new Map() };
   const own = {
-    partitionBy: spec.partitionBy.map(expression => context.binder.expression(inside, expression)),
+    partitionBy: spec.partitionBy.map(expression => bindPartition(inside, expression)),
     orderBy: bindCallOrder(inside, spec.orderBy),
     frame: spec.frame && {
       unit: spec.frame.unit,
@@ -132,6 +132,18 @@ function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
     orderBy: own.orderBy.length > 0 ? own.orderBy : base.orderBy,
     frame: own.frame ?? base.frame,
   };
+}
+
+/** FLOAT64 makes no groups of a window, though it does of GROUP BY. */
+function bindPartition(context: BindContext, expression: Expression): BoundExpression {
+  const value = context.binder.expression(context, expression);
+  if (['FLOAT64', 'ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
+    throw invalidQuery(
+      `Partitioning by expressions of type ${typeName(value.type)} is not allowed`,
+      expression.at,
+    );
+  }
+  return value;
 }
 
 function bindFrameBound(context: BindContext, bound: FrameBound): BoundFrameBound {

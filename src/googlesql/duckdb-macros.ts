@@ -50,6 +50,8 @@ const macros: Readonly<Record<string, string>> = {
     "case when x between date '0001-01-01' and date '9999-12-31' then cast(x as varchar) when x is null then null else error('DATE out of range: ' || x) end",
   'bq_wire_timestamp(x)':
     "case when epoch_us(x) between -62135596800000000 and 253402300799999999 then epoch_us(x) when x is null then null else error('TIMESTAMP out of range: ' || x) end",
+  'bq_not_nan(x)':
+    "case when isnan(x) then error('NaN is not supported where an aggregate sorts its values') else x end",
   'bq_wire_float(x)':
     "case when isnan(x) then to_json('NaN') when isinf(x) then to_json(case when x > 0 then 'Infinity' else '-Infinity' end) else to_json(x) end",
   'bq_wire_numeric(x)': "rtrim(rtrim(cast(x as varchar), '0'), '.')",
@@ -88,7 +90,9 @@ const macros: Readonly<Record<string, string>> = {
   'bq_json_marked(x)': String.raw`array_to_string(list_transform(regexp_extract_all(x, '"(?:[^"\\]|\\.)*"|[^"]+'), lambda e: case when starts_with(e, '"') then e else regexp_replace(e, '-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?', '"\0"', 'g') end), '')`,
   'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
   // The input is guarded, not the answer: DuckDB may fold a call on a constant before it looks at the CASE around it.
-  'bq_json_text(x)': 'case when json_valid(x) then x end',
+  // DuckDB also reads NaN and Infinity, which are no JSON. Only texts with such letters pay for a look outside of strings.
+  'bq_json_has_infinity(x)': String.raw`regexp_matches(x, '(?i)nan|inf') and regexp_matches(regexp_replace(x, '"(?:[^"\\]|\\.)*"', '', 'gs'), '(?i)nan|inf')`,
+  'bq_json_text(x)': 'case when json_valid(x) and not bq_json_has_infinity(x) then x end',
   'bq_json_value_of(x, p)':
     "case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end",
   'bq_json_value(x, p)': 'bq_json_value_of(bq_json_text(x), p)',

@@ -29,7 +29,9 @@ export const aggregateRows = [
   row('MIN(C) C', 'min($1)$over'),
   row('MAX(C) C', 'max($1)$over'),
   row('ANY_VALUE(T) T', 'any_value($1)$over'),
+  row('MAX_BY(T, FLOAT64) T', 'arg_max($1, bq_not_nan($2))'),
   row('MAX_BY(T, C) T', 'arg_max($1, $2)'),
+  row('MIN_BY(T, FLOAT64) T', 'arg_min($1, bq_not_nan($2))'),
   row('MIN_BY(T, C) T', 'arg_min($1, $2)'),
   row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
   row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
@@ -41,7 +43,7 @@ export const aggregateRows = [
   ...sortable.map(type =>
     row(
       `APPROX_QUANTILES(${type}, INT64) ARRAY<${type}>`,
-      'quantile_disc($distinct$1, list_transform(range($2 + 1), lambda q: q / $2))',
+      `quantile_disc($distinct${ordered(type, '$1')}, list_transform(range($2 + 1), lambda q: q / $2))`,
     ),
   ),
   row('ARRAY_AGG(T) ARRAY<T>', 'array_agg($distinct$1$order)$filter$over'),
@@ -51,14 +53,8 @@ export const aggregateRows = [
 
 /** `any_value(x having max y)`. */
 export const extremeValueRows = {
-  MAX: [
-    row('ANY_VALUE(T, INT64) T', 'arg_max($1, $2)'),
-    ...sortable.map(t => row(`ANY_VALUE(T, ${t}) T`, 'arg_max($1, $2)')),
-  ],
-  MIN: [
-    row('ANY_VALUE(T, INT64) T', 'arg_min($1, $2)'),
-    ...sortable.map(t => row(`ANY_VALUE(T, ${t}) T`, 'arg_min($1, $2)')),
-  ],
+  MAX: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, `arg_max($1, ${ordered(type, '$2')})`)),
+  MIN: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, `arg_min($1, ${ordered(type, '$2')})`)),
 };
 
 /** Functions that exist with OVER only. */
@@ -77,8 +73,10 @@ export const windowRows = [
   row('FIRST_VALUE(T) T', 'first_value($1$filter)$over'),
   row('LAST_VALUE(T) T', 'last_value($1$filter)$over'),
   row('NTH_VALUE(T, INT64) T', 'nth_value($1, $2$filter)$over'),
-  row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont($1, $2)$over'),
-  ...sortable.map(type => row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, 'quantile_disc($1, $2)$over')),
+  row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont(bq_not_nan($1), $2)$over'),
+  ...sortable.map(type =>
+    row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, `quantile_disc(${ordered(type, '$1')}, $2)$over`),
+  ),
 ];
 
 /** Arguments that must be constants, and their range. */
@@ -87,3 +85,8 @@ export const literalArguments: Readonly<Record<string, { index: number; from: nu
   PERCENTILE_CONT: { index: 1, from: 0, to: 1 },
   PERCENTILE_DISC: { index: 1, from: 0, to: 1 },
 };
+
+/** A value to sort by. NaN sorts elsewhere in DuckDB, so that it is refused. */
+function ordered(type: string, value: string): string {
+  return type === 'FLOAT64' ? `bq_not_nan(${value})` : value;
+}

@@ -29,6 +29,7 @@ export const aggregateCases: CaseGroup = {
     '(select logical_and(x > 0) from unnest([1, 2]) x)',
     '(select logical_or(x > 1) from unnest([1, null]) x)',
     '(select any_value(x) from unnest([7, 7]) x)',
+    '(select any_value(x having min y) from unnest([struct(1 as x, 2.5 as y), struct(3, 4.5)]))',
     '(select any_value(x having max y) from unnest([struct(1 as x, 2 as y), struct(3, 4)]))',
     '(select stddev(x) from unnest([1, 2, 3, 4]) x)',
     '(select stddev_samp(x) from unnest([1]) x)',
@@ -61,6 +62,8 @@ export const aggregateCases: CaseGroup = {
     '(select 1 union all select 2)',
   ],
   refused: [
+    "(select any_value(x having max y) from unnest([struct(1 as x, cast('nan' as float64) as y), struct(3, 4.5)]))",
+    "(select any_value(x having min y) from unnest([struct(1 as x, cast('nan' as float64) as y), struct(3, 4.5)]))",
     "(select string_agg(x order by x limit 1) from unnest(['a', 'b']) x)",
     "(select avg(x) from unnest([numeric '1', numeric '2']) x)",
     '(select corr(x, x) from unnest([1.0, 2.0]) x)',

@@ -26,6 +26,19 @@ export const windowCases: CaseGroup = {
     'select id, countif(b) over (order by id) as c, logical_and(b) over (order by id) as l from facts order by id',
     "select id, sum(i) over (partition by json_value(coalesce('no json', s), '$.a') order by id) as x from facts order by id",
     "select id, count(*) over (partition by json_query(coalesce('{', s), '$.a')) as x from facts order by id",
+    'select id, percentile_cont(f, 0.5) over () as p from facts where not is_nan(f) order by id',
     'select id, date_diff(d, lag(d) over (order by d, id), day) as x from facts order by id',
+  ],
+  fail: [
+    'select id, count(*) over (partition by f) as n from facts',
+    'select id, count(*) over (partition by 1.5) as n from facts',
+    "select id, count(*) over (partition by json '1') as n from facts",
+    'select id, count(*) over w as n from facts window w as (partition by f)',
+  ],
+  refused: [
+    'select id, count(*) over (partition by [id]) as n from facts',
+    'select id, count(*) over (partition by struct(id)) as n from facts',
+    "select percentile_cont(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",
+    "select percentile_disc(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",
   ],
 };
