@@ -1,13 +1,13 @@
 import type { SqlPosition } from '../errors.ts';
 import { bindCall } from './bind-call.ts';
 import type { BindContext } from './bind-context.ts';
+import { bindExtract } from './bind-extract.ts';
 import { bindLiteral } from './bind-literal.ts';
 import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-nested.ts';
 import { bindPredicate } from './bind-predicate.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { cast, unify } from './coercion.ts';
 import { expansionSize, maxExpansionSize } from './expansion-size.ts';
-import { bindExtract } from './functions-time.ts';
 import { operator } from './operators.ts';
 import { resolveName, rowValue, sameName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
