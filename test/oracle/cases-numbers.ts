@@ -3,6 +3,17 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    'ceiling(1.2)',
+    'ieee_divide(1.0, 0.0)',
+    'ieee_divide(0.0, 0.0)',
+    'ieee_divide(7.0, 2.0)',
+    'log(9.5, 2.0)',
+    'log(100.0)',
+    'log(1.0)',
+    'log(cast(null as float64), 2.0)',
+    'power(2, 10)',
+    'power(2.5, -1)',
+    'rand() >= 0 and rand() < 1',
     '7 / 2',
     '-7 / 2',
     'div(7, 2)',
@@ -102,6 +113,8 @@ export const numberCases: CaseGroup = {
     '-1e308 * 10',
   ],
   refused: [
+    'log(8, 2)',
+    'ieee_divide(1, 0)',
     "cast('nan' as float64) + 1",
     "(select sum(x) from unnest([1.5, cast('inf' as float64)]) x)",
     'safe_negate(5)',

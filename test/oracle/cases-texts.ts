@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Functions of STRING and BYTES; positions and lengths count code points. */
 export const textCases: CaseGroup = {
   same: [
+    'character_length("aé😀")',
+    'substring("abcdé", 2, 3)',
+    'substring("abcdé", -2)',
     "concat('a', 'b', 'c')",
     "concat('a', null)",
     "concat(b'a', b'b')",
@@ -135,5 +138,8 @@ export const textCases: CaseGroup = {
     "soundex('abc')",
     "translate('abc', 'ab', 'xy')",
   ],
-  answered: [["contains_substr('Hello', 'ELL')", [[true]]]],
+  answered: [
+    ["contains_substr('Hello', 'ELL')", [[true]]],
+    ['length(generate_uuid())', [['36']]],
+  ],
 };

@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Dates, times, time zones and intervals; tables of units are in unit-cases.ts. */
 export const timeCases: CaseGroup = {
   same: [
+    "datetime_add(datetime '2024-01-31 10:00:00', interval 1 month)",
+    "current_timestamp() > timestamp '2020-01-01 00:00:00+00'",
+    "current_datetime() > datetime '2020-01-01 00:00:00'",
+    "current_date() > date '2020-01-01'",
+    "current_time() >= time '00:00:00'",
+    "current_date('Asia/Tokyo') > date '2020-01-01'",
     "date '2026-01-15' + 1",
     "date '2026-01-15' - 20",
     "timestamp '2026-01-15 10:00:00+00' < '2026-01-15 10:00:01'",

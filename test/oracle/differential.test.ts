@@ -1,41 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CaseGroup, statementOf } from './case-group.ts';
-import { aggregateCases } from './cases-aggregates.ts';
-import { arrayCases } from './cases-arrays.ts';
+import { statementOf } from './case-group.ts';
+import { caseGroups } from './case-groups.ts';
 import { callerCases } from './cases-callers.ts';
-import { castCases } from './cases-casts.ts';
-import { conditionCases } from './cases-conditions.ts';
-import { formatCases } from './cases-formats.ts';
-import { joinCases } from './cases-joins.ts';
-import { jsonCases } from './cases-json.ts';
-import { numberCases } from './cases-numbers.ts';
-import { patternCases } from './cases-patterns.ts';
-import { queryCases } from './cases-queries.ts';
-import { textCases } from './cases-texts.ts';
-import { timeCases } from './cases-times.ts';
-import { windowCases } from './cases-windows.ts';
 import { compareEngines, type Verdict } from './compare-engines.ts';
 import { type ReferenceServer, startReferenceServer } from './reference-server.ts';
 import { openSmallEngine, type SmallEngine } from './small-engine.ts';
 import { type Layout, smallRows, smallTables } from './small-tables.ts';
-import { unitCases } from './unit-cases.ts';
 
-const groups: readonly (readonly [string, CaseGroup])[] = [
-  ['numbers', numberCases],
-  ['casts', castCases],
-  ['texts', textCases],
-  ['patterns', patternCases],
-  ['json', jsonCases],
-  ['aggregates', aggregateCases],
-  ['arrays', arrayCases],
-  ['conditions', conditionCases],
-  ['formats', formatCases],
-  ['times', timeCases],
-  ['units', unitCases],
-  ['windows', windowCases],
-  ['joins', joinCases],
-  ['queries', queryCases],
-];
 const parameters = { p: 'x', q: null };
 
 let reference: ReferenceServer;
@@ -59,7 +30,7 @@ function compare(layout: Layout, text: string): Promise<Verdict> {
   return compareEngines(reference, engines[layout]!, statementOf(text), input);
 }
 
-describe.each(groups)('%s', (_name, { same, fail = [], agree = [], refused = [], answered = [] }) => {
+describe.each(caseGroups)('%s', (_name, { same, fail = [], agree = [], refused = [], answered = [] }) => {
   if (same.length > 0)
     it.each(same)('answers like the reference: %s', async text => {
       expect(await compare('list', text)).toEqual({ kind: 'equal', detail: '' });

@@ -1,0 +1,33 @@
+import type { CaseGroup } from './case-group.ts';
+import { aggregateCases } from './cases-aggregates.ts';
+import { arrayCases } from './cases-arrays.ts';
+import { castCases } from './cases-casts.ts';
+import { conditionCases } from './cases-conditions.ts';
+import { formatCases } from './cases-formats.ts';
+import { joinCases } from './cases-joins.ts';
+import { jsonCases } from './cases-json.ts';
+import { numberCases } from './cases-numbers.ts';
+import { patternCases } from './cases-patterns.ts';
+import { queryCases } from './cases-queries.ts';
+import { textCases } from './cases-texts.ts';
+import { timeCases } from './cases-times.ts';
+import { windowCases } from './cases-windows.ts';
+import { unitCases } from './unit-cases.ts';
+
+/** Every group of written cases, by what it is about. */
+export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
+  ['numbers', numberCases],
+  ['casts', castCases],
+  ['texts', textCases],
+  ['patterns', patternCases],
+  ['json', jsonCases],
+  ['aggregates', aggregateCases],
+  ['arrays', arrayCases],
+  ['conditions', conditionCases],
+  ['formats', formatCases],
+  ['times', timeCases],
+  ['units', unitCases],
+  ['windows', windowCases],
+  ['joins', joinCases],
+  ['queries', queryCases],
+];
