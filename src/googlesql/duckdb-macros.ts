@@ -90,8 +90,8 @@ const macros: Readonly<Record<string, string>> = {
   'bq_json_marked(x)': String.raw`array_to_string(list_transform(regexp_extract_all(x, '"(?:[^"\\]|\\.)*"|[^"]+'), lambda e: case when starts_with(e, '"') then e else regexp_replace(e, '-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?', '"\0"', 'g') end), '')`,
   'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
   // The input is guarded, not the answer: DuckDB may fold a call on a constant before it looks at the CASE around it.
-  // DuckDB also reads NaN and Infinity, which are no JSON. Only texts with such letters pay for a look outside of strings.
-  'bq_json_has_infinity(x)': String.raw`regexp_matches(x, '(?i)nan|inf') and regexp_matches(regexp_replace(x, '"(?:[^"\\]|\\.)*"', '', 'gs'), '(?i)nan|inf')`,
+  // DuckDB also reads NaN and Infinity outside of strings, where JSON has neither.
+  'bq_json_has_infinity(x)': String.raw`regexp_matches(x, '(?is)^(?:"(?:[^"\\]|\\.)*"|[^"])*?(?:nan|inf)')`,
   'bq_json_text(x)': 'case when json_valid(x) and not bq_json_has_infinity(x) then x end',
   'bq_json_value_of(x, p)':
     "case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end",
