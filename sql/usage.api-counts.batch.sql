@@ -7,9 +7,10 @@ requests as (
     entry.timestamp as timestamp,
     request.path as path,
     if(
-      regexp_contains(request.url, @projects_elsewhere),
-      request.url,
-      substr(request.url, 9, cast(@projects_shortest as int64))
+      starts_with(request.url, 'https://')
+        and not regexp_contains(substr(request.url, 9 + cast(@projects_shortest as int64)), @projects_elsewhere),
+      substr(request.url, 9, cast(@projects_shortest as int64)),
+      request.url
     ) as place,
     if(array_length(@projects_patterns) > 0 and regexp_contains(request.url, @projects_any), request.url, null) as url
   from `cloudflare.logs.prod` as entry

@@ -7,8 +7,8 @@ import type { EndpointDefinition } from './definition.ts';
  * - `@xs`: its values, an ARRAY<STRING>;
  * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;
  * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
- * - `@xs_elsewhere`, a pattern of URLs with so many letters and digits in a row anywhere but behind `https://`: a URL that it
- *   does not match contains a plain value only if it is its ninth character and the following, just as many;
+ * - `@xs_elsewhere`, a pattern of what follows so many characters behind `https://` in a URL where a plain value may stand
+ *   anywhere else: where it does not match, the URL contains a plain value only if it is these characters;
  * - `@xs_patterns`, the values that are not plain, and `@xs_any`, one pattern that matches where any of these does.
  *
  * The other parameters keep their values.
@@ -47,8 +47,8 @@ export function bindBatch(
 /** RE2: no character is outside of all. */
 const matchesNothing = '[^\\x00-\\x{10FFFF}]';
 
-/** RE2: so many letters and digits in a row that do not begin at the ninth character. */
-const elsewhere = (length: number) => `^(?s:.{0,7}|.{9,})[a-zA-Z0-9]{${length}}`;
+/** RE2: letters and digits go on, or there are so many in a row further on. */
+const elsewhere = (length: number) => `^[a-zA-Z0-9]|[a-zA-Z0-9]{${length}}`;
 
 /** Whether a pattern is a plain text, long enough to be rare; RE2 repeats a thing a thousand times at most. */
 export function isPlain(pattern: string): boolean {

@@ -1,0 +1,236 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Engine, QueryParameter } from '../../src/engine/engine.ts';
+import { toGatewayError } from '../../src/errors.ts';
+import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
+import type { Column, ResultSet } from '../../src/rows.ts';
+
+type ExecutingOptions = {
+  /** Answers the queries. */
+  readonly engine: Engine;
+  /** Sources by the name of their table: `project.dataset.table`. */
+  readonly sourceOf: ReadonlyMap<string, string>;
+  /** Rows of one page. */
+  readonly pageRows: number;
+};
+
+type Job = {
+  readonly jobId: string;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+  result?: ResultSet;
+  refusal?: { readonly message: string; readonly reason: string };
+};
+
+/** A refusal as BigQuery's REST has it. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly reason: string;
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/**
+ * A server in BigQuery's place that answers with what the embedded engine finds, by BigQuery's REST: jobs.query, jobs.insert,
+ * getQueryResults with pages, jobs.get, jobs.cancel, dry runs. Source: BigQuery REST reference, v2.
+ */
+export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: ExecutingOptions) {
+  const jobs = new Map<string, Job>();
+  const cancelled: string[] = [];
+  const server = createServer(async (request, response) => {
+    let status = 200;
+    const answer = await answerTo(request).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error;
+      const { reason, message } = error;
+      status = error.status;
+      return { error: { code: status, message, errors: [{ reason, message }], status: 'FAILED' } };
+    });
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer));
+  });
+
+  async function answerTo(request: IncomingMessage): Promise<object> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const body = text ? JSON.parse(text) : {};
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://warehouse');
+    const [, jobId = ''] = /\/(?:queries|jobs)\/([^/]+)/.exec(pathname) ?? [];
+    if (pathname.endsWith('/cancel')) return cancel(jobOf(jobId));
+    if (request.method === 'GET' && pathname.includes('/queries/')) return page(jobOf(jobId), searchParams);
+    if (request.method === 'GET') return describeJob(jobOf(jobId));
+    if (pathname.endsWith('/queries')) {
+      const job = begin(`of_${body.requestId}`, body.query, body.queryParameters);
+      return page(await within(job, Number(body.timeoutMs)), new URLSearchParams());
+    }
+    const { query, dryRun: isDry } = body.configuration;
+    if (isDry) return dryRun(query.query, query.queryParameters);
+    if (jobs.has(body.jobReference.jobId)) throw new Refusal(409, 'duplicate', 'Already Exists: Job');
+    return describeJob(begin(body.jobReference.jobId, query.query, query.queryParameters));
+  }
+
+  /** The text with the names that the embedded engine knows. */
+  function localise(sql: string): string {
+    return [...sourceOf].reduce(
+      (text, [table, source]) => text.replaceAll(`\`${table}\``, `\`${source}\``),
+      sql,
+    );
+  }
+
+  function begin(jobId: string, sql: string, parameters: unknown): Job {
+    const known = jobs.get(jobId);
+    if (known) return known;
+    const controller = new AbortController();
+    const statement = {
+      endpoint: 'warehouse',
+      sql: localise(sql),
+      parameters: readParameters(parameters),
+      maxRows: 100_000,
+    };
+    const job: Job = {
+      jobId,
+      controller,
+      done: engine.run(statement, { signal: controller.signal, timeoutMs: 60_000 }).then(
+        result => {
+          job.result = result;
+        },
+        (error: unknown) => {
+          job.refusal = { message: toGatewayError(error).message, reason: 'invalidQuery' };
+        },
+      ),
+    };
+    jobs.set(jobId, job);
+    return job;
+  }
+
+  async function within(job: Job, timeoutMs: number): Promise<Job> {
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([job.done, new Promise(resolve => (timer = setTimeout(resolve, timeoutMs)))]);
+    clearTimeout(timer);
+    return job;
+  }
+
+  function jobOf(jobId: string): Job {
+    const job = jobs.get(jobId);
+    if (!job) throw new Refusal(404, 'notFound', 'Not found: Job');
+    return job;
+  }
+
+  function page({ jobId, result, refusal }: Job, params: URLSearchParams): object {
+    const jobReference = { projectId: 'payer', jobId, location: 'EU' };
+    if (refusal) throw new Refusal(400, refusal.reason, refusal.message);
+    if (!result) return { jobComplete: false, jobReference };
+    // Our engine renders an array of rows.
+    const rows = parseExactJson(result.rowsJson.toString()) as Record<string, unknown>[];
+    const start = Number(params.get('pageToken') ?? 0);
+    const end = start + Math.min(pageRows, Number(params.get('maxResults') ?? pageRows));
+    return {
+      jobComplete: true,
+      jobReference,
+      schema: { fields: result.columns.map(toField) },
+      rows: rows.slice(start, end).map(row => toRecord(result.columns, row)),
+      totalRows: String(rows.length),
+      totalBytesProcessed: '1000',
+      totalBytesBilled: '10000',
+      totalSlotMs: '5',
+      ...(end < rows.length ? { pageToken: String(end) } : {}),
+    };
+  }
+
+  function describeJob({ jobId, result, refusal }: Job): object {
+    return {
+      jobReference: { projectId: 'payer', jobId, location: 'EU' },
+      status: { state: result || refusal ? 'DONE' : 'RUNNING', ...(refusal ? { errorResult: refusal } : {}) },
+      statistics: {
+        totalBytesProcessed: '1000',
+        query: { statementType: 'SELECT', totalBytesBilled: '10000' },
+      },
+    };
+  }
+
+  function cancel(job: Job): object {
+    cancelled.push(job.jobId);
+    job.controller.abort(new Error('cancelled'));
+    return { job: describeJob(job) };
+  }
+
+  async function dryRun(sql: string, parameters: unknown): Promise<object> {
+    const statement = {
+      endpoint: 'dry run',
+      sql: localise(sql),
+      parameters: readParameters(parameters),
+      maxRows: 1,
+    };
+    const options = { signal: new AbortController().signal, timeoutMs: 10_000 };
+    const explained = await engine.explain(statement, options).catch((error: unknown) => {
+      throw new Refusal(400, 'invalidQuery', toGatewayError(error).message);
+    });
+    const tables = [...sourceOf].filter(([, source]) => explained.sources.includes(source));
+    const referencedTables = tables.map(([table]) => {
+      const [projectId, datasetId, tableId] = table.split('.');
+      return { projectId, datasetId, tableId };
+    });
+    const schema = { fields: explained.columns.map(toField) };
+    const query = { statementType: 'SELECT', referencedTables, schema };
+    return { statistics: { totalBytesProcessed: '1000', query } };
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** Names of the jobs that were asked to end. */
+    cancelled,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+type WireParameter = {
+  readonly name: string;
+  readonly parameterValue: {
+    readonly value?: string | null;
+    readonly arrayValues?: readonly { value: string }[];
+  };
+};
+
+function readParameters(parameters: unknown): QueryParameter[] {
+  // The adapter under test wrote it.
+  const all = (parameters ?? []) as readonly WireParameter[];
+  return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
+    name,
+    value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),
+  }));
+}
+
+/** BigQuery still answers with the types' older names. */
+const olderNames: Readonly<Record<string, string>> = {
+  INT64: 'INTEGER',
+  FLOAT64: 'FLOAT',
+  BOOL: 'BOOLEAN',
+  STRUCT: 'RECORD',
+};
+
+function toField({ name, type, mode, fields }: Column): object {
+  return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
+}
+
+function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
+  return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
+}
+
+function toCell(column: Column, value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));
+  if (value === null) return null;
+  // A value of this type is an object of its fields.
+  if (column.type === 'STRUCT') return toRecord(column.fields ?? [], value as Record<string, unknown>);
+  return keptDigits(value) ?? String(value);
+}

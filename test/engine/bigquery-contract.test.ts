@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
+import { engineContract } from './engine-contract.ts';
+import { openContractEngine } from './open-contract-engine.ts';
+
+async function open() {
+  const directory = await mkdtemp(join(tmpdir(), 'contract-'));
+  const local = await openContractEngine(directory);
+  const sourceOf = new Map([['acme.logs.edge', 'cloudflare.logs.prod']]);
+  const warehouse = await openExecutingWarehouse({ engine: local, sourceOf, pageRows: 10 });
+  const engine = await createBigQueryEngine({
+    project: 'payer',
+    endpoint: warehouse.url,
+    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
+    sources: readSources(),
+    emit: () => undefined,
+    random: () => 0.5,
+    retryBaseMs: 4,
+  });
+  return {
+    engine,
+    warehouse,
+    close: async () => {
+      await engine.close();
+      warehouse.close();
+      await local.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+engineContract(open);
+
+test('who leaves cancels the job within a second, and an answer says what it cost', async () => {
+  const { engine, warehouse, close } = await open();
+  const statement = { endpoint: 'contract', parameters: [], maxRows: 10 };
+  const { receipt } = await engine.run(
+    { ...statement, sql: 'select 1 as n' },
+    { signal: new AbortController().signal, timeoutMs: 5000 },
+  );
+  expect(receipt).toMatchObject({ bytesProcessed: 1000, bytesBilled: 10_000, slotMs: 5 });
+  const caller = new AbortController();
+  const sql =
+    'select count(*) as n from unnest(generate_array(1, 100000)) as a, unnest(generate_array(1, 100000)) as b where a * b > 7';
+  const running = engine.run({ ...statement, sql }, { signal: caller.signal, timeoutMs: 20_000 });
+  setTimeout(() => caller.abort(new Error('gone')), 100);
+  await expect(running).rejects.toThrow();
+  const leftMs = performance.now();
+  while (warehouse.cancelled.length === 0) await new Promise(resolve => setTimeout(resolve, 10));
+  expect(performance.now() - leftMs).toBeLessThan(1000);
+  await close();
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
+
+export type OpenedEngine = { readonly engine: Engine; close(): Promise<void> };
+
+/** Edge rows that every engine under test has: the project `ours` at three minutes, `theirs` at one. */
+export const contractRows = [
+  { id: 'a', timestamp: '2026-01-15T10:00:00.000001Z', project: 'ours' },
+  { id: 'b', timestamp: '2026-01-15T10:01:00.999999Z', project: 'ours' },
+  { id: 'c', timestamp: '2026-01-15T10:02:00Z', project: 'ours' },
+  { id: 'd', timestamp: '2026-01-15T10:02:00Z', project: 'theirs' },
+];
+
+const saved = `with logs as (
+  select id, timestamp, metadata from \`cloudflare.logs.prod\` where project = @project -- of one project
+)
+select id from logs order by id`;
+
+/** What every engine does for the gateway, whatever runs behind it. */
+export function engineContract(open: () => Promise<OpenedEngine>): void {
+  let opened: OpenedEngine;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+
+  const project = { name: 'project', value: 'ours' };
+  function run(sql: string, more: Partial<Statement> = {}, options: Partial<RunOptions> = {}) {
+    const statement = { endpoint: 'contract', sql, parameters: [], maxRows: 1000, ...more };
+    const signal = new AbortController().signal;
+    return opened.engine.run(statement, { signal, timeoutMs: 20_000, ...options });
+  }
+  const rowsOf = async (...asked: Parameters<typeof run>) => (await run(...asked)).rowsJson.toString();
+  const caller = (callerSql: string) => rowsOf(saved, { callerSql, parameters: [project] });
+
+  test.each([
+    ['INT64', 'cast(9007199254740993 as int64)', '9007199254740993'],
+    ['INT64, the least', '-9223372036854775807 - 1', '-9223372036854775808'],
+    ['FLOAT64', 'cast(1.5 as float64)', '1.5'],
+    ['FLOAT64 that is none', "cast('nan' as float64)", '"NaN"'],
+    ['FLOAT64 without end', "cast('-inf' as float64)", '"-Infinity"'],
+    ['BOOL', 'true', 'true'],
+    ['STRING', "'ä\"\\n\\\\'", '"ä\\"\\n\\\\"'],
+    ['BYTES', "b'\\x00\\xff'", '"AP8="'],
+    ['NUMERIC', "numeric '1.50'", '"1.5"'],
+    ['DATE', "date '2026-01-15'", '"2026-01-15"'],
+    ['TIME', "time '10:00:00.5'", '"10:00:00.500000"'],
+    ['DATETIME', "datetime '2026-01-15 10:00:00'", '"2026-01-15T10:00:00"'],
+    ['TIMESTAMP', "timestamp '2026-01-15 10:00:00.000001+00'", '1768471200000001'],
+    ['TIMESTAMP before 1970', "timestamp '1969-12-31 23:59:59.999999+00'", '-1'],
+    ['NULL', 'cast(null as string)', 'null'],
+    ['ARRAY', '[1, 2]', '[1,2]'],
+    ['empty ARRAY', 'array<string>[]', '[]'],
+    ['STRUCT', "struct(1 as a, 'x' as b)", '{"a":1,"b":"x"}'],
+    ['ARRAY of STRUCT', "[struct(1 as a, ['x'] as b)]", '[{"a":1,"b":["x"]}]'],
+  ])('%s has its wire form', async (_, sql, json) => {
+    expect(await rowsOf(`select ${sql} as v`)).toBe(`[{"v":${json}}]`);
+  });
+
+  test('nested records of a log row are arrays, and absent fields are there as null', async () => {
+    const rows = JSON.parse(
+      await rowsOf(`${saved.replace('select id from', 'select id, metadata from')} limit 1`, {
+        parameters: [project],
+      }),
+    );
+    expect(rows[0].metadata[0].request[0]).toMatchObject({ method: 'GET', search: null, headers: [] });
+    expect(rows[0].metadata[0].response[0].status_code).toBe(200);
+  });
+
+  test('parameters are bound as they are: text, NULL, lists', async () => {
+    const parameters = [
+      { name: 'text', value: 'it\'s `@x` \\ "ä"' },
+      { name: 'none', value: null },
+      { name: 'list', value: ['b', "'", ''] },
+    ];
+    const sql =
+      'select @text as t, @none is null as n, array(select x from unnest(@list) as x order by x) as l';
+    expect(JSON.parse(await rowsOf(sql, { parameters }))).toEqual([
+      { t: parameters[0]!.value, n: true, l: ['', "'", 'b'] },
+    ]);
+  });
+
+  test('max rows cut off what is beyond, over pages too', async () => {
+    const sql = 'select n from unnest(generate_array(1, 25)) as n order by n';
+    const { rowsJson, rowCount } = await run(sql, { maxRows: 17 });
+    expect([rowCount, JSON.parse(rowsJson.toString()).length]).toEqual([17, 17]);
+    expect(JSON.parse(await rowsOf(sql)).map(({ n }: { n: number }) => n)).toEqual(
+      Array.from({ length: 25 }, (_, n) => n + 1),
+    );
+  });
+
+  describe("a caller's SQL", () => {
+    test.each([
+      ['reads a subset', 'select id from logs order by id', '[{"id":"a"},{"id":"b"},{"id":"c"}]'],
+      [
+        'has subsets of its own',
+        'with last as (select max(id) as id from logs) select id from last',
+        '[{"id":"c"}]',
+      ],
+      ['hides a saved subset', "with logs as (select 'mine' as id) select id from logs", '[{"id":"mine"}]'],
+      ['ends with a semicolon and a comment', 'select count(*) as n from logs; -- that is all', '[{"n":3}]'],
+    ])('%s', async (_, callerSql, rows) => {
+      expect(await caller(callerSql)).toBe(rows);
+    });
+
+    test.each([
+      ['a source', 'select id from `cloudflare.logs.prod`'],
+      ['a table of the warehouse', 'select id from `acme.logs.edge`'],
+      ['another statement', 'select 1; select 2'],
+    ])('is refused for %s', async (_, callerSql) => {
+      await expect(caller(callerSql)).rejects.toMatchObject({ status: 400 });
+    });
+
+    test('is told line and column of its own text', async () => {
+      await expect(caller('select id,\n  nope\nfrom logs')).rejects.toMatchObject({
+        code: 'invalid_query',
+        position: { line: 2, column: 3 },
+      });
+    });
+  });
+
+  test('a query that fails while it runs is a failure of the query', async () => {
+    await expect(run("select cast('x' as int64) as n")).rejects.toMatchObject({ status: 400 });
+  });
+
+  const endless =
+    'select count(*) as n from unnest(generate_array(1, 100000)) as a, unnest(generate_array(1, 100000)) as b, unnest(generate_array(1, 1000)) as c where a + b + c > 0';
+
+  test('a deadline ends a query in time', async () => {
+    const startedMs = performance.now();
+    await expect(run(endless, {}, { timeoutMs: 300 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    expect(performance.now() - startedMs).toBeLessThan(300 + 2000);
+  });
+
+  test('a caller that leaves ends its query', async () => {
+    const caller = new AbortController();
+    const running = run(endless, {}, { signal: caller.signal });
+    setTimeout(() => caller.abort(new Error('gone')), 50);
+    await expect(running).rejects.toThrow();
+  });
+
+  test('a statement is described and explained without being run', async () => {
+    const sql = 'select id, timestamp from `cloudflare.logs.prod` where project = @project';
+    const columns = [
+      { name: 'id', type: 'STRING', mode: 'NULLABLE' },
+      { name: 'timestamp', type: 'TIMESTAMP', mode: 'NULLABLE' },
+    ];
+    expect(await opened.engine.describe({ sql, parameters: [project] })).toEqual(columns);
+    const statement = { endpoint: 'contract', sql, parameters: [project], maxRows: 1 };
+    const options = { signal: new AbortController().signal, timeoutMs: 5000 };
+    expect(await opened.engine.explain(statement, options)).toMatchObject({
+      columns,
+      sources: ['cloudflare.logs.prod'],
+    });
+  });
+}
