@@ -6,7 +6,7 @@ export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/{chaos,proxies}/**/*.test.ts'],
+    include: ['test/{chaos,proxies,real-project}/**/*.test.ts'],
     exclude: [],
     fileParallelism: false,
   },

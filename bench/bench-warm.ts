@@ -7,16 +7,48 @@ import { systemClock } from '../src/clock.ts';
 import { createDuckDbEngine } from '../src/duckdb/duckdb-engine.ts';
 import { createEndpointRegistry } from '../src/endpoints/registry.ts';
 import { bindParameters } from '../src/pipeline/bind-parameters.ts';
+import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { benchData, benchRows } from './bench-data.ts';
 
-/** Projects in the data, all alike: what is hot is a part of it. */
-const projects = 10_000;
-const counts = [1, 10, 100, 1000, 10_000];
-const minBlocks = 3;
+/** What is hot is a part of them. */
+const manyProjects = 10_000;
+const blocks = 3;
 
 /** What warming N projects of `usage.api-counts` costs in one batch, beside one run of the single query on the same data. */
 export async function benchWarm(): Promise<void> {
-  const databasePath = await manyProjects(await benchData());
+  const directory = await benchData();
+  await measure({
+    title: 'six projects in the data, the single query for the busiest (40 % of the rows)',
+    databasePath: join(directory, 'logs.duckdb'),
+    counts: [1, 10, 100, 1000],
+    projectName: n => sampleProjects[n] ?? manyName(n),
+    single: 0,
+  });
+  await measure({
+    title: `${manyProjects} projects in the data, all alike`,
+    databasePath: await writeManyProjects(directory),
+    counts: [1, 10, 100, 1000, 10_000],
+    projectName: manyName,
+    single: 7,
+  });
+}
+
+type Measured = {
+  readonly title: string;
+  readonly databasePath: string;
+  readonly counts: readonly number[];
+  readonly projectName: (n: number) => string;
+  /** The project of the single query. */
+  readonly single: number;
+};
+
+async function measure({
+  title,
+  databasePath,
+  counts,
+  projectName,
+  single: singleAt,
+}: Measured): Promise<void> {
   const emit = () => undefined;
   const engine = await createDuckDbEngine({ databasePath, clock: systemClock, emit });
   const endpoints = await createEndpointRegistry({
@@ -26,21 +58,20 @@ export async function benchWarm(): Promise<void> {
     watch: false,
   });
   const definition = endpoints.find('usage.api-counts')!;
-  const { signal } = new AbortController();
-  const terms = { signal };
+  const terms = { signal: new AbortController().signal };
   let runs = 0;
   const run: RunStatement = statement => {
     runs++;
-    return engine.run(statement, { signal, timeoutMs: 600_000 });
+    return engine.run(statement, { ...terms, timeoutMs: 600_000 });
   };
   const queryOf = (project: string) => ({
     definition,
     parameters: bindParameters(definition, { project, interval: 'daily' }),
     callerSql: undefined,
   });
-  const singleMs = () => timed(() => run(statementOf(queryOf(projectName(7))), terms));
+  const singleMs = () => timed(() => run(statementOf(queryOf(projectName(singleAt))), terms));
   console.log(
-    `\n${benchRows.toLocaleString('en')} edge rows of seven days, ${projects} projects, interval daily; medians\n`,
+    `\n${benchRows.toLocaleString('en')} edge rows of seven days, interval daily, ${title}; medians of ${blocks}\n`,
   );
   console.log(
     '| projects | engine runs | batch (ms) | one single query (ms) | batch / one single | all single, at that (ms) |',
@@ -49,33 +80,28 @@ export async function benchWarm(): Promise<void> {
   await singleMs();
   for (const count of counts) {
     const queries = Array.from({ length: count }, (_, n) => queryOf(projectName(n)));
-    const times: { batch: number; single: number }[] = [];
-    let batchRuns = 0;
-    for (let block = 0; block < minBlocks; block++) {
-      const single = await singleMs();
+    const singles: number[] = [];
+    const batches: number[] = [];
+    for (let block = 0; block < blocks; block++) {
+      singles.push(await singleMs());
       runs = 0;
-      const batch = await timed(() => runBatch(run, queries, terms));
-      batchRuns = runs;
-      times.push({ batch, single });
+      batches.push(await timed(() => runBatch(run, queries, terms)));
     }
-    const batch = median(times.map(time => time.batch));
-    const single = median(times.map(time => time.single));
-    const cells = [
-      count,
-      batchRuns,
+    const [batch, single] = [median(batches), median(singles)];
+    const figures = [
       batch.toFixed(0),
       single.toFixed(0),
       (batch / single).toFixed(1),
       (single * count).toFixed(0),
     ];
-    console.log(`| ${cells.join(' | ')} |`);
+    console.log(`| ${[count, runs, ...figures].join(' | ')} |`);
   }
   endpoints.close();
   await engine.close();
 }
 
 /** Twenty letters and digits, as references of projects are. */
-const projectName = (n: number) => `${n.toString(36).padStart(4, '0')}abcdefghijklmnop`;
+const manyName = (n: number) => `${n.toString(36).padStart(4, '0')}abcdefghijklmnop`;
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
@@ -88,7 +114,7 @@ function median(values: readonly number[]): number {
 }
 
 /** The benches' edge rows with what this query reads, each given to one of many projects. */
-async function manyProjects(directory: string): Promise<string> {
+async function writeManyProjects(directory: string): Promise<string> {
   const databasePath = join(directory, 'many-projects.duckdb');
   if (
     await access(databasePath).then(
@@ -108,7 +134,7 @@ async function manyProjects(directory: string): Promise<string> {
       {_p: true, request: {_p: true, path: path, url: replace(url, old, name)}} AS metadata
     FROM (
       SELECT id, timestamp, project AS old, metadata.request.path AS path, metadata.request.url AS url,
-        [${Array.from({ length: projects }, (_, n) => `'${projectName(n)}'`).join(', ')}][1 + (hash(id) % ${projects})::BIGINT] AS name
+        [${Array.from({ length: manyProjects }, (_, n) => `'${manyName(n)}'`).join(', ')}][1 + (hash(id) % ${manyProjects})::BIGINT] AS name
       FROM all_logs.${own}
     )`);
   await connection.run('CHECKPOINT');

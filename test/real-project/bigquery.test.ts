@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openEngine } from '../../src/compose-engine.ts';
+import { readConfig } from '../../src/config.ts';
+import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
+import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+
+/**
+ * Against a project of your own: the variables of docs/bigquery.md and credentials. Dry runs, and one query that reads one
+ * day of one table with LIMIT 1.
+ */
+const isConfigured = Boolean(process.env.BIGQUERY_PROJECT && process.env.BIGQUERY_TABLES);
+
+describe.skipIf(!isConfigured)(
+  'a real project (skipped: BIGQUERY_PROJECT and BIGQUERY_TABLES are not set)',
+  () => {
+    let engine: Engine;
+    let definitions: readonly EndpointDefinition[];
+    beforeAll(async () => {
+      const emit = () => undefined;
+      engine = await openEngine(readConfig({ ...process.env, ENGINE: 'bigquery' }), {
+        clock: systemClock,
+        emit,
+      });
+      const endpoints = await createEndpointRegistry({
+        directory: 'sql',
+        check: async () => undefined,
+        emit,
+        watch: false,
+      });
+      definitions = endpoints.all();
+    });
+    afterAll(() => engine?.close());
+
+    const limits = () => ({ signal: new AbortController().signal, timeoutMs: 30_000, maxBytesBilled: 1e9 });
+    const statementOf = (
+      { name, sql, maxRows, parameters }: EndpointDefinition,
+      values: Record<string, string>,
+    ) => ({
+      endpoint: name,
+      sql,
+      maxRows,
+      parameters: parameters.map(parameter => ({
+        name: parameter.name,
+        value: values[parameter.name] ?? null,
+      })),
+    });
+
+    test('every saved query passes a dry run, with the columns of its header', async () => {
+      for (const definition of definitions) {
+        const values = { project: 'nobody', interval: 'hourly' };
+        const { columns } = await engine.explain(statementOf(definition, values), limits());
+        expect(columns.map(({ name }) => name)).toEqual(definition.columns.map(({ name }) => name));
+      }
+    });
+
+    test('a constant bound prunes partitions: an hour reads less than everything', async () => {
+      const logs = definitions.find(({ name }) => name === 'logs.all')!;
+      const all = await engine.explain(statementOf(logs, { project: 'nobody' }), limits());
+      const start = new Date(Date.now() - 3_600_000).toISOString();
+      const hour = await engine.explain(
+        statementOf(logs, { project: 'nobody', iso_timestamp_start: start }),
+        limits(),
+      );
+      expect(hour.estimatedBytes).toBeLessThan(all.estimatedBytes ?? 0);
+    });
+
+    test('a query runs, and says what it cost', async () => {
+      const { rowCount, receipt } = await engine.run(
+        { endpoint: 'test', sql: 'select 1 as n limit 1', parameters: [], maxRows: 1 },
+        limits(),
+      );
+      expect(rowCount).toBe(1);
+      expect(receipt?.jobId).toBeTruthy();
+    });
+  },
+);
