@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
@@ -45,16 +45,56 @@ describe('contract section 6, in the gateway itself', () => {
     expect(metrics).toContain('cache_warmed_reads_total{endpoint="usage.api-counts"} 3\n');
   });
 
+  test('a thousand projects at three intervals are three runs a cycle, counted by the engine', async () => {
+    const own = await openGateway({ now: '2026-01-15T12:00:00Z' });
+    onTestFinished(() => own.close());
+    const intervals = ['minutely', 'hourly', 'daily'];
+    const projects = Array.from({ length: 1000 }, (_, n) => `project${String(n).padStart(13, '0')}`);
+    for (const interval of intervals) {
+      for (let at = 0; at < projects.length; at += 50) {
+        const fields = projects
+          .slice(at, at + 50)
+          .map(
+            (project, n) =>
+              `a${n}: usageApiCounts(project: "${project}", interval: ${interval.toUpperCase()}) { timestamp }`,
+          );
+        const { body } = await own.graphql(`{ ${fields.join(' ')} }`);
+        expect(body.errors).toBeUndefined();
+      }
+    }
+    await vi.waitFor(async () => expect((await state(own)).keys).toBeGreaterThanOrEqual(3000), waiting);
+    const { renewed } = (await state(own)).totals;
+    const before = await engineRuns(own);
+    own.clock.advance(301_000);
+    await vi.waitFor(
+      async () => expect((await state(own)).totals.renewed - renewed).toBeGreaterThanOrEqual(3000),
+      {
+        timeout: 30_000,
+        interval: 100,
+      },
+    );
+    expect((await engineRuns(own)) - before).toBe(3);
+    const { headers } = await own.get(
+      `/api/endpoints/query/usage.api-counts?interval=daily&project=${projects[500]}`,
+    );
+    expect([headers.get('x-cache'), headers.get('age')]).toEqual(['HIT', '0']);
+  }, 60_000);
+
   test('GET /admin/warm is for tokens with the scope admin', async () => {
     const { status, body } = await gateway.get('/admin/warm', { 'x-api-key': 'nobody' });
     expect([status, body.error.code]).toEqual([401, 'unauthorized']);
   });
 });
 
+async function engineRuns(asked: OpenGateway): Promise<number> {
+  const text = await fetch(`${asked.origin}/metrics`).then(answer => answer.text());
+  return Number(/^engine_queries_total\{endpoint="usage.api-counts",outcome="ok"\} (\d+)$/m.exec(text)?.[1]);
+}
+
 const runs = () => gateway.events.filter(({ type }) => type === 'engine.query').length;
 
-async function state() {
-  const { status, body } = await gateway.get('/admin/warm');
+async function state(asked = gateway) {
+  const { status, body } = await asked.get('/admin/warm');
   expect(status).toBe(200);
   return body;
 }
