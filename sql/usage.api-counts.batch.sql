@@ -21,7 +21,6 @@ requests as (
       when 'hourly' then timestamp_sub(current_timestamp(), interval 1 hour)
       when 'daily' then timestamp_sub(current_timestamp(), interval 7 day)
     end
-    and request.url is not null
 ),
 counted as (
   select

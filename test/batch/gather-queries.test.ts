@@ -103,6 +103,29 @@ test('a run goes on as long as one of its callers waits', async () => {
   expect(runs.at(-1)).toEqual(['c']);
 });
 
+test('a run ends when the last of its callers has left', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const callers = [new AbortController(), new AbortController()];
+  const both = Promise.allSettled(callers.map((each, n) => gathered(query(`thing ${n}`), each)));
+  await new Promise(setImmediate);
+  expect(runs).toEqual([['thing 0', 'thing 1']]);
+  for (const each of callers) each.abort(new GatewayError('cancelled', 'gone'));
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+test('who leaves twice counts once', async () => {
+  const { run, runs } = openEngine();
+  const gathering = openGathering(run, 3, 60_000);
+  const [a, b, c] = [gathering.join(), gathering.join(), gathering.join()];
+  const first = a.run(query('a'), never);
+  b.leave();
+  b.leave();
+  expect(runs).toEqual([]);
+  await Promise.all([first, c.run(query('c'), never)]);
+  expect(runs).toEqual([['a', 'c']]);
+});
+
 test('a gathering runs when each participant has come or left, without waiting for its patience', async () => {
   const { run, runs } = openEngine();
   const gathering = openGathering(run, 3, 60_000);

@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import { createHotKeys } from '../../src/warming/hot-keys.ts';
+import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
+import type { WarmKey, WarmSchedule } from '../../src/warming/schedule.ts';
+
+const definition = parseDefinition(
+  'things.sql',
+  `/*
+id: 00000000-0000-0000-0000-000000000001
+name: things
+description: Test.
+columns: { n: { type: INT64, description: A number. } }
+cacheSeconds: 900
+warmSeconds: 300
+*/
+select 1 as n`,
+);
+const query = { definition, parameters: [], callerSql: 'select 2 as n' };
+
+function openHotKeys(noteReads?: WarmSchedule['noteReads']) {
+  const noted: WarmKey[][] = [];
+  const events: string[] = [];
+  const schedule = {
+    ...createMemorySchedule({ clock: { now: () => 0 }, maxKeys: 10 }),
+    noteReads: noteReads ?? (async (keys: readonly WarmKey[]) => void noted.push([...keys])),
+  };
+  const hotKeys = createHotKeys({ schedule, emit: ({ type }) => events.push(type), maxPending: 2 });
+  onTestFinished(() => hotKeys.close());
+  return { hotKeys, noted, events };
+}
+
+test('a key is told once, however often it was read, with what asks for it again', async () => {
+  const { hotKeys, noted } = openHotKeys();
+  for (let n = 0; n < 5; n++) hotKeys.note('a', query);
+  await hotKeys.flush();
+  await hotKeys.flush();
+  const question = JSON.stringify({ endpoint: definition.id, parameters: { sql: 'select 2 as n' } });
+  const key = {
+    digest: 'a',
+    group: 'a',
+    endpoint: 'things',
+    question,
+    periodMs: 300_000,
+    lifetimeMs: 900_000,
+  };
+  expect(noted).toEqual([[key]]);
+});
+
+test('under pressure reads are forgotten', async () => {
+  const { hotKeys, noted } = openHotKeys();
+  for (const digest of ['a', 'b', 'c']) hotKeys.note(digest, query);
+  await hotKeys.flush();
+  expect(noted.map(keys => keys.map(({ digest }) => digest))).toEqual([['a', 'b']]);
+});
+
+test('a schedule that does not answer is told as an event, and costs nobody an answer', async () => {
+  const { hotKeys, events } = openHotKeys(() => Promise.reject(new Error('away')));
+  hotKeys.note('a', query);
+  await hotKeys.flush();
+  expect(events).toEqual(['warm.schedule_failed']);
+});
