@@ -19,12 +19,10 @@ import { createWarmer, type Warmer } from './warming/warmer.ts';
 /** Milliseconds between two looks at the schedule. */
 const lookMs = 1000;
 
-/** What remembers reads, when they are due, and who warms them here. */
+/** What remembers reads, and when they are due; who warms them here, if anybody, is within. */
 export type Warming = {
   readonly schedule: WarmSchedule;
   readonly hotKeys: HotKeys;
-  /** Absent where other processes warm. */
-  readonly warmer: Warmer | undefined;
   close(): Promise<void>;
 };
 
@@ -51,7 +49,6 @@ export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean
   return {
     schedule,
     hotKeys,
-    warmer,
     async close() {
       await warmer?.close();
       await hotKeys.close();

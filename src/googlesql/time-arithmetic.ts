@@ -1,6 +1,6 @@
 import type { SpecialFunction } from './bind-context.ts';
 import { coerce } from './coercion.ts';
-import { datePart, intervalTemplate, truncTemplate } from './date-parts.ts';
+import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import { invalidQuery } from './sql-error.ts';
 import { argument, arity, timeCall } from './time-arguments.ts';
 import { scalar } from './types.ts';
@@ -23,22 +23,13 @@ export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'):
   };
 }
 
-const microseconds: Readonly<Record<string, number>> = {
-  MICROSECOND: 1,
-  MILLISECOND: 1_000,
-  SECOND: 1_000_000,
-  MINUTE: 60_000_000,
-  HOUR: 3_600_000_000,
-  DAY: 86_400_000_000,
-};
-
 /** `…_DIFF` of a kind. TIMESTAMP_DIFF counts whole units elapsed; the others count boundaries crossed. */
 export function difference(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 3, 3);
     const values = [argument(context, syntax, 0, kind), argument(context, syntax, 1, kind)];
     const part = datePart(syntax.arguments[2], syntax.at);
-    const unit = microseconds[part.name];
+    const unit = fixedUnits[part.name];
     if (kind === 'TIMESTAMP') {
       if (!unit) throw invalidQuery(`TIMESTAMP_DIFF does not support the ${part.name} date part`, syntax.at);
       return timeCall('TIMESTAMP_DIFF', `((epoch_us($1) - epoch_us($2)) // ${unit})`, values, 'INT64');
