@@ -4,15 +4,18 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { statementOf } from '../src/batch/endpoint-query.ts';
 import { type RunStatement, runBatch } from '../src/batch/run-batch.ts';
 import { systemClock } from '../src/clock.ts';
-import { createDuckDbEngine } from '../src/duckdb/duckdb-engine.ts';
+import { createDuckDbEngine, type DuckDbEngine } from '../src/duckdb/duckdb-engine.ts';
 import { createEndpointRegistry } from '../src/endpoints/registry.ts';
 import { bindParameters } from '../src/pipeline/bind-parameters.ts';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { benchData, benchRows } from './bench-data.ts';
+import { readMb } from './process-usage.ts';
 
 /** What is hot is a part of them. */
 const manyProjects = 10_000;
 const blocks = 3;
+const emit = () => undefined;
+const terms = { signal: new AbortController().signal };
 
 /** What warming N projects of `usage.api-counts` costs in one batch, beside one run of the single query on the same data. */
 export async function benchWarm(): Promise<void> {
@@ -49,8 +52,6 @@ async function measure({
   projectName,
   single: singleAt,
 }: Measured): Promise<void> {
-  const emit = () => undefined;
-  const engine = await createDuckDbEngine({ databasePath, clock: systemClock, emit });
   const endpoints = await createEndpointRegistry({
     directory: 'sql',
     check: async () => undefined,
@@ -58,46 +59,75 @@ async function measure({
     watch: false,
   });
   const definition = endpoints.find('usage.api-counts')!;
-  const terms = { signal: new AbortController().signal };
-  let runs = 0;
-  const run: RunStatement = statement => {
-    runs++;
-    return engine.run(statement, { ...terms, timeoutMs: 600_000 });
-  };
+  endpoints.close();
   const queryOf = (project: string) => ({
     definition,
     parameters: bindParameters(definition, { project, interval: 'daily' }),
     callerSql: undefined,
   });
-  const singleMs = () => timed(() => run(statementOf(queryOf(projectName(singleAt))), terms));
+  const single: Work = run => run(statementOf(queryOf(projectName(singleAt))), terms);
+  const singleMb = await mbRead(databasePath, single);
+
   console.log(
     `\n${benchRows.toLocaleString('en')} edge rows of seven days, interval daily, ${title}; medians of ${blocks}\n`,
   );
   console.log(
-    '| projects | engine runs | batch (ms) | one single query (ms) | batch / one single | all single, at that (ms) |',
+    '| projects | engine runs | batch (ms) | one single query (ms) | batch / one single | all single, at that (ms) | batch reads (MB) | one single query reads (MB) |',
   );
-  console.log('|---|---|---|---|---|---|');
-  await singleMs();
+  console.log('|---|---|---|---|---|---|---|---|');
+  const engine = await createDuckDbEngine({ databasePath, clock: systemClock, emit });
+  const { run, runs } = countedRuns(engine);
+  await single(run);
+  runs();
   for (const count of counts) {
     const queries = Array.from({ length: count }, (_, n) => queryOf(projectName(n)));
-    const singles: number[] = [];
-    const batches: number[] = [];
+    const batch: Work = runStatement => runBatch(runStatement, queries, terms);
+    const [batches, singles]: [number[], number[]] = [[], []];
     for (let block = 0; block < blocks; block++) {
-      singles.push(await singleMs());
-      runs = 0;
-      batches.push(await timed(() => runBatch(run, queries, terms)));
+      singles.push(await timed(() => single(run)));
+      batches.push(await timed(() => batch(run)));
     }
-    const [batch, single] = [median(batches), median(singles)];
+    const [batchMs, singleMs] = [median(batches), median(singles)];
     const figures = [
-      batch.toFixed(0),
-      single.toFixed(0),
-      (batch / single).toFixed(1),
-      (single * count).toFixed(0),
+      runs() / blocks - 1,
+      batchMs.toFixed(0),
+      singleMs.toFixed(0),
+      (batchMs / singleMs).toFixed(1),
+      (singleMs * count).toFixed(0),
+      (await mbRead(databasePath, batch)).toFixed(1),
+      singleMb.toFixed(1),
     ];
-    console.log(`| ${[count, runs, ...figures].join(' | ')} |`);
+    console.log(`| ${[count, ...figures].join(' | ')} |`);
   }
-  endpoints.close();
   await engine.close();
+}
+
+type Work = (run: RunStatement) => Promise<unknown>;
+
+/** Runs statements on an engine; `runs` tells how many since it was last asked. */
+function countedRuns(engine: DuckDbEngine): { run: RunStatement; runs(): number } {
+  let count = 0;
+  return {
+    run(statement) {
+      count++;
+      return engine.run(statement, { ...terms, timeoutMs: 600_000 });
+    },
+    runs() {
+      const counted = count;
+      count = 0;
+      return counted;
+    },
+  };
+}
+
+/** What an engine that has just been started, and has nothing in its memory yet, reads from the file for some work. */
+async function mbRead(databasePath: string, work: Work): Promise<number> {
+  const engine = await createDuckDbEngine({ databasePath, clock: systemClock, emit });
+  const beforeMb = await readMb(engine.pid!);
+  await work(countedRuns(engine).run);
+  const mb = (await readMb(engine.pid!)) - beforeMb;
+  await engine.close();
+  return mb;
 }
 
 /** Twenty letters and digits, as references of projects are. */

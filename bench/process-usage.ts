@@ -13,3 +13,9 @@ export async function residentMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
+
+/** Megabytes (2^20) that a process has read from files so far, the system's cache of files included (Linux). */
+export async function readMb(pid: number): Promise<number> {
+  const io = await readFile(`/proc/${pid}/io`, 'utf8');
+  return Number(/^rchar: (\d+)/m.exec(io)?.[1]) / 2 ** 20;
+}
