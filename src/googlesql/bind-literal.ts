@@ -1,5 +1,7 @@
+import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { temporalLiteral } from './coercion.ts';
+import { parseJson } from './parse-json.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression } from './syntax-tree.ts';
 import { scalar } from './types.ts';
@@ -34,8 +36,7 @@ export function bindLiteral({
         throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);
       return { kind: 'literal', type, value: value.trim() };
     case 'JSON':
-      if (!isJson(value)) throw invalidQuery('Invalid JSON literal', at);
-      return { kind: 'literal', type, value };
+      return { kind: 'literal', type, value: canonicalJson(value, at) };
     case 'TIMESTAMP':
     case 'DATETIME':
     case 'DATE':
@@ -46,11 +47,10 @@ export function bindLiteral({
   }
 }
 
-function isJson(text: string): boolean {
+function canonicalJson(text: string, at: SqlPosition): string {
   try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    return parseJson(text);
+  } catch (error) {
+    throw invalidQuery(`Invalid JSON literal: ${(error as Error).message}`, at);
   }
 }

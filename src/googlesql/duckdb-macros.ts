@@ -86,32 +86,17 @@ const macros: Readonly<Record<string, string>> = {
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
     "case when regexp_matches('', p) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
-  // DuckDB spells numbers anew (1.50 becomes 1.5). As a text with a mark, a number keeps the digits that it was given.
-  'bq_json_marked(x)': String.raw`array_to_string(list_transform(regexp_extract_all(x, '"(?:[^"\\]|\\.)*"|[^"]+'), lambda e: case when starts_with(e, '"') then e else regexp_replace(e, '-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?', '"\0"', 'g') end), '')`,
-  'bq_json_has_fraction(x)': "regexp_matches(x, '[0-9][.eE][0-9+-]|-0|[0-9]{18}')",
-  // The input is guarded, not the answer: DuckDB may fold a call on a constant before it looks at the CASE around it.
-  // DuckDB also reads NaN and Infinity outside of strings, where JSON has neither.
-  'bq_json_has_infinity(x)': String.raw`regexp_matches(x, '(?is)^(?:"(?:[^"\\]|\\.)*"|[^"])*?(?:nan|inf)')`,
-  'bq_json_text(x)': 'case when json_valid(x) and not bq_json_has_infinity(x) then x end',
-  'bq_json_value_of(x, p)':
-    "case when json_type(x, p) in ('OBJECT', 'ARRAY', 'NULL') then null when json_type(x, p) <> 'VARCHAR' and bq_json_has_fraction(x) then ltrim(json_extract_string(bq_json_marked(x), p), chr(57344)) else json_extract_string(x, p) end",
-  'bq_json_value(x, p)': 'bq_json_value_of(bq_json_text(x), p)',
+  // A text that DuckDB's own reader reads as BigQuery's does: JSON without NaN and infinities, halves of surrogate pairs, and
+  // deep nesting. The input is guarded, not the answer: DuckDB may fold a call on a constant before the CASE around it.
+  'bq_json_plain(x)': String.raw`case when json_valid(x) and not regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)|\\u(?:d[89a-f]|0000)') and (strlen(x) <= 2000 or strlen(x) - strlen(translate(x, '[{', '')) <= 1000) then x end`,
+  'bq_json_value_of(t, kind, x, steps, path, doubt)':
+    "case when kind in ('VARCHAR', 'BOOLEAN', 'UBIGINT') then json_extract_string(t, path) when kind in ('OBJECT', 'ARRAY', 'NULL') then null when t is null or kind is not null or regexp_matches(x, doubt) then bq_read_json_value(x, steps) end",
+  'bq_json_value(x, steps, path, doubt)':
+    'bq_json_value_of(bq_json_plain(x), json_type(bq_json_plain(x), path), x, steps, path, doubt)',
   // Beyond 2^53 an integer goes as a text.
   'bq_json_integer(x)':
     "case when x is null then 'null' when x between -9007199254740992 and 9007199254740992 then cast(x as varchar) else '\"' || x || '\"' end",
   'bq_json_separators(x)': String.raw`replace(replace(x, chr(8232), '\u2028'), chr(8233), '\u2029')`,
-  'bq_json_unmarked(x)': String.raw`regexp_replace(x, '"([^"]*)"', '\1', 'g')`,
-  'bq_json_part(x, p)':
-    'case when bq_json_has_fraction(x) then json_extract(bq_json_marked(x), p) else json_extract(x, p) end',
-  'bq_json_query_of(x, p)':
-    "case when json_type(x, p) = 'NULL' then null else bq_json_unmarked(cast(bq_json_part(x, p) as varchar)) end",
-  'bq_json_query(x, p)': 'bq_json_query_of(bq_json_text(x), p)',
-  'bq_json_query_array_of(x, p)':
-    "case when json_type(x, p) = 'ARRAY' then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: coalesce(bq_json_unmarked(cast(e as varchar)), 'null')) end",
-  'bq_json_query_array(x, p)': 'bq_json_query_array_of(bq_json_text(x), p)',
-  'bq_json_value_array_of(x, p)':
-    "case when json_type(x, p) = 'ARRAY' and not list_bool_or(list_transform(cast(json_extract(x, p) as json[]), lambda e: coalesce(json_type(e) in ('OBJECT', 'ARRAY'), false)) || [false]) then list_transform(cast(bq_json_part(x, p) as json[]), lambda e: ltrim(json_extract_string(e, '$'), chr(57344))) end",
-  'bq_json_value_array(x, p)': 'bq_json_value_array_of(bq_json_text(x), p)',
 };
 
 /**

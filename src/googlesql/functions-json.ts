@@ -1,70 +1,124 @@
+import type { SqlPosition } from '../errors.ts';
 import type { SpecialFunction } from './bind-context.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { constantText } from './constant-text.ts';
 import { bindRow, type FunctionRow, row } from './function-row.ts';
+import { type JsonPathMode, type JsonStep, parseJsonPath } from './json-path.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax } from './syntax-tree.ts';
 import { scalar } from './types.ts';
 
-export const jsonRows = [row('PARSE_JSON(STRING) JSON', 'cast($1 as json)')];
+export const jsonRows = [row('PARSE_JSON(STRING) JSON', 'cast(bq_parse_json($1) as json)')];
 
-/** Text that is no JSON answers NULL, never an error. */
+/** What a function does with text, which need not be JSON, and with values of the type JSON; `$2` is the JSONPath. */
+type JsonFunction = {
+  readonly mode: JsonPathMode;
+  readonly rows: readonly FunctionRow[];
+  /** Whether the path may be left out, and is `$` then. */
+  readonly hasDefaultPath: boolean;
+};
+
 const valueRows = [
-  row('JSON_VALUE(STRING, STRING) STRING', 'bq_json_value($1, $2)'),
-  row('JSON_VALUE(JSON, STRING) STRING', 'bq_json_value(cast($1 as varchar), $2)'),
+  row('JSON_VALUE(STRING, STRING) STRING', 'bq_read_json_value($1, $2)'),
+  row('JSON_VALUE(JSON, STRING) STRING', 'bq_read_json_value(cast($1 as varchar), $2)'),
 ];
+/** By DuckDB's own reader where that gives the same; `$3` and `$4` are those of `nativePath`. */
+const nativeValueRow = row(
+  'JSON_VALUE(STRING, STRING, STRING, STRING) STRING',
+  'bq_json_value($1, $2, $3, $4)',
+);
 const queryRows = [
-  row('JSON_QUERY(STRING, STRING) STRING', 'bq_json_query($1, $2)'),
-  row('JSON_QUERY(JSON, STRING) JSON', 'json_extract($1, $2)'),
+  row('JSON_QUERY(STRING, STRING) STRING', 'bq_read_json_query($1, $2)'),
+  row('JSON_QUERY(JSON, STRING) JSON', 'cast(bq_read_json_member(cast($1 as varchar), $2) as json)'),
 ];
 const valueArrayRows = [
-  row('JSON_VALUE_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_json_value_array($1, $2)'),
-  row('JSON_VALUE_ARRAY(JSON, STRING) ARRAY<STRING>', 'bq_json_value_array(cast($1 as varchar), $2)'),
+  row('JSON_VALUE_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_values($1, $2)'),
+  row('JSON_VALUE_ARRAY(JSON, STRING) ARRAY<STRING>', 'bq_read_json_values(cast($1 as varchar), $2)'),
 ];
-const queryArrayRows = [row('JSON_QUERY_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_json_query_array($1, $2)')];
+const queryArrayRows = [
+  row('JSON_QUERY_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_queries($1, $2)'),
+];
 
 export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
-  JSON_VALUE: jsonFunction('JSON_VALUE', valueRows),
-  JSON_EXTRACT_SCALAR: jsonFunction('JSON_EXTRACT_SCALAR', valueRows),
-  JSON_QUERY: jsonFunction('JSON_QUERY', queryRows),
-  JSON_EXTRACT: jsonFunction('JSON_EXTRACT', queryRows),
-  JSON_VALUE_ARRAY: jsonFunction('JSON_VALUE_ARRAY', valueArrayRows),
-  JSON_EXTRACT_STRING_ARRAY: jsonFunction('JSON_EXTRACT_STRING_ARRAY', valueArrayRows),
-  JSON_QUERY_ARRAY: jsonFunction('JSON_QUERY_ARRAY', queryArrayRows),
-  JSON_EXTRACT_ARRAY: jsonFunction('JSON_EXTRACT_ARRAY', queryArrayRows),
+  JSON_VALUE: jsonFunction('JSON_VALUE', { mode: 'standard', rows: valueRows, hasDefaultPath: true }),
+  JSON_QUERY: jsonFunction('JSON_QUERY', { mode: 'standard', rows: queryRows, hasDefaultPath: false }),
+  JSON_VALUE_ARRAY: jsonFunction('JSON_VALUE_ARRAY', {
+    mode: 'standard',
+    rows: valueArrayRows,
+    hasDefaultPath: true,
+  }),
+  JSON_QUERY_ARRAY: jsonFunction('JSON_QUERY_ARRAY', {
+    mode: 'standard',
+    rows: queryArrayRows,
+    hasDefaultPath: true,
+  }),
+  JSON_EXTRACT_SCALAR: jsonFunction('JSON_EXTRACT_SCALAR', {
+    mode: 'legacy',
+    rows: valueRows,
+    hasDefaultPath: true,
+  }),
+  JSON_EXTRACT: jsonFunction('JSON_EXTRACT', { mode: 'legacy', rows: queryRows, hasDefaultPath: false }),
+  JSON_EXTRACT_STRING_ARRAY: jsonFunction('JSON_EXTRACT_STRING_ARRAY', {
+    mode: 'legacy',
+    rows: valueArrayRows,
+    hasDefaultPath: true,
+  }),
+  JSON_EXTRACT_ARRAY: jsonFunction('JSON_EXTRACT_ARRAY', {
+    mode: 'legacy',
+    rows: queryArrayRows,
+    hasDefaultPath: true,
+  }),
   TO_JSON_STRING: toJsonString,
 };
 
-function jsonFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
+function jsonFunction(name: string, { mode, rows, hasDefaultPath }: JsonFunction): SpecialFunction {
   return (context, call) => {
     const [value, path] = call.arguments;
-    if (!value || call.arguments.length > 2)
+    if (!value || call.arguments.length > 2 || !(path || hasDefaultPath))
       throw invalidQuery(`${name} takes a value and a JSONPath`, call.at);
     const text = path ? constantText(`The JSONPath of ${name}`, path, call.at) : '$';
-    const literal = { kind: 'literal', type: scalar('STRING'), value: duckDbPath(name, text, call) } as const;
-    return bindRow(rows, `function ${name}`, [context.binder.expression(context, value), literal], call.at);
+    const steps = readSteps(text, mode, call.at);
+    const of = context.binder.expression(context, value);
+    const given = [of, textLiteral(JSON.stringify(steps))];
+    const native = rows === valueRows && of.type.kind === 'STRING' ? nativePath(steps) : undefined;
+    if (!native) return bindRow(rows, `function ${name}`, given, call.at);
+    return bindRow([nativeValueRow], `function ${name}`, [...given, ...native.map(textLiteral)], call.at);
   };
 }
 
-/** BigQuery's JSONPath in DuckDB's spelling: every member quoted. */
-function duckDbPath(name: string, path: string, { at }: CallSyntax): string {
-  const step =
-    /\.([\w\-\u0080-\uffff]+)|\."((?:[^"\\]|\\.)*)"|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y;
-  let printed = '$';
-  let index = 1;
-  if (!path.startsWith('$')) throw invalidQuery(`JSONPath must start with '$': ${path}`, at);
-  while (index < path.length) {
-    step.lastIndex = index;
-    const match = step.exec(path);
-    const isBracketed = match?.[4] !== undefined || match?.[5] !== undefined;
-    if (!match || (isBracketed && !name.includes('EXTRACT')))
-      throw invalidQuery(`Invalid token in JSONPath at: ${path.slice(index)}`, at);
-    const member = match[1] ?? match[2] ?? match[4]?.replaceAll('"', '\\"') ?? match[5];
-    printed += match[3] === undefined ? `."${member}"` : `[${match[3]}]`;
-    index += match[0].length;
+const textLiteral = (value: string): BoundExpression => ({ kind: 'literal', type: scalar('STRING'), value });
+
+function readSteps(path: string, mode: JsonPathMode, at: SqlPosition): readonly JsonStep[] {
+  try {
+    return parseJsonPath(path, mode);
+  } catch (error) {
+    throw invalidQuery((error as Error).message, at);
   }
-  return printed;
 }
+
+/**
+ * A path in DuckDB's spelling, where it has one, and a pattern for texts in which BigQuery's reader may find what DuckDB's does
+ * not: it follows a name that is there twice both times, and a position is a name in an object.
+ */
+function nativePath(steps: readonly JsonStep[]): [path: string, doubt: string] | undefined {
+  const isNative = steps.every(({ key, index }) =>
+    index === undefined ? /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) : /^\d{1,9}$/.test(key),
+  );
+  const positions = steps.filter(({ index }) => index !== undefined);
+  if (!isNative || positions.length > 1) return undefined;
+  const path = steps.map(({ key, index }) => (index === undefined ? `."${key}"` : `[${index}]`)).join('');
+  const doubts = steps.flatMap(({ key, index }, at) => {
+    if (index !== undefined) return [`"${key}"`];
+    return at < steps.length - 1 ? [`"${key}".*"${key}"`] : [];
+  });
+  return [`$${path}`, doubts.length > 0 ? `(?s)${[...doubts, String.raw`\\u`].join('|')}` : neverMatches];
+}
+
+/** As a pattern. */
+const neverMatches = '[^\\x00-\\x{10FFFF}]';
+
+/** A value of the type JSON is kept as the text that it is written as. */
+const jsonTextRow = row('TO_JSON_STRING(JSON) STRING', "coalesce(cast($1 as varchar), 'null')");
 
 /** The printer renders a value as JSON anyway, for the rows themselves; this is the same text. */
 function toJsonString(context: Parameters<SpecialFunction>[0], call: CallSyntax): BoundExpression {
@@ -72,8 +126,9 @@ function toJsonString(context: Parameters<SpecialFunction>[0], call: CallSyntax)
   if (!value || call.arguments.length !== 1)
     throw invalidQuery('TO_JSON_STRING is supported with one argument', call.at);
   const of = context.binder.expression(context, value);
+  if (of.type.kind === 'JSON') return bindRow([jsonTextRow], 'function TO_JSON_STRING', [of], call.at);
   if (of.type.kind !== 'STRING' && of.type.kind !== 'BOOL' && of.type.kind !== 'INT64') {
-    throw invalidQuery('TO_JSON_STRING is supported for STRING, BOOL and INT64 only', call.at);
+    throw invalidQuery('TO_JSON_STRING is supported for STRING, BOOL, INT64 and JSON only', call.at);
   }
   const template =
     of.type.kind === 'INT64'

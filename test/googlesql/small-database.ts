@@ -1,4 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+import { prepareConnection } from '../../src/duckdb/database.ts';
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
 import { duckDbType } from '../../src/googlesql/duckdb-type.ts';
@@ -70,9 +71,8 @@ export type RunOptions = {
 export async function openSmallDatabase(layout: Layout): Promise<SmallDatabase> {
   const catalog = catalogOf(layout);
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
-  await connection.run("set TimeZone = 'UTC'");
   await connection.run("set default_null_order = 'nulls_first_on_asc_last_on_desc'");
-  for (const macro of duckDbMacros) await connection.run(macro);
+  await prepareConnection(connection, duckDbMacros);
   for (const { physicalName, columns } of catalog.values()) {
     const list = columns.map(column => `"${column.name}" ${duckDbType(column.type)}`).join(', ');
     await connection.run(`create table "${physicalName}" (${list})`);

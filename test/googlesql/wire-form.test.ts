@@ -16,7 +16,7 @@ it.each<[string, unknown]>([
   ['1e300', 1e300],
   ["numeric '-0.50'", '-0.5'],
   [String.raw`b'a\xffb'`, 'Yf9i'],
-  ['json \'{"a": 1}\'', '{"a": 1}'],
+  ['json \'{"b": 1, "a": 1.50}\'', '{"a":1.5,"b":1}'],
   [String.raw`'é😀\x01\"\\'`, 'é😀\u0001"\\'],
   [String.raw`'a\x00b'`, 'a\u0000b'],
   ['struct(null as a, [struct(1 as b)] as c)', { a: null, c: [{ b: 1 }] }],

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { compareEngines, type Verdict } from './compare-engines.ts';
+import { randomJsonQueries } from './random-json.ts';
 import { randomQueries } from './random-queries.ts';
 import { randomRows } from './random-rows.ts';
 import { startReferenceServer } from './reference-server.ts';
@@ -16,7 +17,10 @@ const { values } = parseArgs({
 });
 const deadline = Date.now() + Number(values.minutes) * 60_000;
 const batchSize = 50;
-const queries = randomQueries();
+const queries = fc.oneof(
+  { weight: 19, arbitrary: randomQueries() },
+  { weight: 1, arbitrary: randomJsonQueries() },
+);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 const reference = await startReferenceServer();

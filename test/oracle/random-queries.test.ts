@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compareEngines } from './compare-engines.ts';
+import { randomJsonQueries } from './random-json.ts';
 import { randomQueries } from './random-queries.ts';
 import { randomRows } from './random-rows.ts';
 import { type ReferenceServer, startReferenceServer } from './reference-server.ts';
@@ -39,3 +40,15 @@ it.each(layouts)(
   },
   limitMs * 3,
 );
+
+it('reads JSON in random texts, whole and broken, like the reference', async () => {
+  const engine = engines.get('list')!;
+  let compared = 0;
+  const property = fc.asyncProperty(randomJsonQueries(), async sql => {
+    const verdict = await compareEngines(reference, engine, sql, { tables: [], rows: {}, parameters: {} });
+    expect(verdict).toEqual({ kind: 'equal', detail: '' });
+    compared += 1;
+  });
+  await fc.assert(property, { numRuns: 100_000, interruptAfterTimeLimit: 5000 });
+  expect(compared).toBeGreaterThan(50);
+}, 20_000);

@@ -1,4 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+import { prepareConnection } from '../../src/duckdb/database.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
@@ -26,9 +27,8 @@ export type SmallEngine = {
 export async function openSmallEngine(tables: readonly SmallTable[]): Promise<SmallEngine> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
-  await connection.run("set TimeZone = 'UTC'");
   await connection.run("set default_null_order = 'nulls_first_on_asc_last_on_desc'");
-  for (const macro of duckDbMacros) await connection.run(macro);
+  await prepareConnection(connection, duckDbMacros);
   for (const { physicalName, columns } of tables) {
     const list = columns.map(column => `"${column.name}" ${duckDbType(column.type)}`).join(', ');
     await connection.run(`create table "${physicalName}" (${list})`);

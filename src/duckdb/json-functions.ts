@@ -1,0 +1,68 @@
+import {
+  type DuckDBConnection,
+  DuckDBScalarFunction,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api';
+import type { JsonStep } from '../googlesql/json-path.ts';
+import { readJsonText } from '../googlesql/json-text.ts';
+import { parseJson } from '../googlesql/parse-json.ts';
+
+type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
+
+const list = (elements: readonly (string | null)[] | null) => elements && listValue(elements);
+
+const readers: Readonly<Record<string, readonly [returns: DuckDBType, read: Read]>> = {
+  bq_read_json_value: [VARCHAR, readJsonText.value],
+  bq_read_json_query: [VARCHAR, readJsonText.query],
+  bq_read_json_member: [VARCHAR, readJsonText.member],
+  bq_read_json_values: [LIST(VARCHAR), (text, path) => list(readJsonText.values(text, path))],
+  bq_read_json_queries: [LIST(VARCHAR), (text, path) => list(readJsonText.queries(text, path))],
+};
+
+/**
+ * Makes the functions that printed SQL calls for what DuckDB's own JSON functions do otherwise than BigQuery's. They run in this
+ * process's main thread, 2048 rows at a time. `bq_read_json_…(text, steps)` take the steps of `parseJsonPath` as JSON.
+ */
+export function registerJsonFunctions(connection: DuckDBConnection): void {
+  for (const [name, [returnType, read]] of Object.entries(readers)) {
+    register(connection, name, [VARCHAR, VARCHAR], returnType, rememberSteps(read));
+  }
+  register(connection, 'bq_parse_json', [VARCHAR], VARCHAR, parseJson);
+}
+
+function register(
+  connection: DuckDBConnection,
+  name: string,
+  parameterTypes: readonly DuckDBType[],
+  returnType: DuckDBType,
+  call: (...values: string[]) => DuckDBValue,
+): void {
+  connection.registerScalarFunction(
+    DuckDBScalarFunction.create({
+      name,
+      parameterTypes,
+      returnType,
+      mainFunction(_info, rows, answers) {
+        const columns = parameterTypes.map((_, at) => rows.getColumnVector(at));
+        for (let row = 0; row < rows.rowCount; row++) {
+          const values = columns.map(column => column.getItem(row));
+          answers.setItem(row, values.some(value => value === null) ? null : call(...values.map(String)));
+        }
+        answers.flush();
+      },
+    }),
+  );
+}
+
+/** Steps are a constant of the statement: they are parsed when they change. */
+function rememberSteps(read: Read): (text: string, steps: string) => DuckDBValue {
+  let [known, path]: [string, readonly JsonStep[]] = ['[]', []];
+  return (text, steps) => {
+    if (steps !== known) [known, path] = [steps, JSON.parse(steps)];
+    return read(text, path);
+  };
+}

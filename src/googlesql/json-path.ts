@@ -1,0 +1,51 @@
+/** One step of a JSONPath: the name of a member, and the position that it means where the value is an array. */
+export type JsonStep = { readonly key: string; readonly index: number | undefined };
+
+/** How a path is spelled: `$."a b"[0]`, or as the older `JSON_EXTRACT…` take it, `$['a b'][a]`. */
+export type JsonPathMode = 'standard' | 'legacy';
+
+const grammars = {
+  standard: {
+    step: /\.(?<name>[\p{L}\p{N}_\-:\t\n\f\r ]+)|\[[\t\n\f\r ]*(?<subscript>[\p{N}_-]+)[\t\n\f\r ]*\]|\."(?<quoted>(?:[^\\"]|\\.)*)"/suy,
+    quote: '"',
+  },
+  legacy: {
+    step: /\.(?<name>[\p{L}\p{N}_\-:\t\n\f\r ]+)|\[[\t\n\f\r ]*(?<subscript>[\p{L}\p{N}_-]+)[\t\n\f\r ]*\]|\[[\t\n\f\r ]*'(?<quoted>(?:[^\\']|\\.)*)'[\t\n\f\r ]*\]/suy,
+    quote: "'",
+  },
+};
+
+/**
+ * Reads a JSONPath. A step does not say whether it wants an object or an array: `$.0` is `$[0]`.
+ * Source: GoogleSQL, "JSONPath format", and its reference implementation.
+ * @throws Error with BigQuery's message
+ */
+export function parseJsonPath(path: string, mode: JsonPathMode): readonly JsonStep[] {
+  if (!path.startsWith('$')) throw new Error("JSONPath must start with '$'");
+  const { step, quote } = grammars[mode];
+  const end = mode === 'legacy' && path.endsWith('.') ? path.length - 1 : path.length;
+  const steps: JsonStep[] = [];
+  for (let at = 1; at < end; at = step.lastIndex) {
+    step.lastIndex = at;
+    const found = step.exec(path)?.groups;
+    if (!found) throw new Error(refusal(path.slice(at)));
+    const { name, subscript, quoted } = found;
+    const key = name ?? subscript ?? quoted!.replaceAll(`\\${quote}`, quote);
+    steps.push({ key, index: indexOf(key) });
+  }
+  return steps;
+}
+
+function refusal(rest: string): string {
+  const operator = /\*|\.\.|@/.exec(rest)?.[0];
+  return operator ? `Unsupported operator in JSONPath: ${operator}` : `Invalid token in JSONPath at: ${rest}`;
+}
+
+/** The position that a name begins with, as C's `%u` reads it: 32 bits, and what is beyond 64 is the largest. */
+function indexOf(key: string): number | undefined {
+  const [, sign, digits] = /^[\t-\r ]*([+-]?)0*(\d+)/.exec(key) ?? [];
+  if (digits === undefined) return undefined;
+  const number = BigInt(digits.slice(0, 21));
+  if (number >= 2n ** 64n) return 0xffff_ffff;
+  return Number(BigInt.asUintN(32, sign === '-' ? -number : number));
+}
