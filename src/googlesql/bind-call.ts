@@ -66,6 +66,8 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
+  if (name === 'ARRAY_TO_STRING' && !values.slice(1).every(isConstant))
+    throw invalidQuery('ARRAY_TO_STRING is supported with constants for the separator and for NULL', call.at);
   if (rows) return bindRow(rows, `function ${name}`, values, call.at);
   const [of] = values;
   if (values.length !== 1 || of?.type.kind !== 'ARRAY') {
@@ -93,4 +95,12 @@ function refuseModifiers(call: CallSyntax, name: string): void {
       call.at,
     );
   }
+}
+
+/** Whether a value is the same in every row. */
+function isConstant(value: BoundExpression): boolean {
+  return (
+    !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
+    childrenOf(value).every(isConstant)
+  );
 }

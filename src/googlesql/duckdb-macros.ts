@@ -21,7 +21,7 @@ const macros: Readonly<Record<string, string>> = {
     '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
   'bq_round(x, n)':
-    'list_extract(list_transform([x], lambda v: case when n between 1 and 15 and abs(v) < 1e15 and abs(v * pow(10, n) - trunc(v * pow(10, n))) = 0.5 and bq_product_error(v, pow(10.0, n)) * sign(v) < 0 then trunc(v * pow(10, n)) / pow(10, n) else round(v, n) end), 1)',
+    'list_extract(list_transform([{v: x, n: n}], lambda e: case when e.n between 1 and 15 and abs(e.v) < 1e15 and abs(e.v * pow(10, e.n) - trunc(e.v * pow(10, e.n))) = 0.5 and bq_product_error(e.v, pow(10.0, e.n)) * sign(e.v) < 0 then trunc(e.v * pow(10, e.n)) / pow(10, e.n) else round(e.v, e.n) end), 1)',
   'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
   'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
   'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,

@@ -45,12 +45,19 @@ function existsInSingle(printer: Printer, from: Unnest, where: BoundExpression |
   return `(${parts.join(' and ')})`;
 }
 
-function existsInList(printer: Printer, from: Unnest, where: BoundExpression | undefined): string {
+function existsInList(
+  printer: Printer,
+  from: Unnest,
+  where: BoundExpression | undefined,
+): string | undefined {
   const array = printer.expression(printer, from.array);
   if (!where) return `(len(${array}) > 0)`;
   const element = printer.newAlias();
   printer.places.set(placeKey(from.relation, 0), element);
-  return `(len(list_filter(${array}, lambda ${element}: ${printConjuncts(printer, where).join(' and ')})) > 0)`;
+  const test = printConjuncts(printer, where).join(' and ');
+  return printer.readsOuterQuery(test)
+    ? undefined
+    : `(len(list_filter(${array}, lambda ${element}: ${test})) > 0)`;
 }
 
 function holdsSubquery(expression: BoundExpression): boolean {

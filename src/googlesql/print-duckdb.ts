@@ -33,7 +33,8 @@ export type PrintedStatement = {
 export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
   const parameterNames = new Set<string>();
   let usesNow = false;
-  let lastAlias = 0;
+  let depth = 0;
+  const depths = new Map<string, number>();
   const printer: Printer = {
     places: new Map(),
     impliedRelations: new Set(),
@@ -41,11 +42,18 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
     usedTables: new Set(),
     sizes: new WeakMap(),
     expression: printExpression,
-    query: printQuery,
-    newAlias: () => {
-      lastAlias += 1;
-      return `r${lastAlias}`;
+    query: (self, inner, order) => {
+      depth += 1;
+      const sql = printQuery(self, inner, order);
+      depth -= 1;
+      return sql;
     },
+    newAlias: () => {
+      const alias = `r${depths.size + 1}`;
+      depths.set(alias, depth);
+      return alias;
+    },
+    readsOuterQuery: sql => [...sql.matchAll(/\br\d+\b/g)].some(([alias]) => depths.get(alias)! < depth),
     parameter: name => {
       parameterNames.add(name);
       return `$${options.placeholderOf(name)}`;

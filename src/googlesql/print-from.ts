@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import type { BoundFrom } from './bound-tree.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
@@ -15,6 +16,8 @@ export type PrintedFrom = {
 
 /** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
 const maxElementLength = 20_000;
+
+const outerOnRefusal = 'LEFT JOIN UNNEST is not supported where its ON reads a column of a query around it';
 
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 type Join = Extract<BoundFrom, { kind: 'join' }>;
@@ -129,7 +132,9 @@ function listElements(printer: Printer, from: Unnest, input: PrintedFrom, array:
     const elementAt = `list_extract(${array}, ${position} + 1)`;
     printer.places.set(value, elementAt);
     printer.places.set(offset, position);
-    offsets = `list_filter(${offsets}, lambda ${position}: ${printer.expression(printer, from.on)})`;
+    const on = printer.expression(printer, from.on);
+    if (printer.readsOuterQuery(on)) throw new GatewayError('invalid_query', outerOnRefusal);
+    offsets = `list_filter(${offsets}, lambda ${position}: ${on})`;
     elements = `list_transform(${offsets}, lambda ${position}: ${elementAt})`;
   }
   const padded = (text: string) =>

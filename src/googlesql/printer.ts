@@ -15,7 +15,10 @@ export type Printer = {
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
   query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;
+  /** A name for a table or an array's element in the query that is being printed. */
   newAlias(): string;
+  /** Whether a text names something of a query around the one that is being printed. DuckDB's lambdas can't. */
+  readsOuterQuery(sql: string): boolean;
   parameter(name: string): string;
   now(): string;
 };

@@ -3,6 +3,11 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    // Arrays within a subquery that read a column of the query around it.
+    "select exists(select 1 from unnest(['x']) x where exists(select 1 from unnest([1, 5]) y where y > l.n)) from (select 2 as n) l",
+    'select (select count(*) from unnest([1, 2, 3]) x where exists(select 1 from unnest([4, 5, 6]) y where y > l.n + x)) from (select 2 as n) l',
+    'select l.n in (select x from unnest([1, 2]) x where exists(select 1 from unnest([l.n]) y where y = l.n)) from (select 2 as n) l',
+    'select (select round(1.2345, l.n) from unnest([1]) x) from (select 2 as n) l',
     '1 in unnest([1, 2])',
     '3 in unnest([1, null])',
     'null in unnest([1])',
@@ -67,6 +72,9 @@ export const arrayCases: CaseGroup = {
     'generate_array(1, 5, 0)',
   ],
   refused: [
+    "select array_to_string(['a', s], s) from facts",
+    "select array_to_string(['a', null], ',', s) from facts",
+    'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) from (select 2 as n) l',
     '(1, 2) = (1, 2)',
     'struct(1 as a) = struct(1 as b)',
     'array_concat([1], [2.5])',
