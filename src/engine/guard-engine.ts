@@ -46,22 +46,25 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     if (!wasDown && failures >= maxFailures) emit({ type: 'engine.down', failures });
   }
 
+  /** Does what asks the engine, unless that is known to be away, and takes note of how it went. */
+  async function guarded<Result>(ask: () => Promise<Result>): Promise<Result> {
+    rejectWhileDown();
+    try {
+      const result = await ask();
+      note(true);
+      return result;
+    } catch (error) {
+      const { code } = toGatewayError(error);
+      // Who left says nothing of the engine.
+      if (code !== 'cancelled') note(code !== 'unavailable');
+      throw error;
+    }
+  }
+
   return {
-    async run(statement, runOptions) {
-      rejectWhileDown();
-      try {
-        const result = await engine.run(statement, runOptions);
-        note(true);
-        return result;
-      } catch (error) {
-        const { code } = toGatewayError(error);
-        // Who left says nothing of the engine.
-        if (code !== 'cancelled') note(code !== 'unavailable');
-        throw error;
-      }
-    },
+    run: (statement, runOptions) => guarded(() => engine.run(statement, runOptions)),
     describe: statement => engine.describe(statement),
-    explain: (statement, explainOptions) => engine.explain(statement, explainOptions),
+    explain: (statement, runOptions) => guarded(() => engine.explain(statement, runOptions)),
     close: () => engine.close(),
   };
 }

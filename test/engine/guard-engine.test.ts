@@ -23,7 +23,11 @@ beforeEach(() => {
       return rows;
     },
     describe: async () => [],
-    explain: async () => ({ columns: [], sources: [] }),
+    async explain() {
+      runs++;
+      if (failure) throw new GatewayError(failure, 'failed');
+      return { columns: [], sources: [] };
+    },
     close: async () => undefined,
   };
   guarded = guardEngine(engine, { clock: { now: () => nowMs }, emit: ({ type }) => events.push(type) });
@@ -81,4 +85,20 @@ test('a success between failures begins the count anew', async () => {
   }
   expect(runs).toBe(15);
   expect(events).toEqual([]);
+});
+
+test('an engine that is away refuses to explain, too, and an explanation that comes shows that it is back', async () => {
+  const explain = () =>
+    guarded.explain(statement, { signal: new AbortController().signal, timeoutMs: 1000 }).then(
+      () => 'ok',
+      (error: GatewayError) => error.code,
+    );
+  failure = 'unavailable';
+  for (let n = 0; n < 5; n++) await explain();
+  expect(await explain()).toBe('unavailable');
+  expect(runs).toBe(5);
+  failure = undefined;
+  nowMs += 5000;
+  expect(await explain()).toBe('ok');
+  expect(events).toEqual(['engine.down', 'engine.up']);
 });
