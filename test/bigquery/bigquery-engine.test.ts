@@ -1,14 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import {
-  complete,
-  openScripted,
-  refusal,
-  type Script,
-  type ScriptedEngine,
-  savedSql,
-} from './scripted-warehouse.ts';
+import { complete, openScripted, type Script, type ScriptedEngine, savedSql } from './scripted-warehouse.ts';
+import { refusal } from './warehouse-wire.ts';
 
 let opened: ScriptedEngine | undefined;
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Engine, QueryParameter } from '../../src/engine/engine.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { toGatewayError } from '../../src/errors.ts';
-import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
-import type { Column, ResultSet } from '../../src/rows.ts';
+import { parseExactJson } from '../../src/exact-json.ts';
+import type { ResultSet } from '../../src/rows.ts';
+import { readParameters, toField, toRecord } from './warehouse-rows.ts';
+import { type Asked, type Deed, perform, readAsked, refusal } from './warehouse-wire.ts';
 
 type ExecutingOptions = {
   /** Answers the queries. */
@@ -14,6 +16,9 @@ type ExecutingOptions = {
   /** Rows of one page. */
   readonly pageRows: number;
 };
+
+/** What is done instead of answering; undefined: it is answered. */
+export type Interference = (asked: Asked) => Deed | undefined;
 
 type Job = {
   readonly jobId: string;
@@ -40,37 +45,43 @@ class Refusal extends Error {
  */
 export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: ExecutingOptions) {
   const jobs = new Map<string, Job>();
-  const cancelled: string[] = [];
+  const asked: Asked[] = [];
+  let interfere: Interference = () => undefined;
   const server = createServer(async (request, response) => {
-    let status = 200;
-    const answer = await answerTo(request).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error;
-      const { reason, message } = error;
-      status = error.status;
-      return { error: { code: status, message, errors: [{ reason, message }], status: 'FAILED' } };
-    });
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer));
+    const seen = await readAsked(request);
+    asked.push(seen);
+    await perform(interfere(seen) ?? (await answerTo(seen)), response);
   });
 
-  async function answerTo(request: IncomingMessage): Promise<object> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString();
-    const body = text ? JSON.parse(text) : {};
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://warehouse');
-    const [, jobId = ''] = /\/(?:queries|jobs)\/([^/]+)/.exec(pathname) ?? [];
-    if (pathname.endsWith('/cancel')) return cancel(jobOf(jobId));
-    if (request.method === 'GET' && pathname.includes('/queries/')) return page(jobOf(jobId), searchParams);
-    if (request.method === 'GET') return describeJob(jobOf(jobId));
-    if (pathname.endsWith('/queries')) {
-      const job = begin(`of_${body.requestId}`, body.query, body.queryParameters);
-      return page(await within(job, Number(body.timeoutMs)), new URLSearchParams());
+  async function answerTo(seen: Asked): Promise<Deed> {
+    try {
+      return { json: await carryOut(seen) };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return refusal(error.status, error.reason, error.message);
     }
-    const { query, dryRun: isDry } = body.configuration;
-    if (isDry) return dryRun(query.query, query.queryParameters);
-    if (jobs.has(body.jobReference.jobId)) throw new Refusal(409, 'duplicate', 'Already Exists: Job');
-    return describeJob(begin(body.jobReference.jobId, query.query, query.queryParameters));
+  }
+
+  async function carryOut({ what, path, params, body }: Asked): Promise<object> {
+    const [, jobId = ''] = /\/(?:queries|jobs)\/([^/]+)/.exec(path) ?? [];
+    const { query } = body?.configuration ?? {};
+    switch (what) {
+      case 'query': {
+        const job = begin(`of_${body.requestId}`, body.query, body.queryParameters);
+        return page(await within(job, Number(body.timeoutMs)), new URLSearchParams());
+      }
+      case 'dryRun':
+        return dryRun(query.query, query.queryParameters);
+      case 'insert':
+        if (jobs.has(body.jobReference.jobId)) throw new Refusal(409, 'duplicate', 'Already Exists: Job');
+        return describeJob(begin(body.jobReference.jobId, query.query, query.queryParameters));
+      case 'results':
+        return page(jobOf(jobId), params);
+      case 'cancel':
+        return cancel(jobOf(jobId));
+      default:
+        return describeJob(jobOf(jobId));
+    }
   }
 
   /** The text with the names that the embedded engine knows. */
@@ -153,7 +164,6 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
   }
 
   function cancel(job: Job): object {
-    cancelled.push(job.jobId);
     job.controller.abort(new Error('cancelled'));
     return { job: describeJob(job) };
   }
@@ -184,53 +194,15 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
   const { port } = server.address() as AddressInfo; // it listens on TCP
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Names of the jobs that were asked to end. */
-    cancelled,
+    /** All that it was asked, in order. */
+    asked,
+    /** Has requests treated otherwise from now on: where the rule says nothing, they are answered. */
+    interfere(rule: Interference) {
+      interfere = rule;
+    },
     close() {
       server.closeAllConnections();
       server.close();
     },
   };
-}
-
-type WireParameter = {
-  readonly name: string;
-  readonly parameterValue: {
-    readonly value?: string | null;
-    readonly arrayValues?: readonly { value: string }[];
-  };
-};
-
-function readParameters(parameters: unknown): QueryParameter[] {
-  // The adapter under test wrote it.
-  const all = (parameters ?? []) as readonly WireParameter[];
-  return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
-    name,
-    value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),
-  }));
-}
-
-/** BigQuery still answers with the types' older names. */
-const olderNames: Readonly<Record<string, string>> = {
-  INT64: 'INTEGER',
-  FLOAT64: 'FLOAT',
-  BOOL: 'BOOLEAN',
-  STRUCT: 'RECORD',
-};
-
-function toField({ name, type, mode, fields }: Column): object {
-  return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
-}
-
-function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
-  return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
-}
-
-function toCell(column: Column, value: unknown): unknown {
-  if (Array.isArray(value))
-    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));
-  if (value === null) return null;
-  // A value of this type is an object of its fields.
-  if (column.type === 'STRUCT') return toRecord(column.fields ?? [], value as Record<string, unknown>);
-  return keptDigits(value) ?? String(value);
 }

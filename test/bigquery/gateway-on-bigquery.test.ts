@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
-import { complete, openWarehouse, refusal, type Script } from './scripted-warehouse.ts';
+import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
+import { refusal } from './warehouse-wire.ts';
 
 let opened: { warehouse: Awaited<ReturnType<typeof openWarehouse>>; gateway: OpenGateway } | undefined;
 

@@ -1,13 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   complete,
-  type Deed,
   incomplete,
   openScripted,
-  refusal,
   type Script,
   type ScriptedEngine,
 } from './scripted-warehouse.ts';
+import { type Deed, refusal } from './warehouse-wire.ts';
 
 let opened: ScriptedEngine | undefined;
 

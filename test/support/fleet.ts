@@ -27,7 +27,7 @@ export type FleetGateway = {
   readonly pid: number;
   readonly origin: string;
   get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<FleetAnswer>;
-  post(path: string, body: object): Promise<FleetAnswer>;
+  post(path: string, body: object, headers?: Record<string, string>): Promise<FleetAnswer>;
   /** The sum of a metric's series whose labels hold this text. */
   metric(name: string, label?: string): Promise<number>;
   /** The events of these types that it has logged. */
@@ -54,7 +54,7 @@ export async function startFleet(count: number, environment: Record<string, stri
     format: 'ndjson',
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
-  const start = () => startGateway({ DATA_DIR: directory, ...environment }, agent);
+  const start = () => startGatewayProcess({ DATA_DIR: directory, ...environment }, agent);
   const started = await Promise.allSettled(Array.from({ length: count }, start));
   const gateways = started.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []));
   const stop = async () => {
@@ -70,7 +70,15 @@ export async function startFleet(count: number, environment: Record<string, stri
   return { gateways, directory, stop };
 }
 
-async function startGateway(environment: Record<string, string>, agent: Agent): Promise<FleetGateway> {
+/**
+ * Starts one gateway.
+ * @param environment the data folder at least
+ * @param agent has the connections to it
+ */
+export async function startGatewayProcess(
+  environment: Record<string, string>,
+  agent: Agent,
+): Promise<FleetGateway> {
   const child = spawn('node', ['src/gateway.ts'], {
     cwd: root,
     env: {
@@ -96,10 +104,10 @@ async function startGateway(environment: Record<string, string>, agent: Agent): 
     pid: child.pid!,
     origin,
     get: (path, headers, signal) => send(path, { headers, signal }),
-    post: (path, body) =>
+    post: (path, body, headers) =>
       send(path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
     async metric(name, label = '') {
