@@ -6,7 +6,7 @@ import { toGatewayError } from '../../src/errors.ts';
 import { parseExactJson } from '../../src/exact-json.ts';
 import type { ResultSet } from '../../src/rows.ts';
 import { readParameters, toField, toRecord } from './warehouse-rows.ts';
-import { type Asked, type Deed, perform, readAsked, refusal } from './warehouse-wire.ts';
+import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
 
 type ExecutingOptions = {
   /** Answers the queries. */
@@ -16,9 +16,6 @@ type ExecutingOptions = {
   /** Rows of one page. */
   readonly pageRows: number;
 };
-
-/** What is done instead of answering; undefined: it is answered. */
-export type Interference = (asked: Asked) => Deed | undefined;
 
 type Job = {
   readonly jobId: string;

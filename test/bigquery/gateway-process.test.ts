@@ -117,6 +117,7 @@ describe('contract section 2: what the warehouse says of its own never reaches a
     [403, 'quotaExceeded', 'Quota exceeded: project payer exceeded quota for concurrent queries', 502],
     [400, 'invalidQuery', 'Unrecognized name: hidden in "where project = @project" at [3:9]', 502],
     [400, 'somethingNew', 'select timestamp from `acme-prod.logs.t0` failed', 502],
+    [400, 'invalidQuery', 'The project payer has no slots left', 502],
     [400, 'invalidQuery', 'Cannot query over table acme-prod.logs.t0 without a filter', 400],
   ])('%i %s: %s', async (status, reason, message, answered) => {
     twins.warehouse.interfere(({ what }) =>

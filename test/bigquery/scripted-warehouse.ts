@@ -5,7 +5,7 @@ import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bi
 import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
-import { type Asked, type Deed, perform, readAsked } from './warehouse-wire.ts';
+import { type Asked, type Deed, type Interference, perform, readAsked } from './warehouse-wire.ts';
 
 /** Answers of one kind of request, in order; the last one stays. */
 export type Script = Readonly<Record<string, readonly Deed[]>>;
@@ -60,10 +60,13 @@ export type ScriptedEngine = {
 export async function openWarehouse(script: Script) {
   const asked: Asked[] = [];
   const counts: Record<string, number> = {};
+  let interfere: Interference = () => undefined;
   const server = createServer(async (request, response) => {
     const seen = await readAsked(request);
     asked.push(seen);
     counts[seen.what] = (counts[seen.what] ?? 0) + 1;
+    const instead = interfere(seen);
+    if (instead) return perform(instead, response);
     const deeds = script[seen.what] ?? [seen.what === 'dryRun' ? select : { json: {} }];
     await perform(deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!, response);
   });
@@ -76,6 +79,10 @@ export async function openWarehouse(script: Script) {
     counts: () => {
       const { dryRun: _, ...others } = counts;
       return others;
+    },
+    /** Has requests treated otherwise than the script says from now on, where the rule says how. */
+    interfere(rule: Interference) {
+      interfere = rule;
     },
     openSockets: () =>
       new Promise<number>((resolve, reject) => {

@@ -23,6 +23,9 @@ export type Deed =
   /** Less than the headers say, and then the end. */
   | 'halfAPage';
 
+/** What is done with a request instead of answering it; undefined: it is answered. */
+export type Interference = (asked: Asked) => Deed | undefined;
+
 /** BigQuery's error object. */
 export function refusal(status: number, reason: string, message = `it is ${reason}`): Deed {
   return { status, json: { error: { code: status, message, errors: [{ reason, message }] } } };
