@@ -1,9 +1,6 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { BigQuery } from '@google-cloud/bigquery';
 import { PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { orAborted } from '../or-aborted.ts';
 import {
   errorAnswer,
   type JobAnswer,
@@ -13,6 +10,8 @@ import {
   resultsAnswer,
 } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
+import { createGoogleCredentials } from './google-credentials.ts';
+import { createSender, type Sending } from './send-request.ts';
 
 export type BigQueryApiOptions = {
   /** The project that queries run in, and that pays. */
@@ -55,17 +54,9 @@ export type BigQueryApi = {
   close(): void;
 };
 
-type Call = {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
-  readonly body?: object;
-  readonly signal: AbortSignal;
-};
-
 /**
- * Makes the REST calls of one project. Google's client finds credentials and signs; the requests are ours, because the client's
- * own can't be aborted, and read 64-bit integers as doubles.
+ * Makes the REST calls of one project. Google's client finds credentials; the requests are ours, because the client's own can't
+ * be aborted, and read 64-bit integers as doubles.
  */
 export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOptions): BigQueryApi {
   const client = new BigQuery({
@@ -73,46 +64,19 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
     autoRetry: false,
     ...(endpoint ? { apiEndpoint: endpoint, authClient: new PassThroughClient() } : {}),
   });
+  const credentials = createGoogleCredentials(client.authClient);
   const origin = `${client.baseUrl}/projects/${encodeURIComponent(project)}`;
-  const agent = new (origin.startsWith('https:') ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    proxyEnv: process.env,
-  });
+  const sender = createSender(origin, credentials);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
 
-  async function call<Answer>(shape: z.ZodType<Answer>, request: Call): Promise<Answer> {
-    const { status, text } = await send(request);
+  async function call<Answer>(shape: z.ZodType<Answer>, request: Sending): Promise<Answer> {
+    const { status, text } = await sender.send(request);
     const answer = parseJson(text);
     if (status >= 400) throw refusal(status, answer, text);
     const read = shape.safeParse(answer);
     if (read.success) return read.data;
     throw new BigQueryFailure('brokenAnswer', `${request.path}: ${z.prettifyError(read.error)}`, { status });
-  }
-
-  async function send({ method, path, query = {}, body, signal }: Call): Promise<Answered> {
-    signal.throwIfAborted();
-    const params = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-    const answer = client.authClient.request<string>({
-      url: `${origin}/${path}`,
-      method,
-      params,
-      signal,
-      agent,
-      responseType: 'text',
-      retry: false,
-      // It blanks whole refusals for a word like "secret" in them.
-      errorRedactor: false,
-      ...(body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}),
-    });
-    try {
-      // Fetching credentials knows no signal.
-      const { status, data } = await orAborted(answer, signal);
-      return { status, text: data };
-    } catch (error) {
-      signal.throwIfAborted();
-      return answeredAfterAll(error);
-    }
   }
 
   return {
@@ -136,30 +100,16 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
     },
     async checkCredentials(signal) {
-      const token = client.authClient.getAccessToken();
-      await orAborted(token, signal).catch((error: Error) => {
+      await credentials.headers(signal).catch((error: Error) => {
         throw new Error(`BigQuery has no credentials: ${error.message}. ${howToGiveCredentials}`);
       });
     },
-    close: () => agent.destroy(),
+    close: sender.close,
   };
 }
 
 const howToGiveCredentials =
   'Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
-
-type Answered = { readonly status: number; readonly text: string };
-
-/** The client throws refusals too; what came without a status never came whole. */
-function answeredAfterAll(error: unknown): Answered {
-  const { response, message } = error as { response?: { status: number; data: unknown }; message?: string }; // GaxiosError, or any Error
-  if (response && response.status >= 400) {
-    const { data, status } = response;
-    return { status, text: typeof data === 'string' ? data : JSON.stringify(data) };
-  }
-  // The client's error holds the request with its credentials: no cause for a log.
-  throw new BigQueryFailure('noAnswer', message ?? 'No answer');
-}
 
 function refusal(status: number, answer: unknown, text: string): BigQueryFailure {
   const read = errorAnswer.safeParse(answer);

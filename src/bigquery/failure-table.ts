@@ -16,6 +16,7 @@ type FailureRow = {
 
 const away = 'The warehouse does not answer';
 const busy = 'The warehouse runs too many queries';
+const unknown = 'The warehouse does not accept the credentials of the gateway';
 const failed = 'The warehouse failed the query';
 
 /** Failures by reason. Source: BigQuery, "Error messages"; the last rows are reasons of ours. */
@@ -38,6 +39,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     message: 'The quota at the warehouse is used up',
   },
   invalidQuery: { remedy: 'nothing', code: 'invalid_query' },
+  authError: { remedy: 'nothing', code: 'engine_failed', message: unknown },
   accessDenied: {
     remedy: 'nothing',
     code: 'engine_failed',
@@ -61,6 +63,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'deadline_exceeded',
     message: 'The query did not finish in time at the warehouse',
   },
+  noCredentials: { remedy: 'nothing', code: 'engine_failed', message: unknown },
   noAnswer: { remedy: 'again', code: 'unavailable', message: away },
   brokenAnswer: {
     remedy: 'again',

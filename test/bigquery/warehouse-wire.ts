@@ -9,6 +9,8 @@ export type Asked = {
   readonly params: URLSearchParams;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   readonly body: any;
+  /** The header that says who asks. */
+  readonly authorization: string | undefined;
   readonly atMs: number;
 };
 
@@ -38,7 +40,9 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   const text = Buffer.concat(chunks).toString();
   const { pathname: path, searchParams: params } = new URL(request.url ?? '', 'http://warehouse');
   const body = text ? JSON.parse(text) : undefined;
-  return { what: kindOf(request.method, path, body), path, params, body, atMs: performance.now() };
+  const { authorization } = request.headers;
+  const what = kindOf(request.method, path, body);
+  return { what, path, params, body, authorization, atMs: performance.now() };
 }
 
 /** Does with a request as it is told. */

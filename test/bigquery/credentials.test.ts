@@ -1,0 +1,105 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, expect, test, vi } from 'vitest';
+import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { openGoogle } from './google-stand-in.ts';
+import { complete, savedSql } from './scripted-warehouse.ts';
+import { refusal } from './warehouse-wire.ts';
+
+const authorities = getCACertificates();
+let opened: { google: Awaited<ReturnType<typeof openGoogle>>; engine: BigQueryEngine } | undefined;
+
+/** An engine with the key file of a service account, on its way to Google. */
+async function open() {
+  const google = await openGoogle({ query: [complete(['1'])] });
+  for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
+  vi.stubEnv('NO_PROXY', '');
+  setDefaultCACertificates([google.cert]);
+  const engine = await createBigQueryEngine({
+    project: 'payer',
+    mapping: readTableMapping(['cloudflare.logs.prod=acme-prod.logs.edge']),
+    sources: [{ name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } }],
+    emit: () => undefined,
+    random: () => 0.5,
+    retryBaseMs: 4,
+  });
+  opened = { google, engine };
+  const run = (timeoutMs = 5000) => {
+    const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
+    return engine.run(statement, { signal: new AbortController().signal, timeoutMs });
+  };
+  const tokens = () => google.asked.map(({ what, authorization }) => [what, authorization]);
+  return { google, run, tokens };
+}
+
+afterEach(async () => {
+  await opened?.engine.close();
+  await opened?.google.close();
+  opened = undefined;
+  vi.unstubAllEnvs();
+  setDefaultCACertificates(authorities);
+});
+
+test('one token serves all requests', async () => {
+  const { google, run, tokens } = await open();
+  expect((await run()).rowCount).toBe(1);
+  await Promise.all([run(), run()]);
+  expect(new Set(tokens().map(([, token]) => token))).toEqual(new Set(['Bearer t1']));
+  expect(google.given()).toBe(1);
+});
+
+test('a token that BigQuery calls void, although our clock does not, is replaced once and the request sent again', async () => {
+  const { google, run, tokens } = await open();
+  await run();
+  google.refuseTokens('t1');
+  expect((await run()).rowCount).toBe(1);
+  await run();
+  expect(tokens().slice(2)).toEqual([
+    ['query', 'Bearer t1'],
+    ['query', 'Bearer t2'],
+    ['query', 'Bearer t2'],
+  ]);
+  expect(google.given()).toBe(2);
+});
+
+test('requests that meet a void token together share the new one', async () => {
+  const { google, run } = await open();
+  await run();
+  google.refuseTokens('t1');
+  const results = await Promise.all(Array.from({ length: 20 }, () => run()));
+  expect(results.map(({ rowCount }) => rowCount)).toEqual(Array(20).fill(1));
+  expect(google.given()).toBe(2);
+});
+
+test('where the new token is refused as well, the failure says so, and no third is fetched', async () => {
+  const { google, run, tokens } = await open();
+  await run();
+  google.refuseTokens('t1', 't2');
+  await expect(run()).rejects.toMatchObject({
+    code: 'engine_failed',
+    message: 'The warehouse does not accept the credentials of the gateway',
+  });
+  expect(tokens().slice(2)).toEqual([
+    ['query', 'Bearer t1'],
+    ['query', 'Bearer t2'],
+  ]);
+  expect(google.given()).toBe(2);
+});
+
+test('where no new token is given, the failure says so', async () => {
+  const { google, run } = await open();
+  await run();
+  google.refuseTokens('t1');
+  google.refuseKey();
+  await expect(run()).rejects.toMatchObject({
+    code: 'engine_failed',
+    message: 'The warehouse does not accept the credentials of the gateway',
+  });
+});
+
+test('a refusal for other reasons fetches no token', async () => {
+  const { google, run } = await open();
+  google.interfere(({ what }) => (what === 'query' ? refusal(403, 'accessDenied') : undefined));
+  await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
+  expect(google.given()).toBe(1);
+});
