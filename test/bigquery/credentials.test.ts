@@ -2,18 +2,17 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { openGoogle } from './google-stand-in.ts';
+import { type CredentialsKind, openGoogle } from './google-stand-in.ts';
 import { complete, savedSql } from './scripted-warehouse.ts';
 import { refusal } from './warehouse-wire.ts';
 
 const authorities = getCACertificates();
 let opened: { google: Awaited<ReturnType<typeof openGoogle>>; engine: BigQueryEngine } | undefined;
 
-/** An engine with the key file of a service account, on its way to Google. */
-async function open() {
-  const google = await openGoogle({ query: [complete(['1'])] });
+/** An engine on its way to Google. */
+async function open(kind?: CredentialsKind) {
+  const google = await openGoogle({ query: [complete(['1'])] }, kind);
   for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
-  vi.stubEnv('NO_PROXY', '');
   setDefaultCACertificates([google.cert]);
   const engine = await createBigQueryEngine({
     project: 'payer',
@@ -48,19 +47,27 @@ test('one token serves all requests', async () => {
   expect(google.given()).toBe(1);
 });
 
-test('a token that BigQuery calls void, although our clock does not, is replaced once and the request sent again', async () => {
-  const { google, run, tokens } = await open();
-  await run();
-  google.refuseTokens('t1');
-  expect((await run()).rowCount).toBe(1);
-  await run();
-  expect(tokens().slice(2)).toEqual([
-    ['query', 'Bearer t1'],
-    ['query', 'Bearer t2'],
-    ['query', 'Bearer t2'],
-  ]);
-  expect(google.given()).toBe(2);
-});
+test.each<[string, CredentialsKind]>([
+  ['the key file of a service account', 'key'],
+  ['a gcloud login', 'login'],
+  ['the identity of another cloud', 'workload'],
+  ['the service account of the machine', 'machine'],
+])(
+  'with %s a token that BigQuery calls void, although our clock does not, is replaced once',
+  async (_, kind) => {
+    const { google, run, tokens } = await open(kind);
+    await run();
+    google.refuseTokens('t1');
+    expect((await run()).rowCount).toBe(1);
+    await run();
+    expect(tokens().slice(2)).toEqual([
+      ['query', 'Bearer t1'],
+      ['query', 'Bearer t2'],
+      ['query', 'Bearer t2'],
+    ]);
+    expect(google.given()).toBe(2);
+  },
+);
 
 test('requests that meet a void token together share the new one', async () => {
   const { google, run } = await open();
@@ -90,7 +97,7 @@ test('where no new token is given, the failure says so', async () => {
   const { google, run } = await open();
   await run();
   google.refuseTokens('t1');
-  google.refuseKey();
+  google.refuseCredentials();
   await expect(run()).rejects.toMatchObject({
     code: 'engine_failed',
     message: 'The warehouse does not accept the credentials of the gateway',

@@ -14,26 +14,32 @@ import { type Interference, refusal } from './warehouse-wire.ts';
 /** What BigQuery says to a token that is not, or not any more, good. */
 const invalidCredentials = refusal(401, 'authError', 'Request had invalid authentication credentials.');
 
+/** Key file of a service account, `gcloud` login, identity of another cloud, or service account of the machine itself. */
+export type CredentialsKind = 'key' | 'login' | 'workload' | 'machine';
+
 /**
  * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, which does as
- * the script says for who has a good token, and for `oauth2.googleapis.com`, which gives tokens `t1`, `t2`, … for an hour.
- * @returns among others the environment that has a process go there, with the key file of a service account
+ * the script says for who has a good token, and for `oauth2.googleapis.com` and the like, which give tokens `t1`, `t2`, … for an hour.
+ * @returns among others the environment that has a process go there, with credentials
  */
-export async function openGoogle(script: Script) {
+export async function openGoogle(script: Script, kind: CredentialsKind = 'key') {
   const directory = await mkdtemp(join(tmpdir(), 'google-'));
   const { cert, key, certFile } = await makeCertificate(directory);
-  const keyFile = join(directory, 'account.json');
-  await writeFile(keyFile, JSON.stringify(serviceAccount()));
 
   let given = 0;
   let refusedTokens: ReadonlySet<string> = new Set();
-  let refusesKey = false;
+  let refusesCredentials = false;
   const tokenServer = createServer((request, response) => {
     request.resume();
-    const answer = refusesKey
+    // A process asks for other things to see whether it is on one of Google's machines.
+    const isForToken = request.url?.endsWith('token') || request.url?.includes('token?');
+    const answer = refusesCredentials
       ? { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' }
-      : { access_token: `t${++given}`, expires_in: 3600, token_type: 'Bearer' };
-    response.writeHead(refusesKey ? 400 : 200, { 'content-type': 'application/json' });
+      : isForToken && { access_token: `t${++given}`, expires_in: 3600, token_type: 'Bearer' };
+    response.writeHead(refusesCredentials ? 400 : 200, {
+      'content-type': 'application/json',
+      'metadata-flavor': 'Google',
+    });
     response.end(JSON.stringify(answer));
   });
   const warehouse = await openWarehouse(script);
@@ -43,9 +49,11 @@ export async function openGoogle(script: Script) {
     if (token === undefined || refusedTokens.has(token)) return invalidCredentials;
     return interfere(asked);
   });
-  const ports: Record<string, string> = {
-    'bigquery.googleapis.com:443': new URL(warehouse.url).port,
-    'oauth2.googleapis.com:443': String(await listen(tokenServer)),
+  const tokenPort = await listen(tokenServer);
+  const ports: Record<string, number> = {
+    'bigquery.googleapis.com:443': Number(new URL(warehouse.url).port),
+    'oauth2.googleapis.com:443': tokenPort,
+    'sts.googleapis.com:443': tokenPort,
   };
 
   const proxy = createServer();
@@ -57,7 +65,7 @@ export async function openGoogle(script: Script) {
     if (!port) return socket.destroy();
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const inner = new TLSSocket(socket, { isServer: true, cert, key });
-    const server = connect(Number(port), '127.0.0.1');
+    const server = connect(port, '127.0.0.1');
     inner.on('error', () => server.destroy()).pipe(server);
     server.on('error', () => inner.destroy()).pipe(inner);
   });
@@ -66,7 +74,7 @@ export async function openGoogle(script: Script) {
     ...warehouse,
     environment: {
       HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}`,
-      GOOGLE_APPLICATION_CREDENTIALS: keyFile,
+      ...(await giveCredentials(kind, directory, tokenPort)),
       NODE_EXTRA_CA_CERTS: certFile,
     },
     /** The authority to trust, PEM. */
@@ -77,9 +85,9 @@ export async function openGoogle(script: Script) {
     refuseTokens(...tokens: string[]) {
       refusedTokens = new Set(tokens);
     },
-    /** From now on the key of the account is worth nothing, and gives no token. */
-    refuseKey() {
-      refusesKey = true;
+    /** From now on the credentials are worth nothing, and give no token. */
+    refuseCredentials() {
+      refusesCredentials = true;
     },
     interfere(rule: Interference) {
       interfere = rule;
@@ -111,18 +119,45 @@ async function makeCertificate(directory: string) {
   return { certFile, cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
 }
 
-function serviceAccount(): object {
+/** The environment that a process finds its credentials by. */
+async function giveCredentials(
+  kind: CredentialsKind,
+  directory: string,
+  metadataPort: number,
+): Promise<Record<string, string>> {
+  // Nothing of this machine's own is found.
+  const elsewhere = { CLOUDSDK_CONFIG: directory, NO_PROXY: '127.0.0.1' };
+  if (kind === 'machine') {
+    const host = `127.0.0.1:${metadataPort}`;
+    return { ...elsewhere, GCE_METADATA_HOST: host, GOOGLE_APPLICATION_CREDENTIALS: '' };
+  }
+  const file = join(directory, 'credentials.json');
+  await writeFile(file, JSON.stringify(await credentialsFile(kind, directory)));
+  return { ...elsewhere, GOOGLE_APPLICATION_CREDENTIALS: file };
+}
+
+async function credentialsFile(
+  kind: Exclude<CredentialsKind, 'machine'>,
+  directory: string,
+): Promise<object> {
+  if (kind === 'login')
+    return { type: 'authorized_user', client_id: 'c', client_secret: 's', refresh_token: 'r' };
+  if (kind === 'workload') {
+    const subject = join(directory, 'subject');
+    await writeFile(subject, 'a token of another cloud');
+    return {
+      type: 'external_account',
+      audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: 'https://sts.googleapis.com/v1/token',
+      credential_source: { file: subject },
+    };
+  }
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
-  return {
-    type: 'service_account',
-    project_id: 'payer',
-    private_key_id: 'k1',
-    private_key: privateKey,
-    client_email: 'gateway@payer.iam.gserviceaccount.com',
-    client_id: '1',
-  };
+  const email = 'gateway@payer.iam.gserviceaccount.com';
+  return { type: 'service_account', private_key: privateKey, client_email: email };
 }
