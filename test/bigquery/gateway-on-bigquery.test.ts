@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { readSources } from '../../src/duckdb/sources.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
 import { refusal } from './warehouse-wire.ts';
 
@@ -12,9 +12,6 @@ afterEach(async () => {
   opened = undefined;
 });
 
-/** Every source with a table of its own. */
-const tables = readSources().map(({ name }, at) => `${name}=acme-prod.logs.t${at}`);
-
 async function open(script: Script) {
   const warehouse = await openWarehouse({
     dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
@@ -23,10 +20,7 @@ async function open(script: Script) {
   const gateway = await openGateway({
     now: '2026-01-15T12:00:00Z',
     environment: {
-      ENGINE: 'bigquery',
-      BIGQUERY_PROJECT: 'payer',
-      BIGQUERY_TABLES: tables.join(','),
-      BIGQUERY_API_ENDPOINT: warehouse.url,
+      ...bigqueryEnvironment(warehouse.url),
       BIGQUERY_MAX_BYTES_BILLED: '1000',
     },
   });
@@ -63,5 +57,5 @@ test('contract section 2: a warehouse that refuses is a 502 that names nothing o
 test('the start asks for every table and every saved query by a dry run, and runs nothing', async () => {
   const { warehouse } = await open({});
   expect(warehouse.counts()).toEqual({});
-  expect(warehouse.asked.length).toBeGreaterThanOrEqual(tables.length + 2);
+  expect(warehouse.asked.length).toBeGreaterThanOrEqual(sourceTables.length + 2);
 });

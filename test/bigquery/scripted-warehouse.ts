@@ -11,7 +11,7 @@ import { type Asked, type Deed, type Interference, perform, readAsked } from './
 export type Script = Readonly<Record<string, readonly Deed[]>>;
 
 /** A complete answer of `jobs.query`, with one column `n`. */
-export function complete(values: readonly string[], more: object = {}): Deed {
+export function complete(values: readonly string[], more: object = {}) {
   return {
     json: {
       jobComplete: true,
@@ -23,7 +23,7 @@ export function complete(values: readonly string[], more: object = {}): Deed {
       totalSlotMs: '30',
       ...more,
     },
-  };
+  } satisfies Deed;
 }
 
 /** An answer of `jobs.query` before the job's end. */

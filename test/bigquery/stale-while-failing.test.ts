@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readSources } from '../../src/duckdb/sources.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { bigqueryEnvironment } from './bigquery-environment.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
 import { type Deed, type Interference, refusal } from './warehouse-wire.ts';
 
@@ -32,14 +32,8 @@ beforeEach(async () => {
   gateway = await openGateway({
     now: '2026-01-15T12:00:00Z',
     environment: {
-      ENGINE: 'bigquery',
-      BIGQUERY_PROJECT: 'payer',
-      BIGQUERY_TABLES: readSources()
-        .map(({ name }, at) => `${name}=acme-prod.logs.t${at}`)
-        .join(','),
-      BIGQUERY_API_ENDPOINT: warehouse.url,
+      ...bigqueryEnvironment(warehouse.url),
       QUERY_TIMEOUT_MS: String(timeoutMs),
-      WARM_IN_PROCESS: 'false',
     },
   });
 });

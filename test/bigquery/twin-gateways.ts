@@ -8,10 +8,8 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { startGatewayProcess } from '../support/fleet.ts';
+import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';
-
-/** Every source with a table of its own. */
-const tables = readSources().map(({ name }, at) => [name, `acme-prod.logs.t${at}`] as const);
 
 /** What no caller may read in an answer: projects, datasets and tables of the warehouse. */
 export const warehouseNames = /acme|payer|\bt\d\b/;
@@ -35,16 +33,13 @@ export async function startTwins(environment: Record<string, string> = {}) {
   const clock = { now: () => Date.now() };
   const databasePath = join(directory, 'logs.duckdb');
   const engine = await createDuckDbEngine({ databasePath, clock, emit: () => undefined });
-  const sourceOf = new Map(tables.map(([source, table]) => [table, source]));
+  const sourceOf = new Map(sourceTables.map(([source, table]) => [table, source]));
   const warehouse = await openExecutingWarehouse({ engine, sourceOf, pageRows: 7 });
   const overBigQuery = await startGatewayProcess(
     {
       ...shared,
-      ENGINE: 'bigquery',
-      BIGQUERY_PROJECT: 'payer',
+      ...bigqueryEnvironment(warehouse.url),
       BIGQUERY_LOCATION: 'EU',
-      BIGQUERY_TABLES: tables.map(assignment => assignment.join('=')).join(','),
-      BIGQUERY_API_ENDPOINT: warehouse.url,
     },
     agent,
   );

@@ -16,7 +16,12 @@ export type Asked = {
 
 /** What the warehouse does with a request: answer with JSON, or text, or treat the connection badly. */
 export type Deed =
-  | { readonly status?: number; readonly json: unknown; readonly afterMs?: number }
+  | {
+      readonly status?: number;
+      readonly json: unknown;
+      readonly afterMs?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly status?: number; readonly text: string }
   | 'reset'
   | 'hang'
@@ -59,7 +64,8 @@ export async function perform(deed: Deed, response: ServerResponse): Promise<voi
     return;
   }
   if ('afterMs' in deed) await sleep(deed.afterMs);
-  response.writeHead(deed.status ?? 200, { 'content-type': 'application/json' });
+  const headers = 'headers' in deed ? deed.headers : {};
+  response.writeHead(deed.status ?? 200, { 'content-type': 'application/json', ...headers });
   response.end('text' in deed ? deed.text : JSON.stringify(deed.json));
 }
 
