@@ -29,6 +29,7 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
   let given = 0;
   let refusedTokens: ReadonlySet<string> = new Set();
   let refusesCredentials = false;
+  let refusals = 0;
   const tokenServer = createServer((request, response) => {
     request.resume();
     // A process asks for other things to see whether it is on one of Google's machines.
@@ -46,7 +47,9 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
   let interfere: Interference = () => undefined;
   warehouse.interfere(asked => {
     const token = asked.authorization?.replace('Bearer ', '');
-    if (token === undefined || refusedTokens.has(token)) return invalidCredentials;
+    // Each later than the one before: by then, its token may have been replaced.
+    if (token === undefined || refusedTokens.has(token))
+      return { ...invalidCredentials, afterMs: 20 * refusals++ };
     return interfere(asked);
   });
   const tokenPort = await listen(tokenServer);

@@ -34,8 +34,9 @@ export type Deed =
 export type Interference = (asked: Asked) => Deed | undefined;
 
 /** BigQuery's error object. */
-export function refusal(status: number, reason: string, message = `it is ${reason}`): Deed {
-  return { status, json: { error: { code: status, message, errors: [{ reason, message }] } } };
+export function refusal(status: number, reason: string, message = `it is ${reason}`) {
+  const error = { code: status, message, errors: [{ reason, message }] };
+  return { status, json: { error } } satisfies Deed;
 }
 
 /** Reads a request to its end. */
