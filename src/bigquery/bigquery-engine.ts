@@ -1,6 +1,6 @@
 import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
-import { type Limit, startLimit } from '../engine/start-limit.ts';
+import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
 import type { ResultSet } from '../rows.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
@@ -10,10 +10,11 @@ import type { BigQueryEvent } from './bigquery-events.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
 import { checkWarehouse } from './check-warehouse.ts';
 import type { JobRequest } from './job-bodies.ts';
+import { createOpenWork } from './open-work.ts';
 import { columnsOf, renderRows } from './render-rows.ts';
 import { createRetryBudget, type Retries, startRetries } from './retries.ts';
 import { type JobResult, runJob } from './run-job.ts';
-import { createSecondLock } from './second-lock.ts';
+import { createSecondLock, type Verdict } from './second-lock.ts';
 import { sourceCatalog } from './source-catalog.ts';
 import type { TableMapping } from './table-mapping.ts';
 
@@ -66,10 +67,11 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const api = createBigQueryApi(options);
   const lock = createSecondLock(api, mapping);
   const budget = createRetryBudget();
+  const openWork = createOpenWork();
 
   /** Starts the time and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
-    const limit = startLimit(runOptions);
+    const limit = openWork.startLimit(runOptions);
     const policy = {
       budget,
       random: options.random,
@@ -92,7 +94,9 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     const waiting = begin(endpoint, runOptions);
     try {
       waiting.limit.signal.throwIfAborted();
-      return await task(assembled, waiting);
+      const running = task(assembled, waiting);
+      openWork.add(running);
+      return await running;
     } catch (error) {
       const { linesBefore } = assembled;
       throw toCallersError(error, { endpoint, ownSql, linesBefore, project, mapping, emit });
@@ -101,18 +105,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     }
   }
 
-  async function explain(
-    statement: Statement,
-    runOptions: RunOptions,
-    ownSql?: string,
-  ): Promise<Explanation> {
-    const ask = async ({ text, columns, sources }: AssembledSql, waiting: Waiting) => {
-      const verdict = await lock.ask({ text, parameters: statement.parameters }, waiting);
-      return {
-        columns: verdict.fields ? columnsOf(verdict.fields) : columns,
-        sources: verdict.sources.length > 0 ? verdict.sources : sources,
-        ...(verdict.estimatedBytes === undefined ? {} : { estimatedBytes: verdict.estimatedBytes }),
-      };
+  function explain(statement: Statement, runOptions: RunOptions, ownSql?: string): Promise<Explanation> {
+    const ask = async (assembled: AssembledSql, waiting: Waiting) => {
+      const asked = { text: assembled.text, parameters: statement.parameters };
+      return explanationOf(assembled, await lock.ask(asked, waiting));
     };
     return within(statement, runOptions, ask, ownSql);
   }
@@ -121,7 +117,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     run: (statement, runOptions) =>
       within(statement, runOptions, async ({ text }, waiting) => {
         await lock.check({ text, parameters: statement.parameters }, waiting);
-        const result = await runJob({ api, ...waiting }, jobOf(options, statement, text, runOptions));
+        const result = await runJob(
+          { api, openWork, ...waiting },
+          jobOf(options, statement, text, runOptions),
+        );
         return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
       }),
     explain: (statement, runOptions) => explain(statement, runOptions),
@@ -133,7 +132,21 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       const waiting = begin('start', unhurried());
       await checkWarehouse({ api, mapping, catalog }, waiting).finally(waiting.limit.clear);
     },
-    close: async () => api.close(),
+    async close() {
+      // Jobs that were left are told so before the connections end.
+      await openWork.end(new GatewayError('unavailable', 'The gateway is stopping'));
+      api.close();
+    },
+  };
+}
+
+/** What a dry run says of a statement; what it does not say, our own front-end knows. */
+function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Explanation {
+  const { fields, estimatedBytes } = verdict;
+  return {
+    columns: fields ? columnsOf(fields) : columns,
+    sources: verdict.sources.length > 0 ? verdict.sources : sources,
+    ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
   };
 }
 

@@ -8,12 +8,15 @@ import type { BigQueryApi } from './bigquery-api.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { failureRow } from './failure-table.ts';
 import { type JobRequest, jobBody, newJobId, queryBody } from './job-bodies.ts';
+import type { OpenWork } from './open-work.ts';
 import type { Retries } from './retries.ts';
 
 export type JobDeps = {
   readonly api: BigQueryApi;
   readonly retries: Retries;
   readonly limit: Limit;
+  /** Takes what goes on when nobody waits for the rows any more. */
+  readonly openWork: Pick<OpenWork, 'add'>;
 };
 
 export type JobResult = {
@@ -64,7 +67,7 @@ async function runOnce(deps: JobDeps, request: JobRequest): Promise<JobResult> {
     ]);
     return { fields: first.schema?.fields ?? [], rows, receipt };
   } catch (error) {
-    if (deps.limit.signal.aborted || mayStillRun(error)) cancel(deps.api, job);
+    if (deps.limit.signal.aborted || mayStillRun(error)) cancel(deps, job);
     throw error;
   }
 }
@@ -80,7 +83,8 @@ const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
 type Started = { readonly job: JobReference; readonly answer?: ResultsAnswer };
 
 /** The quick path: one round trip for a query that ends soon. A repeated request with the same id finds the same job. */
-async function startQuickly({ api, retries, limit }: JobDeps, request: JobRequest): Promise<Started> {
+async function startQuickly(deps: JobDeps, request: JobRequest): Promise<Started> {
+  const { api, retries, limit } = deps;
   const requestId = randomUUID();
   const detached = new AbortController();
   const answer = await retries.persist(async () => {
@@ -90,7 +94,7 @@ async function startQuickly({ api, retries, limit }: JobDeps, request: JobReques
     try {
       return await orAborted(sent, limit.signal);
     } catch (error) {
-      if (limit.signal.aborted) cancelWhenNamed(api, sent, detached);
+      if (limit.signal.aborted) cancelWhenNamed(deps, sent, detached);
       throw error;
     }
   });
@@ -99,27 +103,27 @@ async function startQuickly({ api, retries, limit }: JobDeps, request: JobReques
 }
 
 /** Hears out a request that nobody waits for any more: its answer names the job that is to be cancelled. */
-function cancelWhenNamed(api: BigQueryApi, sent: Promise<ResultsAnswer>, detached: AbortController): void {
+function cancelWhenNamed(deps: JobDeps, sent: Promise<ResultsAnswer>, detached: AbortController): void {
   const timer = setTimeout(() => detached.abort(), graceMs);
-  sent
-    .then(
-      ({ jobReference, jobComplete }) => {
-        if (jobReference && !jobComplete) cancel(api, jobReference);
-      },
-      () => undefined, // it failed, or did not answer in time: BigQuery ends the job by its own time limit
-    )
+  const heard = sent
+    .then(({ jobReference, jobComplete }) => {
+      if (jobReference && !jobComplete) cancel(deps, jobReference);
+    })
+    // Where it failed, or did not answer in time, BigQuery ends the job by its own time limit.
     .finally(() => clearTimeout(timer));
+  deps.openWork.add(heard);
 }
 
 /** A job with a name of ours; a repeated request that finds the name taken has found its own job. */
-async function insertJob({ api, retries, limit }: JobDeps, request: JobRequest): Promise<Started> {
+async function insertJob(deps: JobDeps, request: JobRequest): Promise<Started> {
+  const { api, retries, limit } = deps;
   const jobId = newJobId();
   const answer = await retries.persist(async () => {
     const body = jobBody(request, { jobId, jobTimeoutMs: wholeMs(limit) });
     try {
       return await api.insert(body, limit.signal);
     } catch (error) {
-      if (limit.signal.aborted) cancel(api, { jobId });
+      if (limit.signal.aborted) cancel(deps, { jobId });
       if (error instanceof BigQueryFailure && error.reason === 'duplicate') return {} satisfies JobAnswer;
       throw error;
     }
@@ -211,10 +215,8 @@ async function readReceipt(
   };
 }
 
-/** Tells BigQuery, twice at most, that nobody wants the job any more. Nobody waits for that: the job has a time limit of its own. */
-function cancel(api: BigQueryApi, job: JobReference): void {
+/** Tells BigQuery, twice at most, that nobody wants the job any more. No caller waits for that: the job has a time limit of its own. */
+function cancel({ api, openWork }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
-  send()
-    .catch(send)
-    .catch(() => undefined);
+  openWork.add(send().catch(send));
 }

@@ -51,6 +51,8 @@ export type ScriptedEngine = {
   /** How often each kind of request came, dry runs left out. */
   counts(): Record<string, number>;
   run(statement?: Partial<Statement>, options?: Partial<RunOptions>): ReturnType<Engine['run']>;
+  /** Requests that are not answered yet, and whose sender still waits. */
+  held(): readonly Asked[];
   /** Connections that the warehouse has open. */
   openSockets(): Promise<number>;
   close(): Promise<void>;
@@ -61,9 +63,12 @@ export async function openWarehouse(script: Script) {
   const asked: Asked[] = [];
   const counts: Record<string, number> = {};
   let interfere: Interference = () => undefined;
+  const held = new Set<Asked>();
   const server = createServer(async (request, response) => {
     const seen = await readAsked(request);
     asked.push(seen);
+    held.add(seen);
+    response.once('close', () => held.delete(seen));
     counts[seen.what] = (counts[seen.what] ?? 0) + 1;
     const instead = interfere(seen);
     if (instead) return perform(instead, response);
@@ -84,6 +89,8 @@ export async function openWarehouse(script: Script) {
     interfere(rule: Interference) {
       interfere = rule;
     },
+    /** Requests that are not answered yet, and whose sender still waits. */
+    held: (): readonly Asked[] => [...held],
     openSockets: () =>
       new Promise<number>((resolve, reject) => {
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));

@@ -1,0 +1,69 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import {
+  complete,
+  incomplete,
+  openScripted,
+  type Script,
+  type ScriptedEngine,
+} from './scripted-warehouse.ts';
+
+let opened: ScriptedEngine | undefined;
+afterEach(() => opened?.close());
+
+async function open(script: Script): Promise<ScriptedEngine> {
+  opened = await openScripted(script);
+  return opened;
+}
+
+test('an engine that closes hears out the cancel of a job that was left the moment before', async () => {
+  const { run, engine, asked, held, openSockets } = await open({
+    query: [incomplete],
+    results: ['hang'],
+    cancel: [{ json: {}, afterMs: 100 }],
+  });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await engine.close();
+  expect(asked.at(-1)?.what).toBe('cancel');
+  expect(held()).toEqual([]);
+  await vi.waitFor(async () => expect(await openSockets()).toBe(0));
+});
+
+test('an engine that closes waits for the name of a job that was left, and cancels it', async () => {
+  const { run, engine, asked } = await open({ query: [{ ...incomplete, afterMs: 200 }] });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('query'), { interval: 1 });
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await engine.close();
+  expect(asked.at(-1)?.what).toBe('cancel');
+});
+
+test('an engine that closes ends what it runs, and cancels the job', async () => {
+  const { run, engine, asked } = await open({ query: [incomplete], results: ['hang'] });
+  const answer = run({}, { timeoutMs: 20_000 }).catch(error => error.code);
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
+  await engine.close();
+  expect(await answer).toBe('unavailable');
+  expect(asked.at(-1)?.what).toBe('cancel');
+});
+
+test('closing takes no longer than the cancels of a warehouse that does not answer them', async () => {
+  const { run, engine, asked, openSockets } = await open({
+    query: [complete(['1']), incomplete],
+    results: ['hang'],
+    cancel: ['hang'],
+  });
+  await run();
+  const answer = run().catch(error => error.code);
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
+  const startedMs = performance.now();
+  await engine.close();
+  expect(performance.now() - startedMs).toBeLessThan(2250);
+  expect(await answer).toBe('unavailable');
+  await vi.waitFor(async () => expect(await openSockets()).toBe(0));
+});

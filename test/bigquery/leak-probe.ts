@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { toGatewayError } from '../../src/errors.ts';
+
+/**
+ * A process that asks the warehouse at a URL for every case it is given. When its standard input ends it closes its engine, and
+ * does no more: it must end by itself.
+ * Arguments: the URL, and cases, `<fault>.<ending>`; a fault is for the warehouse to do, and the ending how the caller leaves.
+ * It writes one line of JSON: how each case ended, and what is alive when the last one has been over for a little more than two
+ * seconds. So long may two cancels of a job take, and half as long a request may be heard out whose job has no name yet.
+ */
+const [url = '', ...cases] = process.argv.slice(2);
+const engine = await createBigQueryEngine({
+  project: 'payer',
+  endpoint: url,
+  mapping: readTableMapping(['cloudflare.logs.prod=acme-prod.logs.edge']),
+  sources: [{ name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } }],
+  emit: () => undefined,
+  random: () => 0.5,
+  maxRetries: 2,
+  retryBaseMs: 20,
+  backgroundPriority: 'BATCH',
+});
+
+async function end(name: string): Promise<readonly [string, string]> {
+  const [, ending] = name.split('.');
+  const leaving = new AbortController();
+  const isLeft = ending === 'left' || ending === 'batch';
+  const timer = isLeft ? setTimeout(() => leaving.abort(), 200) : undefined;
+  const sql = `with edge as (select id from \`cloudflare.logs.prod\`) select '${name}' as fault from edge`;
+  const statement = { endpoint: 'logs.all', sql, parameters: [], maxRows: 10 };
+  // Who leaves had time enough: a timer that is not ended would still be there.
+  const timeoutMs = isLeft ? 30_000 : ending === 'late' ? 200 : 1000;
+  const options = { signal: leaving.signal, timeoutMs };
+  const priority = ending === 'batch' ? 'background' : 'interactive';
+  try {
+    await engine.run(statement, { ...options, priority });
+    return [name, 'rows'];
+  } catch (error) {
+    return [name, toGatewayError(error).code];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const endings: (readonly [string, string])[] = [];
+// One kind of ending after the other: all at once would keep the processor busy past their deadlines.
+for (const [, some = []] of Map.groupBy(cases, name => name.split('.')[1])) {
+  endings.push(...(await Promise.all(some.map(end))));
+}
+await sleep(2100);
+const alive = process.getActiveResourcesInfo().filter(resource => resource !== 'PipeWrap');
+process.stdout.write(`${JSON.stringify({ endings: Object.fromEntries(endings), alive })}\n`);
+await once(process.stdin.resume(), 'end');
+await engine.close();
