@@ -26,7 +26,11 @@ const engine = await createBigQueryEngine({
   backgroundPriority: 'BATCH',
 });
 
-async function end(name: string): Promise<readonly [string, string]> {
+type Ending = { readonly how: string; readonly ms: number };
+
+async function end(name: string): Promise<readonly [string, Ending]> {
+  const startedMs = performance.now();
+  const ended = (how: string) => [name, { how, ms: performance.now() - startedMs }] as const;
   const [, ending] = name.split('.');
   const leaving = new AbortController();
   const isLeft = ending === 'left' || ending === 'batch';
@@ -39,15 +43,15 @@ async function end(name: string): Promise<readonly [string, string]> {
   const priority = ending === 'batch' ? 'background' : 'interactive';
   try {
     await engine.run(statement, { ...options, priority });
-    return [name, 'rows'];
+    return ended('rows');
   } catch (error) {
-    return [name, toGatewayError(error).code];
+    return ended(toGatewayError(error).code);
   } finally {
     clearTimeout(timer);
   }
 }
 
-const endings: (readonly [string, string])[] = [];
+const endings: (readonly [string, Ending])[] = [];
 // One kind of ending after the other: all at once would keep the processor busy past their deadlines.
 for (const [, some = []] of Map.groupBy(cases, name => name.split('.')[1])) {
   endings.push(...(await Promise.all(some.map(end))));
