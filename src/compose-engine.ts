@@ -40,6 +40,11 @@ export async function openEngine(
     emit,
     random: Math.random,
   });
-  await engine.checkWarehouse();
-  return engine;
+  try {
+    await engine.checkWarehouse();
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }

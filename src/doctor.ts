@@ -25,6 +25,7 @@ export async function runDoctor(
       if (config.ENGINE === 'duckdb') await access(databasePath(config));
       return openEngine(config, { clock, emit: () => undefined });
     },
+    fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
   });
   const tokens = tokenCheck({
@@ -38,6 +39,11 @@ export async function runDoctor(
     await queries.close();
   }
 }
+
+const fixesForEngine = {
+  duckdb: 'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
+  bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
+} as const;
 
 function storeCheck({ REDIS_URL }: Config): Check {
   if (REDIS_URL) return redisCheck(REDIS_URL);

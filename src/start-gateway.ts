@@ -4,6 +4,7 @@ import { composeGateway, prepareData } from './composition-root.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { createEventLog } from './log-events.ts';
 import { createProgressBar } from './progress-bar.ts';
+import { SetupError } from './setup-error.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
@@ -71,6 +72,7 @@ function explain(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException; // absent on other errors
   if (code === 'EADDRINUSE') return `${error.message}. Choose another port: PORT=4001 npm start`;
   const isForeseen =
-    code !== undefined || [Error, AggregateError, ConfigError].some(type => error.constructor === type);
+    code !== undefined ||
+    [Error, AggregateError, ConfigError, SetupError].some(type => error.constructor === type);
   return isForeseen ? error.message : (error.stack ?? error.message);
 }

@@ -31,7 +31,14 @@ export type ResultsRequest = {
 };
 
 /** A job before it is sent. */
-export type JobBody = { readonly jobReference: { readonly jobId: string }; readonly configuration: object };
+export type JobBody = {
+  readonly jobReference: {
+    readonly jobId: string;
+    /** Default: the region of the API; undefined: BigQuery finds it. */
+    readonly location?: string | undefined;
+  };
+  readonly configuration: object;
+};
 
 /**
  * BigQuery's REST calls, each of them one request: nothing is tried again here.
@@ -48,8 +55,6 @@ export type BigQueryApi = {
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.cancel`. */
   cancel(job: JobReference, signal: AbortSignal): Promise<void>;
-  /** @throws Error that says how to give credentials, where none are found. */
-  checkCredentials(signal: AbortSignal): Promise<void>;
   /** Ends all connections. */
   close(): void;
 };
@@ -99,17 +104,9 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
       const path = `${pathOf('jobs', job)}/cancel`;
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
     },
-    async checkCredentials(signal) {
-      await credentials.headers(signal).catch((error: Error) => {
-        throw new Error(`BigQuery has no credentials: ${error.message}. ${howToGiveCredentials}`);
-      });
-    },
     close: sender.close,
   };
 }
-
-const howToGiveCredentials =
-  'Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
 
 function refusal(status: number, answer: unknown, text: string): BigQueryFailure {
   const read = errorAnswer.safeParse(answer);

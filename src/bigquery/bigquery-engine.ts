@@ -49,7 +49,7 @@ const unhurried = (): RunOptions => ({ signal: new AbortController().signal, tim
 
 /** The executor on BigQuery. */
 export type BigQueryEngine = Engine & {
-  /** @throws Error that tells the operator what keeps queries from being answered: credentials, tables, their shapes. */
+  /** @throws SetupError that tells the operator what keeps queries from being answered: credentials, tables, their shapes. */
   checkWarehouse(): Promise<void>;
 };
 
@@ -130,7 +130,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     },
     async checkWarehouse() {
       const waiting = begin('start', unhurried());
-      await checkWarehouse({ api, mapping, catalog }, waiting).finally(waiting.limit.clear);
+      await checkWarehouse({ api, place: options, mapping, catalog }, waiting).finally(waiting.limit.clear);
     },
     async close() {
       // Jobs that were left are told so before the connections end.

@@ -1,7 +1,9 @@
-/** What a check found: fine, or wrong and how that is put right. */
+import { SetupError, type SetupProblem } from '../setup-error.ts';
+
+/** What a check found: fine, or what is wrong and how that is put right. */
 export type Finding =
   | { readonly isFine: true; readonly found: string }
-  | { readonly isFine: false; readonly found: string; readonly fix: string };
+  | { readonly isFine: false; readonly problems: readonly SetupProblem[] };
 
 /** One thing that the doctor looks at. */
 export type Check = {
@@ -9,7 +11,7 @@ export type Check = {
   readonly subject: string;
   /** What it throws is found wrong too. */
   readonly look: () => Promise<Finding>;
-  /** What to do where `look` throws. */
+  /** What to do where `look` throws; a SetupError says that itself. */
   readonly fixForFailure: string;
 };
 
@@ -23,8 +25,12 @@ export async function runChecks(checks: readonly Check[], say: (line: string) =>
   for (const check of checks) {
     const finding = await look(check);
     isAllFine &&= finding.isFine;
-    say(`${finding.isFine ? 'ok   ' : 'WRONG'}  ${check.subject}: ${finding.found}`);
-    if (!finding.isFine) say(`       to do: ${finding.fix}`);
+    if (finding.isFine) say(`ok     ${check.subject}: ${finding.found}`);
+    else
+      for (const { found, fix } of finding.problems) {
+        say(`WRONG  ${check.subject}: ${found}`);
+        say(`       to do: ${fix}`);
+      }
   }
   return isAllFine;
 }
@@ -33,6 +39,10 @@ async function look({ look: lookAt, fixForFailure: fix }: Check): Promise<Findin
   try {
     return await lookAt();
   } catch (error) {
-    return { isFine: false, found: error instanceof Error ? error.message : String(error), fix };
+    if (error instanceof SetupError) return { isFine: false, problems: error.problems };
+    return {
+      isFine: false,
+      problems: [{ found: error instanceof Error ? error.message : String(error), fix }],
+    };
   }
 }

@@ -2,11 +2,14 @@ import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { createEndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine } from '../engine/engine.ts';
+import { SetupError } from '../setup-error.ts';
 import type { Check } from './check.ts';
 
 type QueryChecksOptions = {
   /** Folder of the saved queries. */
   readonly directory: string;
+  /** What to do where it does not open, and does not say so itself. */
+  readonly fixForEngine: string;
   /** Opens the engine that would run them; asked once. */
   readonly openEngine: () => Promise<Engine>;
   /** Milliseconds that one dry run may take. */
@@ -17,21 +20,20 @@ type QueryChecksOptions = {
  * Does the engine open, are all saved queries valid, and would it run them? Each check builds on those before it.
  * `close` ends what they opened.
  */
-export function queryChecks({ directory, openEngine, timeoutMs }: QueryChecksOptions): {
+export function queryChecks({ directory, fixForEngine, openEngine, timeoutMs }: QueryChecksOptions): {
   readonly checks: readonly Check[];
   close(): Promise<void>;
 } {
   let engine: Engine | undefined;
   let definitions: readonly EndpointDefinition[] | undefined;
   const opened = () => {
-    if (!engine) throw new Error('the engine did not open');
+    if (!engine) throw notLookedAt('the engine did not open', 'see to the engine first');
     return engine;
   };
   const checks: Check[] = [
     {
       subject: 'engine',
-      fixForFailure:
-        'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
+      fixForFailure: fixForEngine,
       async look() {
         engine = await openEngine();
         return { isFine: true, found: 'opens' };
@@ -54,7 +56,8 @@ export function queryChecks({ directory, openEngine, timeoutMs }: QueryChecksOpt
       subject: 'dry runs',
       fixForFailure: 'see that the sources are there, and that the credentials may read them and run queries',
       async look() {
-        if (!definitions) throw new Error('the saved queries were not read');
+        if (!definitions)
+          throw notLookedAt('the saved queries were not read', 'see to what is wrong before it');
         const found: string[] = [];
         for (const definition of definitions) found.push(await dryRun(opened(), definition, timeoutMs));
         return { isFine: true, found: found.join('; ') };
@@ -62,6 +65,10 @@ export function queryChecks({ directory, openEngine, timeoutMs }: QueryChecksOpt
     },
   ];
   return { checks, close: async () => engine?.close() };
+}
+
+function notLookedAt(why: string, fix: string): SetupError {
+  return new SetupError('Not looked at', [{ found: `not looked at: ${why}`, fix }]);
 }
 
 /** What one saved query reads where no parameter has a value. */

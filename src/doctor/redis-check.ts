@@ -34,5 +34,5 @@ function judgeMemory(info: string) {
   const found = `answers; maxmemory ${isBounded ? valueAt('maxmemory_human') : 'not set'}, policy ${policy}`;
   if (isBounded && policy.startsWith('allkeys-')) return { isFine: true, found } as const;
   const fix = 'set maxmemory, and maxmemory-policy allkeys-lru: an entry that was not read is the one to go';
-  return { isFine: false, found, fix } as const;
+  return { isFine: false, problems: [{ found, fix }] } as const;
 }

@@ -26,7 +26,7 @@ export function tokenCheck({ file, isOneGiven, clock }: TokenCheckOptions): Chec
       const given = isOneGiven ? ', and what the environment gives' : '';
       const found = `${accepted} accepted, ${expired.length} expired, ${revoked.length} revoked in ${file}${given}`;
       if (accepted > 0 || isOneGiven) return { isFine: true, found };
-      return { isFine: false, found, fix: 'npm run token -- issue --name <who>' };
+      return { isFine: false, problems: [{ found, fix: 'npm run token -- issue --name <who>' }] };
     },
   };
 }

@@ -73,13 +73,14 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
     server.on('error', () => inner.destroy()).pipe(inner);
   });
 
+  const environment: Record<string, string> = {
+    HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}`,
+    ...(await giveCredentials(kind, directory, tokenPort)),
+    NODE_EXTRA_CA_CERTS: certFile,
+  };
   return {
     ...warehouse,
-    environment: {
-      HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}`,
-      ...(await giveCredentials(kind, directory, tokenPort)),
-      NODE_EXTRA_CA_CERTS: certFile,
-    },
+    environment,
     /** The authority to trust, PEM. */
     cert,
     /** Tokens that were given out. */
