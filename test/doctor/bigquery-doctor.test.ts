@@ -1,78 +1,10 @@
-import { execFile } from 'node:child_process';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { runDoctor } from '../../src/doctor.ts';
-import { readSources, type SourceField, type SourceFields } from '../../src/duckdb/sources.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readSources } from '../../src/duckdb/sources.ts';
 import { bigqueryEnvironment, sourceTables } from '../bigquery/bigquery-environment.ts';
-import { openGoogle } from '../bigquery/google-stand-in.ts';
-import { openWarehouse } from '../bigquery/scripted-warehouse.ts';
-import { type Asked, type Deed, type Interference, refusal } from '../bigquery/warehouse-wire.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-
-/** Has the doctor look at a gateway over BigQuery. */
-async function examine(environment: Record<string, string>) {
-  const directory = await temporaryDirectory();
-  const config = readConfig({ DATA_DIR: directory, ACCESS_TOKEN: 'one', ...environment });
-  const lines: string[] = [];
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
-  const isAllFine = await runDoctor(config, { clock, say: line => lines.push(line) });
-  return { isAllFine, lines: lines.slice(2) };
-}
-
-type TableSchema = {
-  readonly name: string;
-  readonly type: string;
-  readonly mode?: string;
-  fields?: TableSchema[];
-};
-
-/** The columns of a source as BigQuery writes them, with its older names of types. */
-function schemaOf(fields: SourceFields): TableSchema[] {
-  return Object.entries(fields).map(([name, field]) => toField(name, field));
-}
-
-function toField(name: string, field: SourceField): TableSchema {
-  if (!Array.isArray(field)) return { name, type: field === 'INT64' ? 'INTEGER' : String(field) };
-  const [element] = field;
-  if (typeof element === 'string') return { name, type: element, mode: 'REPEATED' };
-  return { name, type: 'RECORD', mode: 'REPEATED', fields: schemaOf(element) };
-}
+import { type Deed, type Interference, refusal } from '../bigquery/warehouse-wire.ts';
+import { dryRunOf, examine, examineOver, schemaOf, textOf } from './examine-bigquery.ts';
 
 const [edgeSource, edgeTable] = sourceTables[0]!;
-const sources = readSources();
-
-function textOf({ body }: Asked): string {
-  return body?.configuration?.query.query ?? '';
-}
-
-/** The answer to a dry run over one table, with this schema. */
-function dryRunOf(table: string, fields: readonly TableSchema[], location = 'EU'): Deed {
-  const [projectId, datasetId, tableId] = table.split('.');
-  const referencedTables = [{ projectId, datasetId, tableId }];
-  const query = { statementType: 'SELECT', referencedTables, schema: { fields } };
-  return { json: { jobReference: { jobId: 'j', location }, statistics: { query } } };
-}
-
-/** What BigQuery says of tables that are as they should be. */
-const asTheyShouldBe: Interference = asked => {
-  const at = sourceTables.findIndex(([, table]) => textOf(asked).startsWith(`select * from \`${table}\``));
-  return at < 0 ? undefined : dryRunOf(sourceTables[at]![1], schemaOf(sources[at]!.columns));
-};
-
-const fine: Deed = {
-  json: { statistics: { totalBytesProcessed: '77', query: { statementType: 'SELECT' } } },
-};
-
-/** Has the doctor look at a gateway over a server that does as the rule says, and is fine where it says nothing. */
-async function examineOver(rule: Interference, environment: Record<string, string> = {}) {
-  const warehouse = await openWarehouse({ dryRun: [fine] });
-  onTestFinished(warehouse.close);
-  warehouse.interfere(asked => rule(asked) ?? asTheyShouldBe(asked));
-  return examine({ ...bigqueryEnvironment(warehouse.url), ...environment });
-}
-
 /** Says something of the first table alone. */
 const ofEdge =
   (deed: Deed): Interference =>
@@ -98,7 +30,7 @@ test('a warehouse that is fine is said to be, and what the saved queries would r
   expect(isAllFine).toBe(true);
 });
 
-const edgeColumns = schemaOf(sources[0]!.columns);
+const edgeColumns = schemaOf(readSources()[0]!.columns);
 const retyped = edgeColumns.map(column =>
   column.name === 'timestamp' ? { ...column, type: 'STRING' } : column,
 );
@@ -213,98 +145,5 @@ describe('what is wrong is found, with what to do', () => {
     const { lines } = await examine(bigqueryEnvironment('http://127.0.0.1:1'));
     expect(lines[0]).toMatch(/^WRONG {2}engine: BigQuery does not answer as it should: .*ECONNREFUSED/);
     expect(lines[1]).toMatch(/^ +to do: see that this machine reaches BigQuery/);
-  });
-});
-
-describe('credentials', () => {
-  const authorities = getCACertificates();
-
-  async function examineAtGoogle(spoil: (google: Awaited<ReturnType<typeof openGoogle>>) => void) {
-    const google = await openGoogle({ dryRun: [fine] });
-    onTestFinished(async () => {
-      await google.close();
-      vi.unstubAllEnvs();
-      setDefaultCACertificates(authorities);
-    });
-    google.interfere(asTheyShouldBe);
-    spoil(google);
-    for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
-    setDefaultCACertificates([google.cert]);
-    return examine(bigqueryEnvironment(''));
-  }
-
-  test('that are good are not mentioned', async () => {
-    const { lines, isAllFine } = await examineAtGoogle(() => undefined);
-    expect([lines[0], isAllFine]).toEqual(['ok     engine: opens', true]);
-  });
-
-  test('that give no token are found, with the ways to give others', async () => {
-    const { lines } = await examineAtGoogle(google => google.refuseCredentials());
-    expect(lines[0]).toMatch(/^WRONG {2}engine: BigQuery has no credentials: .*invalid_grant/);
-    expect(lines[1]).toMatch(
-      /to do: run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS/,
-    );
-  });
-
-  test('that are not there are found, with the ways to give some', async () => {
-    const { lines } = await examineAtGoogle(google => {
-      google.environment.GOOGLE_APPLICATION_CREDENTIALS = '/nowhere/key.json';
-    });
-    expect(lines[0]).toMatch(/^WRONG {2}engine: BigQuery has no credentials: .*\/nowhere\/key\.json/);
-    expect(lines[1]).toMatch(/to do: run `gcloud auth application-default login`/);
-  });
-
-  test('whose tokens BigQuery refuses are found, and the clock comes under suspicion', async () => {
-    const { lines } = await examineAtGoogle(google => google.refuseTokens('t1', 't2'));
-    expect(lines[0]).toMatch(
-      /^WRONG {2}engine: BigQuery does not accept the credentials: Request had invalid/,
-    );
-    expect(lines[1]).toMatch(/see that the clock of this machine is right/);
-  });
-});
-
-describe('as processes, on their way to Google itself', () => {
-  async function runAtGoogle(program: readonly string[], tokensRefused: readonly string[] = []) {
-    const google = await openGoogle({ dryRun: [fine] });
-    onTestFinished(google.close);
-    google.interfere(asTheyShouldBe);
-    google.refuseTokens(...tokensRefused);
-    const env = {
-      ...process.env,
-      ...bigqueryEnvironment(''),
-      ...google.environment,
-      DATA_DIR: await temporaryDirectory(),
-      ACCESS_TOKEN: 'one',
-      PORT: '0',
-    };
-    return promisify(execFile)('node', program, { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
-        code,
-        stdout,
-        stderr,
-      }),
-    );
-  }
-
-  test('the doctor exits with 0 where all is fine', async () => {
-    const { code, stdout, stderr } = await runAtGoogle(['src/cli.ts', 'doctor']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^ok {5}dry runs: logs\.all reads 77 bytes/m);
-  });
-
-  test('the doctor exits with 1 where something is wrong', async () => {
-    const { code, stdout, stderr } = await runAtGoogle(['src/cli.ts', 'doctor'], ['t1', 't2']);
-    expect([code, stderr]).toEqual([1, '']);
-    expect(stdout).toMatch(/^WRONG {2}engine: BigQuery does not accept the credentials/m);
-  });
-
-  test('a gateway does not start there, and says why without a stack', async () => {
-    const { code, stderr } = await runAtGoogle(['src/gateway.ts'], ['t1', 't2']);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^The gateway could not start\.\nBigQuery can't be used as it is set up\.\nBigQuery does not accept .*\n +to do: run `gcloud /,
-    );
-    expect(stderr).not.toMatch(/^ +at /m);
   });
 });
