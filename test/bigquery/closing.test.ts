@@ -1,8 +1,11 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { openGateway } from '../support/open-gateway.ts';
+import { bigqueryEnvironment } from './bigquery-environment.ts';
 import {
   complete,
   incomplete,
   openScripted,
+  openWarehouse,
   type Script,
   type ScriptedEngine,
 } from './scripted-warehouse.ts';
@@ -66,4 +69,24 @@ test('closing takes no longer than the cancels of a warehouse that does not answ
   expect(performance.now() - startedMs).toBeLessThan(2250);
   expect(await answer).toBe('unavailable');
   await vi.waitFor(async () => expect(await openSockets()).toBe(0));
+});
+
+test('a gateway that stops cancels the job of a refresh that nobody waits for', async () => {
+  const warehouse = await openWarehouse({
+    dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
+    query: [complete(['1'], { schema: { fields: [{ name: 'n', type: 'INTEGER' }] } }), incomplete],
+    results: ['hang'],
+  });
+  onTestFinished(warehouse.close);
+  const environment = bigqueryEnvironment(warehouse.url);
+  const gateway = await openGateway({ now: '2026-01-15T12:00:00Z', environment });
+  const query = { interval: 'hourly', project: 'ours', sql: 'select count(*) as n from requests' };
+  const path = `/api/endpoints/query/usage.api-counts?${new URLSearchParams(query)}`;
+  await gateway.get(path);
+  gateway.clock.advance(910_000);
+  expect((await gateway.get(path)).headers.get('x-cache')).toBe('STALE');
+  await vi.waitFor(() => expect(warehouse.asked.at(-1)?.what).toBe('results'));
+  await gateway.close();
+  expect(warehouse.asked.at(-1)?.what).toBe('cancel');
+  expect(warehouse.held()).toEqual([]);
 });
