@@ -59,6 +59,8 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     enableOfflineQueue: false,
     scripts: redisScripts,
     redisOptions: options,
+    // Names stay names: a certificate is compared with what was asked for, and few are for addresses.
+    dnsLookup: (name, done) => done(null, name),
     clusterRetryStrategy: retryDelayMs,
     slotsRefreshTimeout: 1000,
     // A node that took another's place is found by looking.
@@ -83,7 +85,8 @@ const listenerOptions = {
   sentinelRetryStrategy: () => null,
 } satisfies RedisOptions;
 
-function connectionOptions({ topology, hosts, username, password, tls }: RedisAddress): RedisOptions {
+function connectionOptions(address: RedisAddress): RedisOptions {
+  const { topology, hosts, username, password, sentinelUsername, sentinelPassword, tls } = address;
   const tlsOptions = tls && { ca: tls.caFile && readFileSync(tls.caFile) };
   const options: RedisOptions = { ...impatience, username, password, tls: tlsOptions };
   if (topology.type === 'cluster') return options;
@@ -93,6 +96,8 @@ function connectionOptions({ topology, hosts, username, password, tls }: RedisAd
     db: topology.db,
     sentinels: [...hosts],
     name: topology.masterName,
+    sentinelUsername,
+    sentinelPassword,
     sentinelTLS: tlsOptions,
     enableTLSForSentinelMode: tls !== undefined,
   };

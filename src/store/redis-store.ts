@@ -130,7 +130,9 @@ function answersOf(client: Connection, deadlineMs: number) {
     if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
   });
   client.on('node error', error => {
-    reason = messageOf(error);
+    // That a connection is closed follows from what was said before.
+    const message = messageOf(error);
+    reason = message === 'Connection is closed.' ? (reason ?? message) : message;
   });
   return async <T>(send: () => Promise<T>): Promise<T> => {
     try {

@@ -9,6 +9,9 @@ export type RedisAddress = {
   /** Of Redis itself, not of its Sentinels. */
   readonly username: string | undefined;
   readonly password: string | undefined;
+  /** What its Sentinels want to hear, who have users of their own. */
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
   /** Whether all connections are encrypted; with the file of the authority to trust instead of the well-known ones. */
   readonly tls: { readonly caFile: string | undefined } | undefined;
 };
@@ -17,7 +20,8 @@ export type RedisHost = { readonly host: string; readonly port: number };
 
 const forms =
   'redis://[user:password@]host[:port][/db], redis+sentinel://host:port,host:port/master-name[/db] or ' +
-  'redis+cluster://host:port,host:port; rediss instead of redis for TLS, then with ?ca=<file> where needed';
+  'redis+cluster://host:port,host:port; rediss instead of redis for TLS, then with ?ca=<file> where needed; ' +
+  '?sentinel-password=<password> for Sentinels that want one';
 
 // A list of hosts is no URL to the platform's parser.
 const urlPattern =
@@ -47,15 +51,26 @@ export function parseRedisUrl(url: string): RedisAddress | string {
   }
   const topology = readPath(type, parts.path ?? '');
   if (typeof topology === 'string') return topology;
-  const query = new URLSearchParams(parts.query);
-  const caFile = query.get('ca') || undefined;
-  if ([...query.keys()].some(name => name !== 'ca'))
-    return 'It has a parameter that is not known; the only one is ca';
+  const query = readQuery(type, parts.query);
+  if (typeof query === 'string') return query;
+  const { caFile, ...sentinel } = query;
   if (caFile && !parts.tls) return 'It has the parameter ca, which needs rediss';
   const username = decode(parts.user);
   const password = decode(parts.password);
   if (username === null || password === null) return 'Its user or password is not percent-encoded';
-  return { topology, hosts, username, password, tls: parts.tls ? { caFile } : undefined };
+  return { topology, hosts, username, password, ...sentinel, tls: parts.tls ? { caFile } : undefined };
+}
+
+function readQuery(type: 'single' | 'sentinel' | 'cluster', text: string | undefined) {
+  const query = new URLSearchParams(text);
+  const known = ['ca', ...(type === 'sentinel' ? ['sentinel-user', 'sentinel-password'] : [])];
+  if ([...query.keys()].some(name => !known.includes(name)))
+    return `It has a parameter that is not known; allowed: ${known.join(', ')}`;
+  return {
+    caFile: query.get('ca') || undefined,
+    sentinelUsername: query.get('sentinel-user') || undefined,
+    sentinelPassword: query.get('sentinel-password') || undefined,
+  };
 }
 
 function readPath(type: 'single' | 'sentinel' | 'cluster', path: string): RedisAddress['topology'] | string {

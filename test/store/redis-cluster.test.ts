@@ -4,6 +4,10 @@ import { openListening } from './open-listening.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 const patiently = { timeout: 20_000, interval: 20 };
+const deadlineMs = 50;
+/** What a busy machine may add to a timer. */
+const slackMs = 100;
+const manyKeys = Array.from({ length: 20 }, (_, at) => `key ${at}`);
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -18,6 +22,30 @@ describeStoreContract('redis cluster', async () => {
     openListening(cluster.url),
   ]);
   return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) };
+});
+
+test('waits for a frozen node no longer than for any, serves the keys of the others, and uses it again', async () => {
+  await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
+  const { store, hearing } = await openListening(cluster.url);
+  onTestFinished(() => store.close());
+  const frozen = cluster.nodes[0]!; // The first of the URL: the one it hears.
+  process.kill(frozen.pid, 'SIGSTOP');
+  try {
+    const endMs = performance.now() + 3000; // past the time after which the others give it up
+    const outcomes = new Set<string>();
+    while (performance.now() < endMs) {
+      const startedMs = performance.now();
+      const asked = Array.from({ length: 20 }, (_, at) => store.renewGroup(`group ${at}`));
+      for (const { status } of await Promise.allSettled(asked)) outcomes.add(status);
+      expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
+    }
+    expect(outcomes).toEqual(new Set(['fulfilled', 'rejected']));
+    const spells = () => hearing.filter(type => type !== 'group');
+    await vi.waitFor(() => expect(spells()).toEqual(['listening', 'deaf', 'listening']), patiently);
+  } finally {
+    process.kill(frozen.pid, 'SIGCONT');
+  }
+  await vi.waitFor(() => store.read(manyKeys, []), patiently);
 });
 
 test('hears through another node when its own is gone, and serves the keys of those that are left', async () => {

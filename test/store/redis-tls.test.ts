@@ -1,63 +1,98 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createRedisStore } from '../../src/store/redis-store.ts';
-import { freePort, type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedisSentinel } from '../support/redis-sentinel.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+import { makeTestCertificate, type TestCertificate } from '../support/test-certificate.ts';
 import { openListening } from './open-listening.ts';
 
-const run = promisify(execFile);
+const patiently = { timeout: 20_000, interval: 50 };
 
-let directory: string;
-let server: RedisServer;
-let caFile: string;
-let address: string;
+/** For addresses of loopback, as Sentinels and single servers are asked for; and for a name alone, as nodes of a Cluster say. */
+let forAddress: TestCertificate;
+let forName: TestCertificate;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'redis-tls-'));
-  caFile = join(directory, 'cert.pem');
-  const keyFile = join(directory, 'key.pem');
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
-  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  await run('openssl', ['req', '-x509', ...made, '-keyout', keyFile, '-out', caFile, ...names]);
-  const port = await freePort();
-  const files = ['--tls-cert-file', caFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
-  server = await startRedisServer({
-    settings: [
-      '--tls-port',
-      String(port),
-      ...files,
-      '--user',
-      'gateway',
-      'on',
-      '>p@ss:word',
-      '~*',
-      '&*',
-      '+@all',
-    ],
-  });
-  address = `rediss://gateway:p%40ss%3Aword@127.0.0.1:${port}/3`;
+  [forAddress, forName] = await Promise.all([
+    makeTestCertificate('IP:127.0.0.1', 'DNS:localhost'),
+    makeTestCertificate('DNS:localhost'),
+  ]);
 });
-afterAll(async () => {
-  await server.stop();
-  await rm(directory, { recursive: true });
-});
+afterAll(() => Promise.all([forAddress.remove(), forName.remove()]));
 
-test('trusts the authority that the URL names, and signs in with its user and database', async () => {
-  const { store, hearing } = await openListening(`${address}?ca=${encodeURIComponent(caFile)}`);
+const caOf = ({ certificateFile }: TestCertificate) => `ca=${encodeURIComponent(certificateFile)}`;
+
+/** Opens a store, and sees it write, read and hear. */
+async function expectInUse(url: string) {
+  const { store, hearing } = await openListening(url);
   onTestFinished(() => store.close());
   await store.remove('k');
+  expect((await store.read(['k'], [])).values[0]).toBeDefined();
   await vi.waitFor(() => expect(hearing).toEqual(['listening', 'removed']));
-  expect(await server.command('INFO keyspace')).toContain('db3:keys=1');
-});
+  return { store, hearing };
+}
 
-test('trusts no certificate that nobody vouches for, and says so', async () => {
-  const store = createRedisStore({ url: address });
+async function expectRefusal(url: string, message: RegExp): Promise<void> {
+  const store = createRedisStore({ url });
   onTestFinished(() => store.close());
-  await vi.waitFor(() => expect(store.ping()).rejects.toThrow(/self-signed certificate/), { timeout: 5000 });
+  await vi.waitFor(() => expect(store.ping()).rejects.toThrow(message), { timeout: 5000 });
+}
+
+describe('one server', () => {
+  let address: string;
+  beforeAll(async () => {
+    const user = ['--user', 'gateway', 'on', '>p@ss:word', '~*', '&*', '+@all'];
+    const server = await startRedisServer({ lock: { certificate: forAddress }, settings: user });
+    address = `gateway:p%40ss%3Aword@127.0.0.1:${server.port}/3`;
+    return async () => {
+      expect(await server.command('INFO keyspace')).toContain('db3:keys=1');
+      await server.stop();
+    };
+  });
+
+  test('trusts the authority that the URL names, and signs in with its user and database', async () => {
+    await expectInUse(`rediss://${address}?${caOf(forAddress)}`);
+  });
+
+  test('trusts no certificate that nobody vouches for, and says so', () =>
+    expectRefusal(`rediss://${address}`, /self-signed certificate/));
+
+  test('refuses at once a file of certificates that is not there', () => {
+    expect(() => createRedisStore({ url: `rediss://${address}?ca=/nowhere/ca.pem` })).toThrow(
+      /\/nowhere\/ca\.pem/,
+    );
+  });
 });
 
-test('refuses at once a file of certificates that is not there', () => {
-  expect(() => createRedisStore({ url: `${address}?ca=/nowhere/ca.pem` })).toThrow(/\/nowhere\/ca\.pem/);
+describe('Sentinel', () => {
+  test('is asked and followed with TLS, with a password of its own, also after a failover', async () => {
+    const servers = await startRedisSentinel({
+      lock: { certificate: forAddress, password: 'of-redis' },
+      sentinelPassword: 'of-sentinel',
+    });
+    onTestFinished(() => servers.stop());
+    const hosts = `127.0.0.1:${servers.sentinel.port}/results?${caOf(forAddress)}`;
+    await expectRefusal(`rediss+sentinel://:of-redis@${hosts}`, /sentinels are unreachable.*NOAUTH/);
+    const url = `rediss+sentinel://:of-redis@${hosts}&sentinel-password=of-sentinel`;
+    const { store } = await expectInUse(url);
+    await vi.waitFor(async () => {
+      expect(await servers.replica.command('INFO replication')).toMatch(/master_link_status:up/);
+      expect(await servers.sentinel.command('SENTINEL REPLICAS results')).toContain(
+        String(servers.replica.port),
+      );
+    }, patiently);
+
+    process.kill(servers.master.pid, 'SIGSTOP');
+    await vi.waitFor(() => store.renewGroup('g'), patiently);
+    expect(await servers.replica.command('ROLE')).toContain('master');
+  });
+});
+
+describe('Cluster', () => {
+  test('is used with TLS and a password; certificates are compared with the names of the nodes', async () => {
+    const cluster = await startRedisCluster({ certificate: forName, password: 'of-redis' });
+    onTestFinished(() => cluster.stop());
+    await expectInUse(`rediss+cluster://:of-redis@${cluster.hosts}?${caOf(forName)}`);
+    await expectRefusal(`rediss+cluster://:wrong@${cluster.hosts}?${caOf(forName)}`, /WRONGPASS/);
+    await expectRefusal(`rediss+cluster://:of-redis@${cluster.hosts}`, /self-signed certificate/);
+  });
 });

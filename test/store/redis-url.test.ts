@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 import { checkRedisUrl, parseRedisUrl } from '../../src/store/redis-url.ts';
 
-const plain = { username: undefined, password: undefined, tls: undefined };
+const sentinelUnlocked = { sentinelUsername: undefined, sentinelPassword: undefined };
+const plain = { username: undefined, password: undefined, ...sentinelUnlocked, tls: undefined };
 
 test.each([
   [
@@ -16,6 +17,7 @@ test.each([
       hosts: [{ host: '::1', port: 7000 }],
       username: 'u:',
       password: 'p@',
+      ...sentinelUnlocked,
       tls: { caFile: '/etc/ca.pem' },
     },
   ],
@@ -37,6 +39,18 @@ test.each([
         { host: 'a', port: 26_379 },
         { host: 'b', port: 26_380 },
       ],
+    },
+  ],
+  [
+    'rediss+sentinel://:p@a/m?sentinel-password=s%26t%2Bu&ca=/ca.pem&sentinel-user=gate%20way',
+    {
+      username: undefined,
+      password: 'p',
+      topology: { type: 'sentinel', masterName: 'm', db: 0 },
+      hosts: [{ host: 'a', port: 26_379 }],
+      sentinelUsername: 'gate way',
+      sentinelPassword: 's&t+u',
+      tls: { caFile: '/ca.pem' },
     },
   ],
   [
@@ -73,6 +87,8 @@ test.each([
   ['redis+sentinel://a//1', /master's name/],
   ['redis+cluster://a/1', /database/],
   ['rediss://localhost?cert=x', /parameter that is not known/],
+  ['redis://localhost?sentinel-password=x', /parameter that is not known/],
+  ['redis+sentinel://a/m?sentinel-pass=x', /allowed: ca, sentinel-user, sentinel-password/],
   ['redis://localhost?ca=x', /needs rediss/],
   ['redis://u:%zz@localhost', /percent-encoded/],
 ])('says what is wrong with %s', (url, problem) => {
@@ -86,6 +102,8 @@ test('says what is wrong without the password', () => {
     'redis://u:secret@a/x',
     'redis://u:secret%@a',
     'redis://u:sec@ret@a',
+    'redis+sentinel://a?sentinel-password=secret',
+    'redis+sentinel://a/m?sentinel-password=secret&b=1',
   ]) {
     expect(checkRedisUrl(url)).not.toContain('sec');
   }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, launchRedis, type RedisServer, startRedisServer } from './redis-server.ts';
+import { freePort, launchRedis, type RedisLock, type RedisServer, startRedisServer } from './redis-server.ts';
 
 /** A master, its replica, and the one Sentinel that watches them. */
 export type RedisSentinel = {
@@ -15,24 +15,36 @@ export type RedisSentinel = {
 
 const masterName = 'results';
 
+type SentinelLocks = {
+  /** Of master and replica. */
+  readonly lock?: RedisLock;
+  /** The Sentinel's own password. */
+  readonly sentinelPassword?: string;
+};
+
 /** Starts a master, a replica that follows it and a Sentinel that calls the master down after half a second. */
-export async function startRedisSentinel(): Promise<RedisSentinel> {
-  const master = await startRedisServer();
+export async function startRedisSentinel(locks: SentinelLocks = {}): Promise<RedisSentinel> {
+  const { lock = {}, sentinelPassword } = locks;
+  const master = await startRedisServer({ lock });
   const replica = await startRedisServer({
+    lock,
     settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'],
   });
   const port = await freePort();
   const directory = await mkdtemp(join(tmpdir(), 'redis-sentinel-'));
   const config = join(directory, 'sentinel.conf');
   const settings = [
-    `port ${port}`,
+    ...portSettings(port, lock),
     'bind 127.0.0.1',
     `sentinel monitor ${masterName} 127.0.0.1 ${master.port} 1`,
     `sentinel down-after-milliseconds ${masterName} 500`,
     `sentinel failover-timeout ${masterName} 3000`,
+    ...(lock.password ? [`sentinel auth-pass ${masterName} ${lock.password}`] : []),
+    ...(sentinelPassword ? [`requirepass ${sentinelPassword}`] : []),
   ];
   await writeFile(config, `${settings.join('\n')}\n`);
-  const sentinel = await launchRedis('redis-server', [config, '--sentinel'], port);
+  const ownLock = { ...lock, password: sentinelPassword };
+  const sentinel = await launchRedis('redis-server', [config, '--sentinel'], port, ownLock);
   return {
     url: `redis+sentinel://127.0.0.1:${port}/${masterName}`,
     master,
@@ -43,4 +55,19 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
       await rm(directory, { recursive: true });
     },
   };
+}
+
+function portSettings(port: number, { certificate }: RedisLock): string[] {
+  if (!certificate) return [`port ${port}`];
+  const { certificateFile, keyFile } = certificate;
+  return [
+    'port 0',
+    `tls-port ${port}`,
+    `tls-cert-file ${certificateFile}`,
+    `tls-key-file ${keyFile}`,
+    `tls-ca-cert-file ${certificateFile}`,
+    'tls-auth-clients no',
+    // To the master and its replicas, too.
+    'tls-replication yes',
+  ];
 }

@@ -1,9 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
+import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import { endWithProcess } from './end-with-process.ts';
+import type { TestCertificate } from './test-certificate.ts';
 
 /** A private Redis of the tests. */
 export type RedisServer = {
@@ -21,6 +24,14 @@ export type RedisServer = {
   stop(): Promise<void>;
 };
 
+/** How a server is locked; default: not at all. */
+export type RedisLock = {
+  /** It speaks TLS with this certificate, and nothing else. */
+  readonly certificate?: TestCertificate;
+  /** Of its default user. */
+  readonly password?: string;
+};
+
 const run = promisify(execFile);
 
 /** What to type where neither a binary, nor apt as root, nor Docker is there. */
@@ -33,12 +44,28 @@ const remedy = 'sudo apt-get update && sudo apt-get install -y redis-server';
  * @throws Error with the one line to type where Redis can't be had
  */
 export async function startRedisServer(
-  options: { port?: number; settings?: readonly string[] } = {},
+  options: { port?: number; settings?: readonly string[]; lock?: RedisLock } = {},
 ): Promise<RedisServer> {
+  const { lock = {} } = options;
   const port = options.port ?? (await freePort());
   const [command, ...before] = await redisCommand(port);
-  const settings = ['--port', String(port), '--save', '', '--appendonly', 'no', ...(options.settings ?? [])];
-  return launchRedis(command, [...before, ...settings], port);
+  const ports = lock.certificate ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
+  const settings = [...ports, '--save', '', '--appendonly', 'no', ...lockSettings(lock)];
+  return launchRedis(command, [...before, ...settings, ...(options.settings ?? [])], port, lock);
+}
+
+/** The command line of a lock; what the server itself connects to has the same one. */
+function lockSettings({ certificate, password }: RedisLock): string[] {
+  const settings = password ? ['--requirepass', password, '--masterauth', password] : [];
+  if (!certificate) return settings;
+  const { certificateFile, keyFile } = certificate;
+  const files = { 'cert-file': certificateFile, 'key-file': keyFile, 'ca-cert-file': certificateFile };
+  const everywhere = { 'auth-clients': 'no', replication: 'yes', cluster: 'yes' };
+  const tls = Object.entries({ ...files, ...everywhere }).flatMap(([name, value]) => [
+    `--tls-${name}`,
+    value,
+  ]);
+  return [...settings, ...tls];
 }
 
 /** Starts a Redis program that listens on this port of loopback, and waits until it answers. */
@@ -46,16 +73,18 @@ export async function launchRedis(
   command: string,
   args: readonly string[],
   port: number,
+  lock: RedisLock = {},
 ): Promise<RedisServer> {
   const child = spawn(command, args, { cwd: tmpdir(), stdio: 'ignore' });
   endWithProcess(child);
   const ended = once(child, 'exit');
-  await Promise.race([answers(port), failed(child)]);
+  const send = (line: string) => sendLine(port, line, lock);
+  await Promise.race([answers(port, send), failed(child)]);
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
     pid: child.pid!,
-    command: line => sendLine(port, line),
+    command: send,
     async stop() {
       // A frozen process takes no other signal.
       child.kill('SIGKILL');
@@ -108,32 +137,42 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+type Send = (line: string) => Promise<string>;
+
 /** Resolves when the server says PONG, so that no test meets one that is still loading. */
-async function answers(port: number): Promise<void> {
+async function answers(port: number, send: Send): Promise<void> {
   const deadlineMs = Date.now() + 60_000;
   while (Date.now() < deadlineMs) {
-    if (await ping(port)) return;
+    if (await ping(send)) return;
     await new Promise(resolve => setTimeout(resolve, 20));
   }
   throw new Error(`redis-server on port ${port} did not answer within 60 s`);
 }
 
-async function ping(port: number): Promise<boolean> {
+async function ping(send: Send): Promise<boolean> {
   try {
-    return (await sendLine(port, 'PING')).startsWith('+PONG');
+    return (await send('PING')).startsWith('+PONG');
   } catch {
     return false;
   }
 }
 
-async function sendLine(port: number, line: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\n`));
+async function sendLine(port: number, line: string, { certificate, password }: RedisLock): Promise<string> {
+  const address = { port, host: '127.0.0.1' };
+  const socket = certificate
+    ? connectTls({ ...address, ca: await readFile(certificate.certificateFile), servername: 'localhost' })
+    : connect(address);
   socket.setTimeout(1000, () => socket.destroy(new Error(`No answer to ${line} within 1 s`)));
-  try {
+  const say = async (text: string) => {
+    socket.write(`${text}\r\n`);
     const [data] = await once(socket, 'data');
     const reply = String(data);
-    if (reply.startsWith('-')) throw new Error(`${line}: ${reply}`);
+    if (reply.startsWith('-')) throw new Error(`${text}: ${reply}`);
     return reply;
+  };
+  try {
+    if (password) await say(`AUTH ${password}`);
+    return await say(line);
   } finally {
     socket.destroy();
   }
