@@ -125,7 +125,6 @@ async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T
   const { promise, resolve } = Promise.withResolvers<typeof late>();
   // Not before the replies that have come are read.
   const timer = setTimeout(() => setImmediate(resolve, late), remainingMs);
-  answer.catch(() => undefined);
   try {
     return await Promise.race([answer, promise]);
   } finally {

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import type { Store, StoreNews } from '../../src/store/store.ts';
-import { StoreError } from '../../src/store/store-error.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   ask,
   countingRequest,
@@ -106,7 +105,29 @@ describe('the states of one entry', () => {
     await ask(gateway, request);
     clock.advance(1000 * second);
     query.instead = fails('invalid_query');
-    await expect(ask(gateway, request)).rejects.toThrow('The query failed');
+    for (let time = 0; time < 2; time++) {
+      await expect(ask(gateway, request)).rejects.toThrow('The query failed');
+    }
+  });
+
+  test('rests between failed refreshes grow to a minute, and begin anew after one that worked', async () => {
+    const gateway = openCache({ clock, random: () => 0.999_999 });
+    const { request, query } = countingRequest('a');
+    const often = { ...request, lifetimes: { freshMs: 1000, staleMs: 3_600_000, staleIfErrorMs: 0 } };
+    const refreshAfter = async (ms: number) => {
+      clock.advance(ms);
+      await ask(gateway, often);
+      await settle();
+    };
+    await ask(gateway, often);
+    query.instead = fails('engine_failed');
+    for (let time = 0; time < 9; time++) await refreshAfter(60_000);
+    query.instead = undefined;
+    await refreshAfter(60_000);
+    query.instead = fails('engine_failed');
+    await refreshAfter(60_000);
+    const rests = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.restMs] : []));
+    expect(rests).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 1].map(seconds => seconds * second));
   });
 
   test('errors are not stored', async () => {
@@ -149,6 +170,21 @@ describe('the states of one entry', () => {
 });
 
 describe('callers who come together', () => {
+  test('with one who must have what a query finds now: only that one waits for a new query', async () => {
+    const gate = Promise.withResolvers<void>();
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const slow: Store = { ...store, read: (...args) => gate.promise.then(() => store.read(...args)) };
+    const { request } = countingRequest('a');
+    await ask(openCache({ clock, store }), request);
+    const gateway = openCache({ clock, store: slow });
+    const { signal } = new AbortController();
+    const plain = ask(gateway, request);
+    const forced = gateway.cache.read(request, { signal, mustLoad: true });
+    gate.resolve();
+    expect(await plain).toBe('hit {"result":[{"n":1}]}');
+    expect(`${(await forced).state} ${(await forced).entry.body}`).toBe('miss {"result":[{"n":2}]}');
+  });
+
   test('share one query', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
@@ -216,151 +252,67 @@ describe('callers who come together', () => {
   });
 });
 
-describe('invalidation', () => {
-  test('of one entry reaches the memory of every gateway, and leaves other entries', async () => {
+describe("a gateway's memory", () => {
+  test('keeps no more than its bytes; what was least recently used goes first', async () => {
+    const gateway = openCache({ clock, memoryBytes: 16_000 });
+    const large = (name: string) => ({
+      ...countingRequest(name).request,
+      load: async () => ({ ...rowsOf(1), rowsJson: Buffer.alloc(3000, '1') }),
+    });
+    const [a, b, c] = [large('a'), large('b'), large('c')];
+    await ask(gateway, a);
+    await ask(gateway, b);
+    gateway.cache.peek(a);
+    await ask(gateway, c);
+    const isThere = [a, b, c].map(request => gateway.cache.peek(request) !== undefined);
+    expect(isThere).toEqual([true, false, true]);
+  });
+
+  test('learns that another gateway has made a newer entry', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
-    const a = countingRequest('a');
-    const b = countingRequest('b');
-    for (const gateway of [one, two]) for (const { request } of [a, b]) await ask(gateway, request);
-    await one.cache.invalidateEntry('counting', a.request.key);
-    await settle();
-    expect(await ask(two, a.request)).toBe('miss {"result":[{"n":2}]}');
-    expect(await ask(one, a.request)).toBe('hit {"result":[{"n":2}]}');
-    expect(await ask(two, b.request)).toBe('hit {"result":[{"n":1}]}');
-  });
-
-  test('of an endpoint makes all its entries void, and no other endpoint’s', async () => {
-    const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
-    const [a, b, other] = [countingRequest('a'), countingRequest('b'), countingRequest('c', 'another')];
-    for (const gateway of [one, two]) for (const { request } of [a, b, other]) await ask(gateway, request);
-    await one.cache.invalidateGroup('counting', 'group');
-    await settle();
-    expect(await ask(two, a.request)).toBe('miss {"result":[{"n":2}]}');
-    expect(await ask(one, b.request)).toBe('miss {"result":[{"n":2}]}');
-    expect(await ask(two, other.request)).toBe('hit {"result":[{"n":1}]}');
-  });
-
-  test('also reaches what is being loaded: those rows are not stored', async () => {
-    const gateway = openCache({ clock });
-    const { request, query } = countingRequest('a');
-    const gate = Promise.withResolvers<void>();
-    query.gate = gate.promise;
-    const asked = ask(gateway, request);
-    await settle();
-    await gateway.cache.invalidateEntry('counting', request.key);
-    gate.resolve();
-    expect(await asked).toBe('miss {"result":[{"n":1}]}');
-    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
-  });
-
-  test('of an endpoint is not undone by a store that lost everything', async () => {
-    const lost = createMemoryStore({ maxBytes: 1e6, clock });
-    const gateway = openCache({ clock, store: lost });
     const { request } = countingRequest('a');
-    await ask(gateway, request);
-    await gateway.cache.invalidateGroup('counting', 'group');
+    await ask(one, request);
+    await two.cache.read(request, { signal: new AbortController().signal, mustLoad: true });
     await settle();
-    const blank = createMemoryStore({ maxBytes: 1e6, clock });
-    Object.assign(lost, blank);
-    expect(await ask(gateway, request)).toMatch(/^miss/);
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
+  });
+
+  test('holds on to what was made of an entry while the store has the same', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const deaf = openCache({ clock, store: { ...store, subscribe: () => undefined } });
+    const { request } = countingRequest('a');
+    const { signal } = new AbortController();
+    const first = await deaf.cache.read(request, { signal });
+    const second = await deaf.cache.read(request, { signal });
+    expect([first.state, second.state]).toEqual(['miss', 'hit']);
+    expect(second.entry).toBe(first.entry);
   });
 });
 
-describe('a store that fails', () => {
-  /** A store whose calls can be made to fail. */
-  function brokenStore(): Store & { isBroken: boolean } {
-    const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const broken = {
-      ...store,
-      isBroken: false,
-    };
-    for (const name of [
-      'read',
-      'claim',
-      'renew',
-      'publish',
-      'release',
-      'remove',
-      'renewGroup',
-      'ping',
-    ] as const) {
-      const call = store[name] as (...args: unknown[]) => Promise<unknown>; // any of them, called as it is
-      Object.assign(broken, {
-        [name]: async (...args: unknown[]) => {
-          if (broken.isBroken) throw new StoreError('gone');
-          return call(...args);
-        },
+test('closing ends refreshes, waits until they have ended, and starts no more', async () => {
+  const gateway = openCache({ clock });
+  const [{ request, query }, other] = [countingRequest('a'), countingRequest('b')];
+  await ask(gateway, request);
+  await ask(gateway, other.request);
+  clock.advance(900 * second);
+  let hasEnded = false;
+  query.instead = signal =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        setImmediate(() => {
+          hasEnded = true;
+          reject(signal.reason);
+        });
       });
-    }
-    return broken;
-  }
-
-  test('costs no answer: what is in memory is served, what is not is queried, one line says so', async () => {
-    const store = brokenStore();
-    const gateway = openCache({ clock, store });
-    const [a, b] = [countingRequest('a'), countingRequest('b')];
-    await ask(gateway, a.request);
-    store.isBroken = true;
-    expect(await ask(gateway, b.request)).toBe('miss {"result":[{"n":1}]}');
-    expect(await ask(gateway, a.request)).toBe('hit {"result":[{"n":1}]}');
-    expect(await ask(gateway, b.request)).toBe('hit {"result":[{"n":1}]}');
-    clock.advance(900 * second);
-    expect(await ask(gateway, a.request)).toBe('stale {"result":[{"n":1}]}');
-    await settle();
-    expect(await ask(gateway, a.request)).toBe('hit {"result":[{"n":2}]}');
-    expect(gateway.trace().filter(type => type === 'store.down')).toHaveLength(1);
-    await gateway.cache.close();
-  });
-
-  test('an invalidation says that it did not reach the other gateways', async () => {
-    const store = brokenStore();
-    const gateway = openCache({ clock, store });
-    const { request } = countingRequest('a');
-    await ask(gateway, request);
-    store.isBroken = true;
-    await expect(gateway.cache.invalidateEntry('counting', request.key)).rejects.toThrow(
-      'only the memory of this gateway',
-    );
-    expect(await ask(gateway, request)).toMatch(/^miss/);
-    await gateway.cache.close();
-  });
-
-  test('what it lost while nobody heard of it, it gets back from the memory of a gateway', async () => {
-    const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const listeners: ((news: StoreNews) => void)[] = [];
-    const subscribe: Store['subscribe'] = listener => {
-      listeners.push(listener);
-      store.subscribe(listener);
-    };
-    const heard = { ...store, subscribe };
-    const [one, two] = [openCache({ clock, store: heard }), openCache({ clock, store: heard })];
-    const { request, query } = countingRequest('a');
-    await ask(one, request);
-    await store.close(); // which empties it
-    for (const type of ['deaf', 'listening'] as const) for (const listener of listeners) listener({ type });
-    expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
-    await settle();
-    expect(await ask(two, request)).toBe('hit {"result":[{"n":1}]}');
-    expect(query.runs).toBe(1);
-  });
-
-  test('what was invalidated while nobody heard of it is not served', async () => {
-    const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const listeners: ((news: StoreNews) => void)[] = [];
-    const deaf = openCache({
-      clock,
-      store: { ...store, subscribe: listener => void listeners.push(listener) },
     });
-    for (const listener of listeners) listener({ type: 'listening' });
-    const { request } = countingRequest('a');
-    await ask(deaf, request);
-    for (const listener of listeners) listener({ type: 'deaf' });
-    await openCache({ clock, store }).cache.invalidateEntry('counting', request.key);
-    for (const listener of listeners) listener({ type: 'listening' });
-    expect(await ask(deaf, request)).toBe('miss {"result":[{"n":2}]}');
-  });
+  await ask(gateway, request);
+  await settle();
+  await gateway.cache.close();
+  expect([query.runs, hasEnded]).toEqual([2, true]);
+  expect(await ask(gateway, other.request)).toMatch(/^stale/);
+  await settle();
+  expect(other.query.runs).toBe(1);
 });
 
 test('two keys of one digest never share an entry', async () => {

@@ -10,10 +10,13 @@ let calls: number;
 let waitedMs: number;
 let events: CacheEvent[];
 let guarded: GuardedStore;
+/** The next pings wait for it. */
+let probed: Promise<void>;
 
 beforeEach(() => {
   vi.useFakeTimers();
   [answers, calls, waitedMs, events] = ['well', 0, 0, []];
+  probed = Promise.resolve();
   const memory = createMemoryStore({ maxBytes: 1000, clock: { now: () => 0 } });
   const answer = async () => {
     calls++;
@@ -23,7 +26,7 @@ beforeEach(() => {
   };
   const store: Store = {
     ...memory,
-    ping: answer,
+    ping: () => probed.then(answer),
     read: async (keys, groups) => {
       if (answers !== 'refusing') await answer();
       return memory.read(keys, groups);
@@ -69,6 +72,31 @@ describe('a store without an answer', () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(calls).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test.each(['well', 'not'] as const)('ends a probe that is under way with the cache: %s', async outcome => {
+    answers = 'not';
+    await read();
+    const gate = Promise.withResolvers<void>();
+    probed = gate.promise;
+    await vi.advanceTimersByTimeAsync(250);
+    await guarded.close();
+    answers = outcome;
+    gate.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(trace()).toEqual(['store.down']);
+  });
+
+  test('is not taken for one that answers when a refusal comes late', async () => {
+    const refusal = Promise.withResolvers<never>();
+    const late = guarded.call('remove', { remainingMs: budgetMs }, () => refusal.promise);
+    answers = 'not';
+    await read();
+    refusal.reject(new StoreError('READONLY', { isRefusal: true }));
+    expect(await late).toBeUndefined();
+    expect(guarded.isUp).toBe(false);
+    expect(trace()).toEqual(['store.down']);
   });
 });
 

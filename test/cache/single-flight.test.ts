@@ -59,3 +59,31 @@ test('the last caller who leaves cancels the load, and the next one starts a new
   expect(loadSignal?.aborted).toBe(true);
   expect(await flights('a', never, async () => 'new')).toBe('new');
 });
+
+test('what was cancelled and ends late does not part those who came after it', async () => {
+  const flights = createSingleFlight<string>();
+  const leaver = new AbortController();
+  const [old, next] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  const left = flights('a', leaver.signal, () => old.promise);
+  leaver.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  let loads = 0;
+  const load = () => {
+    loads++;
+    return next.promise;
+  };
+  const first = flights('a', never, load);
+  old.reject(new Error('cancelled, at last'));
+  await new Promise(resolve => setImmediate(resolve));
+  const second = flights('a', never, load);
+  next.resolve('rows');
+  expect([await first, await second, loads]).toEqual(['rows', 'rows', 1]);
+});
+
+test('a caller who is gone already starts nothing', async () => {
+  const flights = createSingleFlight<string>();
+  let loads = 0;
+  const asked = flights('a', AbortSignal.abort(new Error('gone')), async () => `${++loads}`);
+  await expect(asked).rejects.toThrow('gone');
+  expect(loads).toBe(0);
+});

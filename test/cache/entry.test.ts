@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { decodeEntry, type Entry, encodeEntry, makeEntry } from '../../src/cache/entry.ts';
+import { readFailureNote, writeFailureNote } from '../../src/cache/failure-note.ts';
+import { GatewayError } from '../../src/errors.ts';
+
+const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' } as const];
+const facts = { canonical: 'the key', generation: 'g', createdAtMs: 1, loadMs: 2, isWarmed: true };
+
+/** An entry whose rows take about so many bytes, and repeat themselves. */
+function entryOf(bytes: number): { entry: Entry; value: Buffer } {
+  const rowCount = Math.ceil(bytes / 10);
+  const rowsJson = Buffer.from(`[${'{"n":1234},'.repeat(rowCount).slice(0, -1)}]`);
+  return makeEntry(facts, { columns, rowsJson, rowCount });
+}
+
+describe('a stored entry', () => {
+  test.each([0, 1000, 100_000])('of %d bytes comes back as it was', bytes => {
+    const { entry, value } = entryOf(bytes);
+    expect(decodeEntry(value, 'the key')).toEqual(entry);
+    expect(decodeEntry(encodeEntry(entry), 'the key')).toEqual(entry);
+  });
+
+  test('is compressed from 16 KB on', () => {
+    expect(entryOf(14_000).value.length).toBeGreaterThan(14_000);
+    expect(entryOf(17_000).value.length).toBeLessThan(5000);
+  });
+
+  test('of another key, of another layout, or damaged, is none', () => {
+    const { value } = entryOf(1000);
+    expect(decodeEntry(value, 'another key')).toBeUndefined();
+    const other = entryOf(1000)
+      .value.toString('latin1')
+      .replace(/"layout":\d/, '"layout":0');
+    expect(decodeEntry(Buffer.from(other, 'latin1'), 'the key')).toBeUndefined();
+    for (const length of [0, 10, 18, 100]) {
+      expect(decodeEntry(entryOf(1000).value.subarray(0, length), 'the key')).toBeUndefined();
+    }
+  });
+
+  test('does not keep alive the larger buffer that it came in', () => {
+    const { entry, value } = entryOf(1000);
+    const received = Buffer.concat([value, Buffer.alloc(1_000_000)]).subarray(0, value.length);
+    const decoded = decodeEntry(received, 'the key');
+    expect(decoded?.body).toEqual(entry.body);
+    expect(decoded?.body.buffer.byteLength).toBeLessThan(10_000);
+  });
+});
+
+describe('a failure that other gateways are told', () => {
+  test('comes back with its code, message and position', () => {
+    const error = new GatewayError('invalid_query', 'No such column', { position: { line: 3, column: 7 } });
+    const read = readFailureNote(writeFailureNote(error));
+    expect([read?.code, read?.message, read?.position]).toEqual([
+      'invalid_query',
+      'No such column',
+      error.position,
+    ]);
+  });
+
+  test.each(['', 'no JSON', '{}', 'null', '{"code":"of_a_newer_gateway","message":"x"}'])(
+    'that can not be understood is none: %j',
+    note => {
+      expect(readFailureNote(note)).toBeUndefined();
+    },
+  );
+
+  test.each(['cancelled', 'overloaded', 'unavailable', 'internal'] as const)(
+    'is not told where another gateway may succeed: %s',
+    code => {
+      expect(writeFailureNote(new GatewayError(code, 'x'))).toBe('');
+    },
+  );
+});

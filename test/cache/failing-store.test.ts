@@ -1,0 +1,203 @@
+import { performance } from 'node:perf_hooks';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store, StoreNews } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import {
+  ask,
+  countingRequest,
+  createStandingClock,
+  openCache,
+  type StandingClock,
+  settle,
+} from './open-cache.ts';
+
+const second = 1000;
+
+let clock: StandingClock;
+beforeEach(() => {
+  clock = createStandingClock();
+});
+
+describe('a store that fails', () => {
+  /** A store whose calls can be made to fail. */
+  function brokenStore(): Store & { isBroken: boolean } {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const broken = {
+      ...store,
+      isBroken: false,
+    };
+    for (const name of [
+      'read',
+      'claim',
+      'renew',
+      'publish',
+      'release',
+      'remove',
+      'renewGroup',
+      'ping',
+    ] as const) {
+      const call = store[name] as (...args: unknown[]) => Promise<unknown>; // any of them, called as it is
+      Object.assign(broken, {
+        [name]: async (...args: unknown[]) => {
+          if (broken.isBroken) throw new StoreError('gone');
+          return call(...args);
+        },
+      });
+    }
+    return broken;
+  }
+
+  test('costs no answer: what is in memory is served, what is not is queried, one line says so', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store });
+    const [a, b] = [countingRequest('a'), countingRequest('b')];
+    await ask(gateway, a.request);
+    store.isBroken = true;
+    expect(await ask(gateway, b.request)).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(gateway, a.request)).toBe('hit {"result":[{"n":1}]}');
+    expect(await ask(gateway, b.request)).toBe('hit {"result":[{"n":1}]}');
+    clock.advance(900 * second);
+    expect(await ask(gateway, a.request)).toBe('stale {"result":[{"n":1}]}');
+    await settle();
+    expect(await ask(gateway, a.request)).toBe('hit {"result":[{"n":2}]}');
+    expect(gateway.trace().filter(type => type === 'store.down')).toHaveLength(1);
+    await gateway.cache.close();
+  });
+
+  test('an invalidation says that it did not reach the other gateways', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store });
+    const { request } = countingRequest('a');
+    await ask(gateway, request);
+    store.isBroken = true;
+    await expect(gateway.cache.invalidateEntry('counting', request.key)).rejects.toThrow(
+      'only the memory of this gateway',
+    );
+    expect(await ask(gateway, request)).toMatch(/^miss/);
+    await expect(gateway.cache.invalidateGroup('counting', 'group')).rejects.toThrow(
+      'only the memory of this gateway',
+    );
+    expect(await ask(gateway, request)).toMatch(/^miss/);
+    await gateway.cache.close();
+  });
+
+  test('is not missed for what is in memory, nor runs a refresh more than once', async () => {
+    const store = brokenStore();
+    const listeners: ((news: StoreNews) => void)[] = [];
+    const heard: Store = { ...store, subscribe: listener => void listeners.push(listener) };
+    const gateway = openCache({ clock, store: heard });
+    const tell = (type: 'listening' | 'deaf') => {
+      for (const listener of listeners) listener({ type });
+    };
+    tell('listening');
+    const [a, b] = [countingRequest('a'), countingRequest('b')];
+    await ask(gateway, a.request);
+    tell('deaf');
+    store.isBroken = true;
+    await ask(gateway, b.request);
+    expect(String(gateway.cache.peek(a.request)?.body)).toBe('{"result":[{"n":1}]}');
+    clock.advance(900 * second);
+    const gate = Promise.withResolvers<void>();
+    a.query.gate = gate.promise;
+    for (let time = 0; time < 3; time++) expect(await ask(gateway, a.request)).toMatch(/^stale/);
+    gate.resolve();
+    await settle();
+    expect(a.query.runs).toBe(2);
+    await gateway.cache.close();
+  });
+
+  test('costs one request no more than its budget, whatever number of calls it makes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let idle = 0;
+    const utilization = vi.spyOn(performance, 'eventLoopUtilization');
+    onTestFinished(() => utilization.mockRestore());
+    utilization.mockImplementation(() => ({ idle, active: 0, utilization: 0 }));
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const slow: Store = {
+      ...store,
+      async read(...args) {
+        idle += 45;
+        return store.read(...args);
+      },
+      claim: () => new Promise(() => {}),
+    };
+    const asked = ask(openCache({ clock, store: slow }), countingRequest('a').request);
+    await settle();
+    await vi.advanceTimersByTimeAsync(6);
+    await settle();
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+  });
+
+  test('and lost a stale entry does not keep it from being renewed', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const listeners: ((news: StoreNews) => void)[] = [];
+    const gateway = openCache({
+      clock,
+      store: { ...store, subscribe: listener => void listeners.push(listener) },
+    });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    await store.close(); // which empties it
+    clock.advance(900 * second);
+    expect(await ask(gateway, request)).toMatch(/^stale/);
+    await settle();
+    expect(query.runs).toBe(2);
+  });
+
+  test('what it lost while nobody heard of it, it gets back from the memory of a gateway', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const listeners: ((news: StoreNews) => void)[] = [];
+    const subscribe: Store['subscribe'] = listener => {
+      listeners.push(listener);
+      store.subscribe(listener);
+    };
+    const heard = { ...store, subscribe };
+    const [one, two] = [openCache({ clock, store: heard }), openCache({ clock, store: heard })];
+    const { request, query } = countingRequest('a');
+    await ask(one, request);
+    await store.close(); // which empties it
+    for (const type of ['deaf', 'listening'] as const) for (const listener of listeners) listener({ type });
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
+    await settle();
+    expect(await ask(two, request)).toBe('hit {"result":[{"n":1}]}');
+    expect(query.runs).toBe(1);
+  });
+
+  test('what was invalidated while nobody heard of it is not served', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const listeners: ((news: StoreNews) => void)[] = [];
+    const deaf = openCache({
+      clock,
+      store: { ...store, subscribe: listener => void listeners.push(listener) },
+    });
+    for (const listener of listeners) listener({ type: 'listening' });
+    const { request } = countingRequest('a');
+    await ask(deaf, request);
+    for (const listener of listeners) listener({ type: 'deaf' });
+    const other = openCache({ clock, store });
+    await other.cache.invalidateEntry('counting', request.key);
+    expect(await ask(deaf, request)).toBe('miss {"result":[{"n":2}]}');
+    for (const listener of listeners) listener({ type: 'listening' });
+    await ask(deaf, request);
+    for (const listener of listeners) listener({ type: 'deaf' });
+    await other.cache.invalidateEntry('counting', request.key);
+    for (const listener of listeners) listener({ type: 'listening' });
+    expect(await ask(deaf, request)).toBe('miss {"result":[{"n":3}]}');
+  });
+
+  test('what was once found invalid is not served when the store goes after that', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store: { ...store, subscribe: () => undefined } });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    await openCache({ clock, store }).cache.invalidateEntry('counting', request.key);
+    query.instead = () => Promise.reject(new GatewayError('engine_failed', 'The query failed'));
+    await expect(ask(gateway, request)).rejects.toThrow('The query failed');
+    store.isBroken = true;
+    await expect(ask(gateway, request)).rejects.toThrow('The query failed');
+    await gateway.cache.close();
+  });
+});

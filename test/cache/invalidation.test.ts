@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  ask,
+  countingRequest,
+  createStandingClock,
+  openCache,
+  type StandingClock,
+  settle,
+} from './open-cache.ts';
+
+let clock: StandingClock;
+beforeEach(() => {
+  clock = createStandingClock();
+});
+
+describe('invalidation', () => {
+  test('of one entry reaches the memory of every gateway, and leaves other entries', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const a = countingRequest('a');
+    const b = countingRequest('b');
+    for (const gateway of [one, two]) for (const { request } of [a, b]) await ask(gateway, request);
+    await one.cache.invalidateEntry('counting', a.request.key);
+    await settle();
+    expect(await ask(two, a.request)).toBe('miss {"result":[{"n":2}]}');
+    expect(await ask(one, a.request)).toBe('hit {"result":[{"n":2}]}');
+    expect(await ask(two, b.request)).toBe('hit {"result":[{"n":1}]}');
+  });
+
+  test('of an endpoint makes all its entries void, and no other endpoint’s', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const [a, b, other] = [countingRequest('a'), countingRequest('b'), countingRequest('c', 'another')];
+    for (const gateway of [one, two]) for (const { request } of [a, b, other]) await ask(gateway, request);
+    await one.cache.invalidateGroup('counting', 'group');
+    await settle();
+    expect(await ask(two, a.request)).toBe('miss {"result":[{"n":2}]}');
+    expect(await ask(one, b.request)).toBe('miss {"result":[{"n":2}]}');
+    expect(await ask(two, other.request)).toBe('hit {"result":[{"n":1}]}');
+  });
+
+  test('of an endpoint is not undone by an answer of the store that was on its way', async () => {
+    const gate = Promise.withResolvers<void>();
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const late: Store = {
+      ...store,
+      async read(...args) {
+        const read = await store.read(...args);
+        await gate.promise;
+        return read;
+      },
+    };
+    const other = openCache({ clock, store });
+    const { request } = countingRequest('a');
+    await ask(other, request);
+    const asked = ask(openCache({ clock, store: late }), request);
+    await settle();
+    await other.cache.invalidateGroup('counting', 'group');
+    await settle();
+    gate.resolve();
+    expect(await asked).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test('also reaches what is being loaded: those rows are not stored', async () => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const asked = ask(gateway, request);
+    await settle();
+    await gateway.cache.invalidateEntry('counting', request.key);
+    gate.resolve();
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test('of an endpoint is not undone by a store that lost everything', async () => {
+    const lost = createMemoryStore({ maxBytes: 1e6, clock });
+    const gateway = openCache({ clock, store: lost });
+    const { request } = countingRequest('a');
+    await ask(gateway, request);
+    await gateway.cache.invalidateGroup('counting', 'group');
+    await settle();
+    const blank = createMemoryStore({ maxBytes: 1e6, clock });
+    Object.assign(lost, blank);
+    expect(await ask(gateway, request)).toMatch(/^miss/);
+    // Gateways that start now must not take for good what was made before.
+    expect((await blank.read([], ['group'])).generations).not.toEqual(['']);
+  });
+});

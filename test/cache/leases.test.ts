@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { guardStore } from '../../src/cache/guarded-store.ts';
+import { loadWithLease } from '../../src/cache/leased-load.ts';
+import { createNewsBoard } from '../../src/cache/news-board.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  ask,
+  countingRequest,
+  createStandingClock,
+  openCache,
+  rowsOf,
+  type StandingClock,
+  settle,
+} from './open-cache.ts';
+
+let clock: StandingClock;
+let shared: Store;
+/** Calls of the shared store, by name. */
+let calls: Record<string, number>;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  clock = createStandingClock();
+  calls = { claim: 0, renew: 0 };
+  const store = createMemoryStore({ maxBytes: 1e6, clock });
+  shared = {
+    ...store,
+    claim(...args) {
+      calls.claim!++;
+      return store.claim(...args);
+    },
+    renew(...args) {
+      calls.renew!++;
+      return store.renew(...args);
+    },
+  };
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Lets time pass for clock and timers alike. */
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) {
+    const step = Math.min(left, 100);
+    clock.advance(step);
+    await vi.advanceTimersByTimeAsync(step);
+    await settle();
+  }
+}
+
+/** Takes the lease for a gateway that will never do anything again. */
+const claimForDead = (digest: string, leaseMs: number) =>
+  shared.claim(digest, { token: 'dead', leaseMs, knownVersion: undefined });
+
+describe('the one who runs the query', () => {
+  test('keeps its lease for as long as the query takes, and renews it no longer', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const answers = Promise.all([ask(one, request), pass(2500).then(() => ask(two, request))]);
+    await pass(12_500);
+    expect(query.runs).toBe(1);
+    gate.resolve();
+    expect(new Set(await answers)).toEqual(new Set(['miss {"result":[{"n":1}]}']));
+    const renewals = calls.renew;
+    await pass(5000);
+    expect([calls.renew, vi.getTimerCount()]).toEqual([renewals, 0]);
+  });
+});
+
+describe('those who wait', () => {
+  test('are woken by news, not by a timer', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const answers = Promise.all([ask(one, request), ask(two, request)]);
+    await settle();
+    gate.resolve();
+    expect(await answers).toEqual(['miss {"result":[{"n":1}]}', 'miss {"result":[{"n":1}]}']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('take over at once where the entry is invalidated meanwhile', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await settle();
+    const second = ask(two, request);
+    await settle();
+    query.gate = Promise.resolve();
+    await two.cache.invalidateEntry('counting', request.key);
+    expect(await second).toBe('miss {"result":[{"n":2}]}');
+    gate.resolve();
+    expect(await first).toBe('miss {"result":[{"n":1}]}');
+    expect(one.trace()).toEqual(['cache.loading', 'cache.refused']);
+  });
+
+  test('take over when the lease of one who died is over, not before', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 2500);
+    const asked = ask(gateway, request);
+    await pass(2400);
+    expect(query.runs).toBe(0);
+    await pass(200);
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect(gateway.trace()).toEqual(['cache.waiting', 'cache.loading', 'cache.stored']);
+  });
+
+  test('look once a second, for news may be missed', async () => {
+    const listening: Store['subscribe'] = listener => listener({ type: 'listening' });
+    const unheard = openCache({ clock, store: { ...shared, subscribe: listening } });
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 60_000);
+    const asked = ask(unheard, request);
+    await pass(4900);
+    expect(calls.claim).toBe(6); // the dead one's, the first, and four looks
+    await shared.release(request.key.digest, 'dead', '');
+    await pass(100);
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect(query.runs).toBe(1);
+  });
+
+  test('give up after their time', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request } = countingRequest('a');
+    await claimForDead(request.key.digest, 600_000);
+    const asked = ask(gateway, { ...request, waitMs: 5000 });
+    const refused = expect(asked).rejects.toThrow(
+      new GatewayError('deadline_exceeded', 'The query, run by another gateway, did not finish in time'),
+    );
+    await pass(6100);
+    await refused;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leave nothing behind when they leave while the lease is asked for', async () => {
+    const gate = Promise.withResolvers<void>();
+    const slow: Store = { ...shared, claim: (...args) => gate.promise.then(() => shared.claim(...args)) };
+    const gateway = openCache({ clock, store: slow });
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 1000);
+    const leaver = new AbortController();
+    const left = expect(ask(gateway, request, leaver.signal)).rejects.toThrow('gone');
+    await settle();
+    leaver.abort(new GatewayError('cancelled', 'gone'));
+    await left;
+    gate.resolve();
+    await settle();
+    expect(vi.getTimerCount()).toBe(0);
+    expect(query.runs).toBe(0);
+  });
+
+  test('have the time of a whole request for the store again each time they were woken', async () => {
+    let waitedMs = 0;
+    const store: Store = {
+      ...shared,
+      claim(...args) {
+        waitedMs += 20;
+        return shared.claim(...args);
+      },
+    };
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 60_000);
+    const board = createNewsBoard();
+    shared.subscribe(board.tell);
+    const emit = () => undefined;
+    const guarded = guardStore(store, { emit, waitedMs: () => waitedMs });
+    const loading = loadWithLease(
+      { store: guarded, board, clock, emit },
+      {
+        ...request,
+        known: undefined,
+        reason: 'miss',
+        generation: () => '',
+        budget: { remainingMs: 50 },
+        signal: new AbortController().signal,
+        load: async () => rowsOf(++query.runs),
+      },
+    );
+    await pass(5500);
+    expect(query.runs).toBe(0);
+    await shared.release(request.key.digest, 'dead', '');
+    expect(String((await loading).entry.body)).toBe('{"result":[{"n":1}]}');
+  });
+});
+
+test('a refresh that another gateway has done already, unheard, runs no query and is no failure', async () => {
+  const listening: Store['subscribe'] = listener => listener({ type: 'listening' });
+  const random = () => 0.999_999;
+  const unheard = openCache({ clock, store: { ...shared, subscribe: listening }, random });
+  const other = openCache({ clock, store: shared });
+  const { request, query } = countingRequest('a');
+  const slow = {
+    ...request,
+    load: (signal: AbortSignal) => request.load(signal).finally(() => clock.advance(1000)),
+  };
+  await ask(unheard, slow);
+  await other.cache.read(slow, { signal: new AbortController().signal, mustLoad: true });
+  clock.advance(890_000);
+  unheard.trace();
+  expect(await ask(unheard, slow)).toBe('hit {"result":[{"n":1}]}');
+  await settle();
+  expect([query.runs, unheard.trace()]).toEqual([2, []]);
+});
