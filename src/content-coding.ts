@@ -59,8 +59,8 @@ function readAcceptEncoding(accept: string): Coding | undefined {
   const weights = new Map<string, number>();
   for (const part of accept.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(text => text.trim());
-    const weight = Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? '1');
-    if (weight >= 0) weights.set(name, weight);
+    // What is no number is never the highest weight.
+    weights.set(name, Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? '1'));
   }
   const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0;
   // Not to be sent as it is counts as a weight of 0 only where the header says so.

@@ -1,0 +1,181 @@
+import { request } from 'node:http';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { issueToken, revokeToken } from '../../src/auth/token-file.ts';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+
+const rows = {
+  'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' })],
+};
+
+/** Its rows are others each time the query runs. */
+const drawnRows = `/*
+id: 7e57ab1e-0000-4000-8000-000000000003
+name: drawn.rows
+description: A text of a thousand characters, drawn anew by each run.
+parameters:
+  project: { type: string, required: true, description: Reference of the project. }
+columns:
+  drawn: { type: STRING, description: The text. }
+cacheSeconds: 100
+staleIfErrorSeconds: 1000
+*/
+select repeat(generate_uuid(), 30) as drawn from \`cloudflare.logs.prod\` where project = @project`;
+
+const origins = ['https://a.example', 'https://b.example'];
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    rows,
+    now: '2026-01-15T12:00:00Z',
+    sqlFiles: { 'drawn.rows.sql': drawnRows },
+    environment: { CORS_ORIGINS: origins.join(',') },
+  });
+  return () => gateway.close();
+});
+
+const drawn = '/api/endpoints/query/drawn.rows?project=ours';
+const invalidate = () =>
+  gateway.send('/admin/invalidate', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"endpoint":"drawn.rows"}',
+  });
+
+/** Asks without what fetch would add; asks until it is a hit, whose answer may be one that lay ready. */
+async function wire(path: string, headers: Record<string, string> = {}, init = { method: 'GET', body: '' }) {
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    status: number;
+    headers: Record<string, unknown>;
+    text: string;
+  }>();
+  const sent = init.body
+    ? { 'content-type': 'application/json', 'content-length': String(init.body.length) }
+    : {};
+  request(
+    gateway.origin + path,
+    { method: init.method, headers: { 'x-api-key': testToken, ...sent, ...headers } },
+    async response => {
+      const text = Buffer.concat(await response.toArray()).toString('latin1');
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+    },
+  )
+    .on('error', reject)
+    .end(init.body);
+  return promise;
+}
+
+async function untilReady(path: string, headers: Record<string, string> = {}) {
+  for (let time = 0; time < 3; time++) await wire(path, headers);
+}
+
+describe('the same request once more', () => {
+  test('gets the new rows as soon as there are some', async () => {
+    const seen = new Set<string>();
+    for (let round = 0; round < 3; round++) {
+      await untilReady(drawn);
+      const [first, second] = [await wire(drawn), await wire(drawn)];
+      expect([first.headers['x-cache'], second.text]).toEqual(['HIT', first.text]);
+      seen.add(first.text);
+      await invalidate();
+    }
+    expect(seen.size).toBe(3);
+  });
+
+  test('is told the age of the rows and the time it took, each time', async () => {
+    await invalidate();
+    await untilReady(drawn);
+    for (const age of ['0', '1', '2']) {
+      const { headers } = await wire(drawn);
+      expect(headers).toMatchObject({
+        'x-cache': 'HIT',
+        age,
+        'cache-status': `saved-query-gateway; hit; ttl=${100 - Number(age)}`,
+      });
+      expect(headers['server-timing']).toMatch(/^cache;dur=\d+\.\d\d$/);
+      gateway.clock.advance(1000);
+    }
+    gateway.clock.advance(-60_000);
+    expect((await wire(drawn)).headers.age).toBe('0');
+    gateway.clock.advance(60_000);
+  });
+
+  test('with a tag of the rows is answered 304; POST knows no such condition', async () => {
+    await untilReady(drawn);
+    const { headers } = await wire(drawn);
+    const condition = { 'if-none-match': String(headers.etag) };
+    expect((await wire(drawn, condition)).status).toBe(304);
+    expect((await wire(drawn, condition, { method: 'POST', body: '{}' })).status).toBe(200);
+  });
+
+  test('in each coding has a tag of that coding, and a 304 that names no coding', async () => {
+    const tags = new Set<unknown>();
+    for (const coding of ['gzip', 'br', 'zstd']) {
+      const accept = { 'accept-encoding': coding };
+      await untilReady(drawn, accept);
+      const { headers } = await wire(drawn, accept);
+      expect([headers['x-cache'], headers['content-encoding']]).toEqual(['HIT', coding]);
+      tags.add(headers.etag);
+      const known = await wire(drawn, { ...accept, 'if-none-match': String(headers.etag) });
+      expect([known.status, known.headers.etag, known.text]).toEqual([304, headers.etag, '']);
+      for (const name of ['content-encoding', 'content-type', 'content-length']) {
+        expect(known.headers).not.toHaveProperty(name);
+      }
+    }
+    expect(tags.size).toBe(3);
+  });
+
+  test('from a page of another origin is allowed to that origin', async () => {
+    for (const origin of [...origins, ...origins]) {
+      const { headers } = await wire(drawn, { origin });
+      expect(headers['access-control-allow-origin']).toBe(origin);
+    }
+  });
+
+  test('with another body is another request', async () => {
+    const path = '/api/endpoints/query/logs.all';
+    const ask = async (project: string) =>
+      JSON.parse((await wire(path, {}, { method: 'GET', body: JSON.stringify({ project }) })).text).result
+        .length;
+    expect([await ask('ours'), await ask('nobody'), await ask('ours')]).toEqual([1, 0, 1]);
+  });
+
+  test('is refused once its token is revoked, whether the rows are cached or not', async () => {
+    const file = `${gateway.directory}/tokens.json`;
+    const token = await issueToken({ file, name: 'leaver', clock: gateway.clock });
+    const paths = [drawn, '/api/endpoints/query/logs.all?project=ours'];
+    const statuses = async () => {
+      const found = [];
+      for (const path of paths) found.push((await wire(path, { 'x-api-key': token })).status);
+      return found;
+    };
+    const patiently = { timeout: 10_000, interval: 50 };
+    await vi.waitFor(async () => expect(await statuses()).toEqual([200, 200]), patiently);
+    await statuses();
+    await revokeToken({ file, id: token.slice(4, 12), clock: gateway.clock });
+    await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), patiently);
+  }, 20_000);
+});
+
+test('rows past their time that stand in for a query that fails say so', async () => {
+  const own = await openGateway({
+    rows,
+    now: '2026-01-15T12:00:00Z',
+    sqlFiles: { 'drawn.rows.sql': drawnRows },
+    environment: { QUERY_TIMEOUT_MS: '300' },
+  });
+  onTestFinished(own.close);
+  const { text } = await own.get(drawn);
+  own.clock.advance(200_000);
+  process.kill(own.enginePid(), 'SIGSTOP');
+  const answer = await own.get(drawn);
+  const facts = ['x-cache', 'cache-status', 'age'].map(name => answer.headers.get(name));
+  expect([answer.status, answer.text, ...facts]).toEqual([
+    200,
+    text,
+    'STALE',
+    'saved-query-gateway; hit; ttl=-100; detail=stale-if-error',
+    '200',
+  ]);
+});
