@@ -112,7 +112,11 @@ type Head = {
 };
 
 /** Heads by version: where the store is asked for each hit, most answers have one that was read before. */
-const heads = new LRUCache<string, Head>({ max: 1000 });
+const heads = new LRUCache<string, Head>({
+  maxSize: 4 * 1024 * 1024,
+  // A head has the caller's SQL, of any length, in it.
+  sizeCalculation: ({ bodyStart }) => bodyStart,
+});
 
 /** @throws RangeError, SyntaxError or Error for bytes that are none of ours */
 function parseHead(bytes: Buffer): Head {

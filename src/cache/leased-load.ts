@@ -42,10 +42,10 @@ export type LeasedLoadOptions = {
   readonly load: (signal: AbortSignal) => Promise<ResultSet>;
 };
 
-/** A new entry, and whether this process may keep it: not where the store refused it. */
+/** A new entry, and what the store says of it: it has it, it refused it, or it gave no answer. */
 export type Loaded = {
   readonly entry: Entry;
-  readonly mayKeep: boolean;
+  readonly standing: 'stored' | 'refused' | 'unknown';
   /** What its query cost; absent where another gateway ran it. */
   readonly receipt?: Receipt;
 };
@@ -66,11 +66,11 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   try {
     for (;;) {
       const claim = await claimLease(deps, options, token, known);
-      if (claim === undefined) return loadAlone(deps, options);
+      if (claim === undefined) return await loadAlone(deps, options, token);
       if (claim.state === 'granted') return await loadHolding(deps, options, token);
       if (claim.state === 'changed') {
         const entry = decodeEntry(claim.value, key.canonical);
-        if (entry && entry.generation === options.generation()) return { entry, mayKeep: true };
+        if (entry && entry.generation === options.generation()) return { entry, standing: 'stored' };
         // Another layout's, or invalidated: as good as none.
         known = versionOf(claim.value);
         continue;
@@ -101,7 +101,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
 export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
   const token = randomUUID();
   const claim = await claimLease(deps, options, token, options.known);
-  if (claim === undefined) return loadAlone(deps, options);
+  if (claim === undefined) return loadAlone(deps, options, token);
   if (claim.state === 'granted') return loadHolding(deps, options, token);
   throw new GatewayError('cancelled', 'Another gateway renews the entry');
 }
@@ -119,6 +119,8 @@ function claimLease(
 async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store, emit } = deps;
   const { endpoint, key, lifetimes, budget } = options;
+  // Others wait for the end of this lease: it is told whatever time is left, and done also where its answer is late.
+  budget.remainingMs = Math.max(1, budget.remainingMs);
   const renewal = setInterval(() => {
     void store.call('renew', { remainingMs: budgetMs }, it => it.renew(key.digest, token, leaseMs));
   }, renewMs).unref();
@@ -129,7 +131,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     );
     if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
-    return { entry, mayKeep: isStored !== false, receipt };
+    return { entry, standing: standingOf(isStored), receipt };
   } catch (error) {
     const note = writeFailureNote(toGatewayError(error));
     await store.call('release', budget, it => it.release(key.digest, token, note));
@@ -139,10 +141,28 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   }
 }
 
-/** Without a store this gateway's entry is as good as any. */
-async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
-  const { entry, receipt } = await runQuery(deps, options);
-  return { entry, mayKeep: true, receipt };
+function standingOf(isStored: boolean | undefined): Loaded['standing'] {
+  if (isStored === undefined) return 'unknown';
+  return isStored ? 'stored' : 'refused';
+}
+
+/**
+ * Without a store this gateway's entry is as good as any. A store that was only late may have granted the lease, and others
+ * may wait for it: they are told, but nobody here waits for that.
+ */
+async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
+  const { digest } = options.key;
+  const budget: Budget = { remainingMs: budgetMs };
+  try {
+    const { entry, value, receipt } = await runQuery(deps, options);
+    const keepMs = keptMs(options.lifetimes);
+    void deps.store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
+    return { entry, standing: 'unknown', receipt };
+  } catch (error) {
+    const note = writeFailureNote(toGatewayError(error));
+    void deps.store.call('release', budget, it => it.release(digest, token, note));
+    throw error;
+  }
 }
 
 async function runQuery(

@@ -71,9 +71,11 @@ export function createLoader(deps: LoaderDeps): Loader {
   /** Keeps what a load gave, or notes that it failed. */
   async function settle({ endpoint, key }: CacheRequest, loading: Promise<Loaded>) {
     try {
-      const { entry, mayKeep, receipt } = await loading;
+      const { entry, standing, receipt } = await loading;
       rests.succeeded(key.digest);
-      return { entry: mayKeep ? local.keep(key, entry) : entry, receipt };
+      // What the store gave no answer to may have been invalidated meanwhile.
+      if (standing !== 'refused') local.keep(key, entry, { isCompared: standing === 'stored' });
+      return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);
       const restMs = isDependencyFailure(error) ? rests.failed(key.digest) : 0;

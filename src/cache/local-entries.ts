@@ -10,8 +10,11 @@ export type LocalEntries = {
   get(key: CacheKey): Entry | undefined;
   /** The same where nothing can have happened to it since the store was asked. */
   getTrusted(key: CacheKey): Entry | undefined;
-  /** Keeps an entry that the store has, or would have. */
-  keep(key: CacheKey, entry: Entry): Entry;
+  /**
+   * Keeps an entry that the store has, or would have.
+   * @param options.isCompared whether the store has just been asked; else it is before the entry is trusted
+   */
+  keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
   drop(digest: string): void;
   hear(news: StoreNews): void;
 };
@@ -45,9 +48,8 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
       const found = held(key);
       return found && isListening && found.spell === spell ? found.entry : undefined;
     },
-    keep({ digest }, entry) {
-      entries?.set(digest, { entry, spell });
-      return entry;
+    keep({ digest }, entry, { isCompared }) {
+      entries?.set(digest, { entry, spell: isCompared ? spell : undefined });
     },
     drop: digest => void entries?.delete(digest),
     hear(news) {

@@ -32,14 +32,15 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     const held = local.get(key);
     if (!isKnown) return held;
     // What is invalidated leaves a mark: the store has only lost its copy.
-    if (!value && held) {
-      putBack(deps, request, held);
-      return local.keep(key, held);
+    const isLost = !value && held;
+    if (isLost) putBack(deps, request, held);
+    const entry = isLost ? held : value && readValue(value, key, held);
+    if (entry?.generation !== generations.of(key.group)) {
+      local.drop(key.digest);
+      return undefined;
     }
-    const entry = value && readValue(value, key, held);
-    if (entry && entry.generation === generations.of(key.group)) return local.keep(key, entry);
-    local.drop(key.digest);
-    return undefined;
+    local.keep(key, entry, { isCompared: true });
+    return entry;
   }
 
   return {

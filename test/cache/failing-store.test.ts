@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store, StoreNews } from '../../src/store/store.ts';
@@ -108,27 +108,48 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
-  test('costs one request no more than its budget, whatever number of calls it makes', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    let idle = 0;
-    const utilization = vi.spyOn(performance, 'eventLoopUtilization');
-    onTestFinished(() => utilization.mockRestore());
-    utilization.mockImplementation(() => ({ idle, active: 0, utilization: 0 }));
-    const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const slow: Store = {
-      ...store,
-      async read(...args) {
-        idle += 45;
-        return store.read(...args);
-      },
-      claim: () => new Promise(() => {}),
-    };
-    const asked = ask(openCache({ clock, store: slow }), countingRequest('a').request);
-    await settle();
-    await vi.advanceTimersByTimeAsync(6);
-    await settle();
-    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+  describe('by being slow', () => {
+    /** Milliseconds in which nothing but the store was waited for. */
+    let idle: number;
+    beforeEach(() => {
+      idle = 0;
+      const utilization = vi.spyOn(performance, 'eventLoopUtilization');
+      utilization.mockImplementation(() => ({ idle, active: 0, utilization: 0 }));
+      return () => utilization.mockRestore();
+    });
+
+    test('costs one request no more than its budget, whatever number of calls it makes', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const store = createMemoryStore({ maxBytes: 1e6, clock });
+      const slow: Store = {
+        ...store,
+        async read(...args) {
+          idle += 45;
+          return store.read(...args);
+        },
+        claim: () => new Promise(() => {}),
+      };
+      const asked = ask(openCache({ clock, store: slow }), countingRequest('a').request);
+      await settle();
+      await vi.advanceTimersByTimeAsync(6);
+      await settle();
+      expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    });
+
+    test('is given the rows, though granting the lease took all the time there was', async () => {
+      const store = createMemoryStore({ maxBytes: 1e6, clock });
+      const slow: Store = {
+        ...store,
+        async claim(...args) {
+          idle += 50;
+          return store.claim(...args);
+        },
+      };
+      const { request } = countingRequest('a');
+      await ask(openCache({ clock, store: slow }), request);
+      expect(await ask(openCache({ clock, store }), request)).toBe('hit {"result":[{"n":1}]}');
+    });
   });
 
   test('and lost a stale entry does not keep it from being renewed', async () => {
@@ -199,5 +220,69 @@ describe('a store that fails', () => {
     store.isBroken = true;
     await expect(ask(gateway, request)).rejects.toThrow('The query failed');
     await gateway.cache.close();
+  });
+
+  describe('by being late', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    /** A store that does what the first claim says, but answers too late; and a query that waits. */
+    function lateAtFirst() {
+      const store = createMemoryStore({ maxBytes: 1e6, clock });
+      let isLate = true;
+      const late: Store = {
+        ...store,
+        async claim(...args) {
+          const claim = await store.claim(...args);
+          if (!isLate) return claim;
+          isLate = false;
+          throw new StoreError('no answer within 50 ms');
+        },
+      };
+      const [gateway, other] = [openCache({ clock, store: late }), openCache({ clock, store })];
+      const { request, query } = countingRequest('a');
+      const gate = Promise.withResolvers<void>();
+      query.gate = gate.promise;
+      return { gateway, other, request, query, gate };
+    }
+
+    test('and granting the lease all the same, it lets nobody wait for rows that never come', async () => {
+      const { gateway, other, request, query, gate } = lateAtFirst();
+      const first = ask(gateway, request);
+      await settle();
+      const second = ask(other, request);
+      await vi.advanceTimersByTimeAsync(250); // until it is found to answer
+      gate.resolve();
+      expect(await Promise.all([first, second])).toEqual(Array(2).fill('miss {"result":[{"n":1}]}'));
+      expect(query.runs).toBe(1);
+    });
+
+    test('nor for a failure', async () => {
+      const { gateway, other, request, query, gate } = lateAtFirst();
+      query.instead = () => Promise.reject(new GatewayError('invalid_query', 'The query failed'));
+      const first = ask(gateway, request);
+      await settle();
+      const both = Promise.allSettled([first, ask(other, request)]);
+      await vi.advanceTimersByTimeAsync(250);
+      gate.resolve();
+      expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      expect(query.runs).toBe(1);
+    });
+
+    test('does not hide that an entry was invalidated while its query ran', async () => {
+      const { gateway, other, request, gate } = lateAtFirst();
+      const asked = ask(gateway, request);
+      await settle();
+      await other.cache.invalidateEntry('counting', request.key);
+      await vi.advanceTimersByTimeAsync(250);
+      gate.resolve();
+      expect(await asked).toBe('miss {"result":[{"n":1}]}');
+      await settle();
+      expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+    });
   });
 });

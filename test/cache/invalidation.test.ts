@@ -54,6 +54,7 @@ describe('invalidation', () => {
     };
     const other = openCache({ clock, store });
     const { request } = countingRequest('a');
+    await other.cache.invalidateGroup('counting', 'group');
     await ask(other, request);
     const asked = ask(openCache({ clock, store: late }), request);
     await settle();
