@@ -73,8 +73,11 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           budget,
           runStatement,
           queryOf: question => readQuestion(endpoints, question),
-          cacheRequestOf: (query, run) =>
-            cacheRequestOf(config.QUERY_TIMEOUT_MS, query, signal => run(query, termsOf(query, signal))),
+          cacheRequestOf: (query, run) => {
+            const { maxBytesBilled } = query.definition;
+            const load = { run: (inner: AbortSignal) => run(query, termsOf(query, inner)), maxBytesBilled };
+            return cacheRequestOf(config.QUERY_TIMEOUT_MS, query, { load, renewal: load });
+          },
         },
         claim,
         signal,

@@ -110,6 +110,12 @@ export type ErrorCode = keyof typeof errorCodes;
 /** A place in a caller's SQL text; both count from 1. */
 export type SqlPosition = { readonly line: number; readonly column: number };
 
+type ErrorDetails = {
+  readonly position?: SqlPosition | undefined;
+  readonly bytesLimit?: number | undefined;
+  readonly cause?: unknown;
+};
+
 /**
  * An expected failure. The message is for the caller: which thing, what was wrong, what is allowed;
  * never a secret, never SQL or table ids of the warehouse. Anything else thrown is a bug and answers 500.
@@ -118,11 +124,14 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
   readonly position: SqlPosition | undefined;
+  /** The `maxBytesBilled` that the query was refused for; under a higher one it may run. Absent for all other failures. */
+  readonly bytesLimit: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { position?: SqlPosition; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: ErrorDetails = {}) {
     super(message, { cause: options.cause });
     this.code = code;
     this.position = options.position;
+    this.bytesLimit = options.bytesLimit;
   }
 
   get status(): number {

@@ -1,7 +1,7 @@
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { ResultSet } from '../rows.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
-import { type QueryTerms, type RunStatement, runBatch, smaller } from './run-batch.ts';
+import { type QueryTerms, type RunStatement, runBatch } from './run-batch.ts';
 
 /** Runs one query; throws what the engine throws. */
 export type RunEndpointQuery = (query: EndpointQuery, terms: QueryTerms) => Promise<ResultSet>;
@@ -14,14 +14,16 @@ type Waiting = {
 };
 
 /**
- * Makes a runner that lets queries of one batch group wait for each other and answers them with one run.
+ * Makes a runner that lets queries of one batch group, under one limit of bytes, wait for each other and answers them with
+ * one run.
  * @param later called with each first query of a group; calls back when there is no more to wait for
  */
 export function gatherQueries(run: RunStatement, later: (flush: () => void) => void): RunEndpointQuery {
   const groups = new Map<string, Waiting[]>();
   return (query, terms) => {
-    const group = batchGroupOf(query);
-    if (group === undefined) return run(statementOf(query), terms);
+    const batchGroup = batchGroupOf(query);
+    if (batchGroup === undefined) return run(statementOf(query), terms);
+    const group = `${batchGroup} ${terms.maxBytesBilled}`;
     return new Promise((resolve, reject) => {
       const waiting = { query, terms, resolve, reject };
       const others = groups.get(group);
@@ -104,13 +106,9 @@ async function answerAll(run: RunStatement, waiting: readonly Waiting[]): Promis
   });
 }
 
-/** One run for several: until the last of them leaves, under the labels of the first, within what all of them may spend. */
+/** One run for several: until the last of them leaves, under the labels of the first; what it may cost, all of them say. */
 function termsOfAll(all: readonly QueryTerms[]): QueryTerms {
-  return {
-    ...all[0],
-    signal: abortWithTheLast(all.map(({ signal }) => signal)),
-    maxBytesBilled: all.map(({ maxBytesBilled }) => maxBytesBilled).reduce(smaller),
-  };
+  return { ...all[0], signal: abortWithTheLast(all.map(({ signal }) => signal)) };
 }
 
 /** A signal that aborts when all of these have. */

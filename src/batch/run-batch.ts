@@ -87,12 +87,6 @@ function shareOf({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt, count:
   };
 }
 
-/** The smaller of two limits, of which either may be absent. */
-export function smaller(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
-}
-
 /** Cuts queries into parts of one run each. */
 function partsOf(queries: readonly EndpointQuery[]): EndpointQuery[][] {
   const parts: EndpointQuery[][] = [];

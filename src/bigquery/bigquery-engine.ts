@@ -99,7 +99,8 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       return await running;
     } catch (error) {
       const { linesBefore } = assembled;
-      throw toCallersError(error, { endpoint, ownSql, linesBefore, project, mapping, emit });
+      const bytesLimit = ownLimit(options, runOptions);
+      throw toCallersError(error, { endpoint, ownSql, linesBefore, bytesLimit, project, mapping, emit });
     } finally {
       waiting.limit.clear();
     }
@@ -164,6 +165,14 @@ function assemble(
   const parameterNames = parameters.map(({ name }) => name);
   const arrayParameterNames = parameters.filter(({ value }) => Array.isArray(value)).map(({ name }) => name);
   return assembleSql({ sql, callerSql, ...tables, parameterNames, arrayParameterNames });
+}
+
+/** The run's limit of bytes, where it is lower than the one of all queries. */
+function ownLimit(
+  { maxBytesBilled: ofAll = Infinity }: BigQueryEngineOptions,
+  { maxBytesBilled: own }: RunOptions,
+): number | undefined {
+  return own !== undefined && own < ofAll ? own : undefined;
 }
 
 /** One run of a statement as a job; of two limits of bytes the lower holds. */

@@ -11,6 +11,8 @@ export type FailureContext = {
   readonly ownSql: string | undefined;
   /** Lines of the text before the first one of `ownSql`. */
   readonly linesBefore: number;
+  /** The limit of billed bytes that the run came with, where it is the one that holds. */
+  readonly bytesLimit: number | undefined;
   /** The project that pays. */
   readonly project: string;
   readonly mapping: TableMapping;
@@ -23,7 +25,8 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   const { code, message } = failureRow(error);
   if (message !== undefined) {
     tell(error, context);
-    return new GatewayError(code, message, { cause: error });
+    const bytesLimit = error.reason === 'bytesBilledLimitExceeded' ? context.bytesLimit : undefined;
+    return new GatewayError(code, message, { bytesLimit, cause: error });
   }
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);

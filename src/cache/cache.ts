@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
-import type { CacheRequest } from './cache-request.ts';
+import { type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
 import { createGenerations } from './generations.ts';
@@ -156,11 +156,12 @@ async function read(
   request: CacheRequest,
   { signal, mustLoad = false }: ReadOptions,
 ): Promise<CacheAnswer> {
-  const { digest } = request.key;
-  if (mustLoad) return parts.flights(`${digest} anew`, signal, inner => loadAnew(parts, request, inner));
+  if (mustLoad) {
+    return parts.flights(`${flightOf(request)} anew`, signal, inner => loadAnew(parts, request, inner));
+  }
   const entry = peek(parts, request);
   if (entry) return { entry, state: 'hit' };
-  return parts.flights(digest, signal, inner => lookUp(parts, request, inner));
+  return parts.flights(flightOf(request), signal, inner => lookUp(parts, request, inner));
 }
 
 async function lookUp(

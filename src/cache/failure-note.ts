@@ -4,17 +4,22 @@ import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts';
 const ownFailures: ReadonlySet<ErrorCode> = new Set(['cancelled', 'overloaded', 'unavailable', 'internal']);
 
 /** Writes a failure down for those who wait on other gateways; empty where they had better try for themselves. */
-export function writeFailureNote({ code, message, position }: GatewayError): string {
-  return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position });
+export function writeFailureNote({ code, message, position, bytesLimit }: GatewayError): string {
+  return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position, bytesLimit });
 }
 
-/** Reads another gateway's failure; undefined where there is none to share. */
-export function readFailureNote(note: string): GatewayError | undefined {
+/**
+ * Reads the failure of somebody else's query.
+ * @param maxBytesBilled of one's own; undefined = no limit
+ * @returns undefined where there is none to share: it was refused for a lower limit than one's own
+ */
+export function readFailureNote(note: string, maxBytesBilled: number | undefined): GatewayError | undefined {
   if (note === '') return undefined;
   try {
-    const { code, message, position } = JSON.parse(note);
+    const { code, message, position, bytesLimit } = JSON.parse(note);
     if (!Object.hasOwn(errorCodes, code)) return undefined;
-    return new GatewayError(code, String(message), { position });
+    if (bytesLimit !== undefined && !(bytesLimit >= (maxBytesBilled ?? Infinity))) return undefined;
+    return new GatewayError(code, String(message), { position, bytesLimit });
   } catch {
     return undefined;
   }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Receipt, ResultSet } from '../rows.ts';
+import type { Receipt } from '../rows.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
+import type { Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
 import { readFailureNote, writeFailureNote } from './failure-note.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
@@ -39,7 +40,7 @@ export type LeasedLoadOptions = {
   /** Milliseconds that others' queries are waited for at most. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  readonly load: (signal: AbortSignal) => Promise<ResultSet>;
+  readonly load: Load;
 };
 
 /** A new entry, and what the store says of it: it has it, it refused it, or it gave no answer. */
@@ -52,7 +53,8 @@ export type Loaded = {
 
 /**
  * Gets the next entry of a key, of which only one is made among all gateways: whoever gets the lease runs the query, the
- * others wait for its news; where its holder dies, one of them takes over. Without a store every gateway runs its own.
+ * others wait for its news; where its holder dies, or is refused for a lower limit of bytes than theirs, one of them takes
+ * over. Without a store every gateway runs its own.
  * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
  */
 export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
@@ -86,7 +88,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Waiting for a query is not waiting for the store.
       options.budget.remainingMs = budgetMs;
-      const failure = woken.type === 'released' ? readFailureNote(woken.note) : undefined;
+      const failure =
+        woken.type === 'released' ? readFailureNote(woken.note, options.load.maxBytesBilled) : undefined;
       if (failure) throw failure;
     }
   } finally {
@@ -176,7 +179,7 @@ async function runQuery(
     createdAtMs: clock.now(),
     isWarmed: reason === 'warm',
   };
-  const rows = await load(signal);
+  const rows = await load.run(signal);
   const loadMs = clock.now() - facts.createdAtMs;
   return { ...makeEntry({ ...facts, loadMs }, rows), receipt: rows.receipt };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { type ErrorCode, GatewayError, toGatewayError } from '../errors.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
-import type { CacheRequest } from './cache-request.ts';
+import type { CacheRequest, Load } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
@@ -30,7 +30,7 @@ export type Loader = {
    * @throws GatewayError of the query; `cancelled` where somebody else is at it
    */
   warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
-  /** Whether the key's query failed a moment ago, and should be left alone. */
+  /** Whether the key's query failed a moment ago under the limit of bytes that callers have, and should be left alone. */
   isResting(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -63,22 +63,27 @@ export function createLoader(deps: LoaderDeps): Loader {
   const refreshes = new Map<string, Promise<unknown>>();
   const closing = new AbortController();
 
+  function isResting({ key: { digest } }: CacheRequest, { maxBytesBilled }: Load): boolean {
+    return rests.isResting(digest) || rests.isResting(underLimit(digest, maxBytesBilled));
+  }
+
   function optionsOf(request: CacheRequest, known: Entry | undefined) {
     const generation = () => generations.of(request.key.group);
     return { ...request, known: known?.version, generation } satisfies Partial<LeasedLoadOptions>;
   }
 
   /** Keeps what a load gave, or notes that it failed. */
-  async function settle({ endpoint, key }: CacheRequest, loading: Promise<Loaded>) {
+  async function settle({ endpoint, key }: CacheRequest, { maxBytesBilled }: Load, loading: Promise<Loaded>) {
     try {
       const { entry, standing, receipt } = await loading;
       rests.succeeded(key.digest);
+      rests.succeeded(underLimit(key.digest, maxBytesBilled));
       // What the store gave no answer to may have been invalidated meanwhile.
       if (standing !== 'refused') local.keep(key, entry, { isCompared: standing === 'stored' });
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      const restMs = isDependencyFailure(error) ? rests.failed(key.digest) : 0;
+      const restMs = isDependencyFailure(error) ? rests.failed(underLimit(key.digest, error.bytesLimit)) : 0;
       if (error.code !== 'cancelled') emit({ type: 'cache.load_failed', endpoint, code: error.code, restMs });
       throw error;
     }
@@ -86,16 +91,19 @@ export function createLoader(deps: LoaderDeps): Loader {
 
   function renew(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<unknown> {
     const budget: Budget = { remainingMs: budgetMs };
-    const options = { ...optionsOf(request, known), reason, budget, signal: closing.signal };
-    return settle(request, loadIfFree(deps, options));
+    const { renewal: load } = request;
+    const options = { ...optionsOf(request, known), load, reason, budget, signal: closing.signal };
+    return settle(request, load, loadIfFree(deps, options));
   }
 
   return {
-    load: (request, known, budget, signal) =>
-      settle(request, loadWithLease(deps, { ...optionsOf(request, known), reason: 'miss', budget, signal })),
+    load(request, known, budget, signal) {
+      const options = { ...optionsOf(request, known), reason: 'miss', budget, signal } as const;
+      return settle(request, request.load, loadWithLease(deps, options));
+    },
     refresh(request, known, reason) {
       const { digest } = request.key;
-      if (refreshes.has(digest) || rests.isResting(digest) || closing.signal.aborted) return;
+      if (refreshes.has(digest) || isResting(request, request.renewal) || closing.signal.aborted) return;
       const done = renew(request, known, reason)
         // The entry that is there stays; the failure was told as an event.
         .catch(() => undefined)
@@ -103,10 +111,15 @@ export function createLoader(deps: LoaderDeps): Loader {
       refreshes.set(digest, done);
     },
     warm: (request, known) => renew(request, known, 'warm'),
-    isResting: ({ key }) => rests.isResting(key.digest),
+    isResting: request => isResting(request, request.load),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));
       await Promise.all(refreshes.values());
     },
   };
+}
+
+/** The name under which a key rests: where it was refused for a limit of bytes, only for those who have the same. */
+function underLimit(digest: string, bytesLimit: number | undefined): string {
+  return bytesLimit === undefined ? digest : `${digest} ${bytesLimit}`;
 }

@@ -1,9 +1,8 @@
 import type { Caller, Tokens } from '../auth/tokens.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunEndpointQuery } from '../batch/gather-queries.ts';
-import { smaller } from '../batch/run-batch.ts';
 import { cacheKey } from '../cache/cache-key.ts';
-import type { CacheRequest } from '../cache/cache-request.ts';
+import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -86,13 +85,20 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   const run = (signal: AbortSignal, requestId?: string) =>
     deps.runEndpointQuery(query, { signal, labels: labels(requestId), maxBytesBilled });
 
+  const load = { run: (signal: AbortSignal) => run(signal), maxBytesBilled };
+  // No one request asks for it, and what comes of it is everybody's: within the saved query's own limit.
+  const renewal = {
+    run: (signal: AbortSignal) =>
+      deps.runEndpointQuery(query, { signal, labels: labels(), maxBytesBilled: definition.maxBytesBilled }),
+    maxBytesBilled: definition.maxBytesBilled,
+  };
+
   return {
     endpointsVersion,
     caller,
     definition,
     query,
-    // A refresh that a hit began: no one request asked for it.
-    cacheRequest: cacheRequestOf(deps.queryTimeoutMs, query, signal => run(signal)),
+    cacheRequest: cacheRequestOf(deps.queryTimeoutMs, query, { load, renewal }),
     labels,
     maxBytesBilled,
     run,
@@ -106,11 +112,17 @@ export function isPlanCurrent({ tokens, endpoints }: PlanDeps, plan: Plan): bool
   return tokens.isCurrent(plan.caller) && endpoints.version === plan.endpointsVersion;
 }
 
-/** What the cache is asked for a query, and the run that answers it where the cache can't. */
+/** The smaller of two limits, of which either may be absent. */
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** What the cache is asked for a query, and the runs that answer it where the cache can't. */
 export function cacheRequestOf(
   queryTimeoutMs: number,
   query: EndpointQuery,
-  load: CacheRequest['load'],
+  loads: { readonly load: Load; readonly renewal: Load },
 ): CacheRequest {
   const { definition, parameters, callerSql } = query;
   return {
@@ -118,7 +130,7 @@ export function cacheRequestOf(
     key: cacheKey(definition, parameters, callerSql),
     lifetimes: lifetimesOf(definition),
     waitMs: queryTimeoutMs,
-    load,
+    ...loads,
   };
 }
 

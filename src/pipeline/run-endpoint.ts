@@ -1,7 +1,7 @@
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
-import type { CacheRequest } from '../cache/cache-request.ts';
+import { type CacheRequest, flightOf } from '../cache/cache-request.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { Clock } from '../clock.ts';
@@ -124,10 +124,11 @@ async function answerPlan(
   stages: Stages,
 ): Promise<Answer> {
   const { mustLoad } = plan;
-  const load = (inner: AbortSignal) => plan.run(inner, requestId);
-  const cacheRequest = { ...plan.cacheRequest, load };
+  const { load } = plan.cacheRequest;
+  const run = (inner: AbortSignal) => plan.run(inner, requestId);
+  const cacheRequest = { ...plan.cacheRequest, load: { ...load, run } };
   if (plan.definition.cacheSeconds === 0) {
-    const rows = await runUncached(deps, plan, load, signal);
+    const rows = await runUncached(deps, plan, cacheRequest, signal);
     stages.done('query');
     return finish(rows, 'off', rows.receipt);
   }
@@ -147,16 +148,16 @@ async function answerPlan(
 /** Every request runs the query, unless the definition lets those that come together share a run. */
 async function runUncached(
   deps: PipelineDeps,
-  { definition, cacheRequest }: Plan,
-  load: CacheRequest['load'],
+  { definition }: Plan,
+  cacheRequest: CacheRequest,
   signal: AbortSignal,
 ): Promise<Rendered> {
   const run = async (inner: AbortSignal): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
-    const { columns, rowCount, rowsJson, receipt } = await load(inner);
+    const { columns, rowCount, rowsJson, receipt } = await cacheRequest.load.run(inner);
     return { columns, rowCount, createdAtMs, body: renderBody(rowsJson), receipt };
   };
-  return definition.coalesce ? deps.sharedRuns(cacheRequest.key.digest, signal, run) : run(signal);
+  return definition.coalesce ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
 }
 
 function answered(

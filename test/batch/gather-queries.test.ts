@@ -70,6 +70,21 @@ test('queries that come together are one run, those of another kind another', as
   expect(answers.map(({ rowsJson }) => rowsJson.toString())).toEqual(answers.map(() => '[{"n":7}]'));
 });
 
+test('queries of other limits of bytes do not share a run, which has but one', async () => {
+  const limits: (number | undefined)[] = [];
+  const { run } = openEngine();
+  const noted: RunStatement = (statement, terms) => {
+    limits.push(terms.maxBytesBilled);
+    return run(statement, terms);
+  };
+  const gathered = gatherQueries(noted, setImmediate);
+  const asked = [100, undefined, 100, 200].map((maxBytesBilled, at) =>
+    gathered(query(`thing ${at}`), { ...never, maxBytesBilled }),
+  );
+  expect((await Promise.all(asked)).map(({ rowCount }) => rowCount)).toEqual([1, 1, 1, 1]);
+  expect(limits).toEqual([100, undefined, 200]);
+});
+
 test('one that the engine can not stand is found by halves: it fails, the others have their rows', async () => {
   const { run, runs } = openEngine();
   const gathered = gatherQueries(run, setImmediate);

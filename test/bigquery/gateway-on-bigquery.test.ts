@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
@@ -12,13 +12,14 @@ afterEach(async () => {
   opened = undefined;
 });
 
-async function open(script: Script) {
+async function open(script: Script, sqlFiles: Readonly<Record<string, string>> = {}) {
   const warehouse = await openWarehouse({
     dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
     ...script,
   });
   const gateway = await openGateway({
     now: '2026-01-15T12:00:00Z',
+    sqlFiles,
     environment: {
       ...bigqueryEnvironment(warehouse.url),
       BIGQUERY_MAX_BYTES_BILLED: '1000',
@@ -58,4 +59,29 @@ test('the start asks for every table and every saved query by a dry run, and run
   const { warehouse } = await open({});
   expect(warehouse.counts()).toEqual({});
   expect(warehouse.asked.length).toBeGreaterThanOrEqual(sourceTables.length + 2);
+});
+
+test('contract section 6: warming runs within the limit of the saved query', async () => {
+  const warmed = `/*
+id: 7e57ab1e-0000-4000-8000-000000000301
+name: warmed
+description: Test.
+columns:
+  n: { type: INT64, description: A number. }
+cacheSeconds: 900
+warmSeconds: 300
+maxBytesBilled: 900
+*/
+select 1 as n`;
+  const { gateway, warehouse } = await open(
+    { query: [complete(['1'], { schema: { fields } })] },
+    { 'warmed.sql': warmed },
+  );
+  expect((await gateway.get('/api/endpoints/query/warmed')).status).toBe(200);
+  const waiting = { timeout: 10_000, interval: 20 };
+  await vi.waitFor(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1), waiting);
+  gateway.clock.advance(301_000);
+  await vi.waitFor(() => expect(warehouse.counts()).toEqual({ query: 2 }), waiting);
+  const { body } = warehouse.asked.at(-1)!;
+  expect([body.maximumBytesBilled, body.labels.token_id]).toEqual(['900', 'worker']);
 });

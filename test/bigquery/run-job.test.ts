@@ -156,6 +156,24 @@ test.each([
   expect(counts()).toEqual({ query: 1 });
 });
 
+test('a refusal for the limit of bytes names it where it is of this run, not of all', async () => {
+  const { run, asked } = await open(
+    { query: [refusal(400, 'bytesBilledLimitExceeded')] },
+    { maxBytesBilled: 1000 },
+  );
+  for (const [maxBytesBilled, bytesLimit] of [
+    [999, 999],
+    [1000, undefined],
+    [5000, undefined],
+    [undefined, undefined],
+  ]) {
+    const refused = run({}, { maxBytesBilled });
+    await expect(refused).rejects.toMatchObject({ code: 'engine_failed', bytesLimit });
+  }
+  const limits = asked.filter(({ what }) => what === 'query').map(({ body }) => body.maximumBytesBilled);
+  expect(limits).toEqual(['999', '1000', '1000', '1000']);
+});
+
 test.each([
   ['backendError', 503, 'unavailable'],
   ['rateLimitExceeded', 403, 'overloaded'],

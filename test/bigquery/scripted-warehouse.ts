@@ -105,7 +105,7 @@ export async function openWarehouse(script: Script) {
 /** A BigQuery engine over such a server. */
 export async function openScripted(
   script: Script,
-  options: { maxRetries?: number; backgroundPriority?: 'BATCH' } = {},
+  options: { maxRetries?: number; backgroundPriority?: 'BATCH'; maxBytesBilled?: number } = {},
 ): Promise<ScriptedEngine> {
   const warehouse = await openWarehouse(script);
   const events: BigQueryEvent[] = [];

@@ -86,17 +86,19 @@ async function run(plan: readonly Step[]): Promise<void> {
 
   async function askOnce(one: OpenCache, of: number, { now }: StandingClock): Promise<void> {
     const allowed = allowedAnswers(model, of, now(), n + 1);
+    const run = async () => {
+      if (!model.queryWorks) throw new GatewayError('engine_failed', 'broken');
+      n++;
+      model.values.set(of, { madeAtMs: now(), n });
+      return rowsOf(n);
+    };
     const answer = await ask(one, {
       endpoint: 'model',
       key: keyOf(String(of)),
       lifetimes,
       waitMs: 30_000,
-      load: async () => {
-        if (!model.queryWorks) throw new GatewayError('engine_failed', 'broken');
-        n++;
-        model.values.set(of, { madeAtMs: now(), n });
-        return rowsOf(n);
-      },
+      load: { run },
+      renewal: { run },
     }).catch((error: GatewayError) => error.code);
     expect(allowed).toContain(answer);
   }

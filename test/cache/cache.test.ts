@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -142,10 +143,8 @@ describe('the states of one entry', () => {
   test('a hot entry is renewed ahead of its time, behind the answer', async () => {
     const gateway = openCache({ clock, random: () => 0.999_999 });
     const { request, query } = countingRequest('a');
-    const slow = {
-      ...request,
-      load: (signal: AbortSignal) => request.load(signal).finally(() => clock.advance(second)),
-    };
+    const run = (signal: AbortSignal) => request.load.run(signal).finally(() => clock.advance(second));
+    const slow = { ...request, load: { run }, renewal: { run } };
     await ask(gateway, slow);
     clock.advance(890 * second);
     expect(await ask(gateway, slow)).toBe('hit {"result":[{"n":1}]}');
@@ -252,12 +251,90 @@ describe('callers who come together', () => {
   });
 });
 
+describe('callers with limits of billed bytes', () => {
+  /** A query that a limit below 1000 bytes refuses, as callers of different limits ask for it. */
+  function priced() {
+    const counted = countingRequest('a');
+    const { query } = counted;
+    const under = (maxBytesBilled?: number): CacheRequest => {
+      const run = async (signal: AbortSignal) => {
+        const rows = await counted.request.load.run(signal);
+        if ((maxBytesBilled ?? 1000) >= 1000) return rows;
+        throw new GatewayError('engine_failed', 'Too many bytes', { bytesLimit: maxBytesBilled });
+      };
+      return { ...counted.request, load: { run, maxBytesBilled }, renewal: { run, maxBytesBilled } };
+    };
+    return { query, under };
+  }
+  const outcome = (asked: Promise<string>) => asked.catch((error: GatewayError) => error.message);
+
+  for (const place of ['in one gateway', 'on two gateways']) {
+    const open = () => {
+      const store = createMemoryStore({ maxBytes: 1e6, clock });
+      const one = openCache({ clock, store });
+      return [one, place === 'in one gateway' ? one : openCache({ clock, store })] as const;
+    };
+
+    test(`${place}: who may spend more is not refused with who may spend less`, async () => {
+      const [one, other] = open();
+      const { query, under } = priced();
+      const asked = [ask(one, under(100)), ask(other, under(2000)), ask(other, under()), ask(one, under(50))];
+      expect(await Promise.all(asked.map(outcome))).toEqual([
+        'Too many bytes',
+        'miss {"result":[{"n":2}]}',
+        'miss {"result":[{"n":2}]}',
+        'Too many bytes',
+      ]);
+      expect(query.runs).toBe(2);
+    });
+
+    test(`${place}: equal limits share one refusal`, async () => {
+      const [one, other] = open();
+      const { query, under } = priced();
+      const asked = [one, other, one, other].map(gateway => ask(gateway, under(100)));
+      expect(new Set(await Promise.all(asked.map(outcome)))).toEqual(new Set(['Too many bytes']));
+      expect(query.runs).toBe(1);
+    });
+  }
+
+  test('a limit that is high enough gives its rows to those of any other', async () => {
+    const gateway = openCache({ clock });
+    const { query, under } = priced();
+    const answers = await Promise.all([under(2000), under(100), under()].map(each => ask(gateway, each)));
+    expect([new Set(answers), query.runs]).toEqual([new Set(['miss {"result":[{"n":1}]}']), 1]);
+  });
+
+  test('a refusal for one limit lets the key rest for that limit alone', async () => {
+    const gateway = openCache({ clock });
+    const { query, under } = priced();
+    await ask(gateway, under());
+    clock.advance(1000 * second);
+    for (let times = 0; times < 2; times++) {
+      expect(await ask(gateway, under(100))).toBe('fallback {"result":[{"n":1}]}');
+    }
+    expect(query.runs).toBe(2);
+    expect(await ask(gateway, under())).toBe('miss {"result":[{"n":3}]}');
+  });
+
+  test('an entry is renewed behind an answer on terms of its own, not on those of who reads it', async () => {
+    const gateway = openCache({ clock });
+    const { query, under } = priced();
+    const request = { ...under(100), renewal: under().load };
+    await ask(gateway, under());
+    clock.advance(900 * second);
+    expect(await ask(gateway, request)).toBe('stale {"result":[{"n":1}]}');
+    await settle();
+    expect(await ask(gateway, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(query.runs).toBe(2);
+  });
+});
+
 describe("a gateway's memory", () => {
   test('keeps no more than its bytes; what was least recently used goes first', async () => {
     const gateway = openCache({ clock, memoryBytes: 16_000 });
     const large = (name: string) => ({
       ...countingRequest(name).request,
-      load: async () => ({ ...rowsOf(1), rowsJson: Buffer.alloc(3000, '1') }),
+      load: { run: async () => ({ ...rowsOf(1), rowsJson: Buffer.alloc(3000, '1') }) },
     });
     const [a, b, c] = [large('a'), large('b'), large('c')];
     await ask(gateway, a);
@@ -323,7 +400,7 @@ test('two keys of one digest never share an entry', async () => {
     ...request,
     key: { ...keyOf('b'), digest: request.key.digest },
     lifetimes,
-    load: async () => rowsOf(99),
+    load: { run: async () => rowsOf(99) },
   };
   expect(await ask(gateway, forged)).toBe('miss {"result":[{"n":99}]}');
 });

@@ -49,7 +49,7 @@ describe('a stored entry', () => {
 describe('a failure that other gateways are told', () => {
   test('comes back with its code, message and position', () => {
     const error = new GatewayError('invalid_query', 'No such column', { position: { line: 3, column: 7 } });
-    const read = readFailureNote(writeFailureNote(error));
+    const read = readFailureNote(writeFailureNote(error), undefined);
     expect([read?.code, read?.message, read?.position]).toEqual([
       'invalid_query',
       'No such column',
@@ -60,7 +60,7 @@ describe('a failure that other gateways are told', () => {
   test.each(['', 'no JSON', '{}', 'null', '{"code":"of_a_newer_gateway","message":"x"}'])(
     'that can not be understood is none: %j',
     note => {
-      expect(readFailureNote(note)).toBeUndefined();
+      expect(readFailureNote(note, undefined)).toBeUndefined();
     },
   );
 

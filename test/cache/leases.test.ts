@@ -181,7 +181,7 @@ describe('those who wait', () => {
         generation: () => '',
         budget: { remainingMs: 50 },
         signal: new AbortController().signal,
-        load: async () => rowsOf(++query.runs),
+        load: { run: async () => rowsOf(++query.runs) },
       },
     );
     await pass(5500);
@@ -197,10 +197,10 @@ test('a refresh that another gateway has done already, unheard, runs no query an
   const unheard = openCache({ clock, store: { ...shared, subscribe: listening }, random });
   const other = openCache({ clock, store: shared });
   const { request, query } = countingRequest('a');
-  const slow = {
-    ...request,
-    load: (signal: AbortSignal) => request.load(signal).finally(() => clock.advance(1000)),
+  const load = {
+    run: (signal: AbortSignal) => request.load.run(signal).finally(() => clock.advance(1000)),
   };
+  const slow = { ...request, load, renewal: load };
   await ask(unheard, slow);
   await other.cache.read(slow, { signal: new AbortController().signal, mustLoad: true });
   clock.advance(890_000);

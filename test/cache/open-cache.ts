@@ -71,17 +71,19 @@ export function countingRequest(canonical: string, group = 'group') {
     /** The next runs wait for it. */
     gate: Promise.resolve() as Promise<unknown>,
   };
+  const run = async (signal: AbortSignal) => {
+    const count = ++query.runs;
+    await query.gate;
+    if (query.instead) await query.instead(signal);
+    return rowsOf(count);
+  };
   const request: CacheRequest = {
     endpoint: 'counting',
     key: keyOf(canonical, group),
     lifetimes,
     waitMs: 30_000,
-    load: async signal => {
-      const run = ++query.runs;
-      await query.gate;
-      if (query.instead) await query.instead(signal);
-      return rowsOf(run);
-    },
+    load: { run },
+    renewal: { run },
   };
   return { request, query };
 }

@@ -31,7 +31,13 @@ type TokenOptions = Omit<Parameters<typeof issueToken>[0], 'file' | 'clock' | 'n
 export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'doors-'));
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, file), text);
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+  let nowMs = Date.parse('2026-01-15T12:00:00Z');
+  const clock = {
+    now: () => nowMs,
+    advance(ms: number) {
+      nowMs += ms;
+    },
+  };
   const events: GatewayEvent[] = [];
   const metrics = createMetrics();
   const emit = (event: GatewayEvent) => {
@@ -68,6 +74,7 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP
   return {
+    clock,
     events,
     server,
     /** Issues a token; it is accepted from now on. */

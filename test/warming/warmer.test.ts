@@ -66,8 +66,10 @@ function openWarming({ bytesPerHour = 0, random = (): number => 0 } = {}) {
     parameters: bindParameters(definition, { thing, kind }),
     callerSql: undefined,
   });
-  const requestOf = (asked: EndpointQuery, run: RunEndpointQuery) =>
-    cacheRequestOf(1000, asked, signal => run(asked, { signal }));
+  const requestOf = (asked: EndpointQuery, run: RunEndpointQuery) => {
+    const load = { run: (signal: AbortSignal) => run(asked, { signal }) };
+    return cacheRequestOf(1000, asked, { load, renewal: load });
+  };
   const queryOf = (question: string): EndpointQuery => {
     const { parameters } = JSON.parse(question);
     return query(parameters.thing, parameters.kind ?? '');
