@@ -1,11 +1,5 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import { BigQuery } from '@google-cloud/bigquery';
-import { PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { orAborted } from '../or-aborted.ts';
 import {
-  errorAnswer,
   type JobAnswer,
   type JobReference,
   jobAnswer,
@@ -13,14 +7,12 @@ import {
   resultsAnswer,
 } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
+import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
+import { fromEmulatorWords } from './emulator-words.ts';
 
-export type BigQueryApiOptions = {
-  /** The project that queries run in, and that pays. */
-  readonly project: string;
+export type BigQueryApiOptions = WireOptions & {
   /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
   readonly location?: string;
-  /** Another server that speaks BigQuery's REST; it is sent no credentials. Default: Google's. */
-  readonly endpoint?: string;
 };
 
 export type ResultsRequest = {
@@ -32,13 +24,22 @@ export type ResultsRequest = {
 };
 
 /** A job before it is sent. */
-export type JobBody = { readonly jobReference: { readonly jobId: string }; readonly configuration: object };
+export type JobBody = {
+  readonly jobReference: { readonly jobId: string };
+  readonly configuration: {
+    readonly query: object;
+    readonly dryRun?: boolean;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly jobTimeoutMs?: string;
+    readonly reservation?: string;
+  };
+};
 
 /**
  * BigQuery's REST calls, each of them one request: nothing is tried again here.
  * All throw BigQueryFailure, or the signal's reason when it aborts.
  */
-export type BigQueryApi = {
+export type BigQueryApi = Pick<Wire, 'checkCredentials' | 'close'> & {
   /** `jobs.query`. */
   query(body: object, signal: AbortSignal): Promise<ResultsAnswer>;
   /** `jobs.insert`; a job that has failed already throws as a refusal does. */
@@ -49,84 +50,37 @@ export type BigQueryApi = {
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.cancel`. */
   cancel(job: JobReference, signal: AbortSignal): Promise<void>;
-  /** @throws Error that says how to give credentials, where none are found. */
-  checkCredentials(signal: AbortSignal): Promise<void>;
-  /** Ends all connections. */
-  close(): void;
 };
 
-type Call = {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
-  readonly body?: object;
-  readonly signal: AbortSignal;
-};
-
-/**
- * Makes the REST calls of one project. Google's client finds credentials and signs; the requests are ours, because the client's
- * own can't be aborted, and read 64-bit integers as doubles.
- */
-export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOptions): BigQueryApi {
-  const client = new BigQuery({
-    projectId: project,
-    autoRetry: false,
-    ...(endpoint ? { apiEndpoint: endpoint, authClient: new PassThroughClient() } : {}),
-  });
-  const origin = `${client.baseUrl}/projects/${encodeURIComponent(project)}`;
-  const agent = new (origin.startsWith('https:') ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    proxyEnv: process.env,
-  });
+/** Makes the REST calls of one project. */
+export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
+  const { project, location, endpoint } = options;
+  const { call, checkCredentials, close } = openWire(options);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
 
-  async function call<Answer>(shape: z.ZodType<Answer>, request: Call): Promise<Answer> {
-    const { status, text } = await send(request);
-    const answer = parseJson(text);
-    if (status >= 400) throw refusal(status, answer, text);
-    const read = shape.safeParse(answer);
-    if (read.success) return read.data;
-    throw new BigQueryFailure('brokenAnswer', `${request.path}: ${z.prettifyError(read.error)}`, { status });
-  }
-
-  async function send({ method, path, query = {}, body, signal }: Call): Promise<Answered> {
-    signal.throwIfAborted();
-    const params = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-    const answer = client.authClient.request<string>({
-      url: `${origin}/${path}`,
-      method,
-      params,
-      signal,
-      agent,
-      responseType: 'text',
-      retry: false,
-      // It blanks whole refusals for a word like "secret" in them.
-      errorRedactor: false,
-      ...(body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}),
-    });
-    try {
-      // Fetching credentials knows no signal.
-      const { status, data } = await orAborted(answer, signal);
-      return { status, text: data };
-    } catch (error) {
-      signal.throwIfAborted();
-      return answeredAfterAll(error);
-    }
-  }
-
   return {
-    query: (body, signal) =>
-      call(resultsAnswer, { method: 'POST', path: 'queries', body: { location, ...body }, signal }),
+    query(body, signal) {
+      // Some emulators look for the option in the address alone, where BigQuery refuses it.
+      const query = endpoint ? int64Timestamps : {};
+      return call(resultsAnswer, {
+        method: 'POST',
+        path: 'queries',
+        query,
+        body: { location, ...body },
+        signal,
+      });
+    },
     async insert({ jobReference, ...body }, signal) {
       const named = { jobReference: { projectId: project, location, ...jobReference }, ...body };
       const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
       const failure = answer.status?.errorResult;
-      if (failure) throw new BigQueryFailure(failure.reason, failure.message);
-      return answer;
+      if (!failure) return answer;
+      const { reason, message } = fromEmulatorWords(failure, body.configuration);
+      throw new BigQueryFailure(reason, message);
     },
-    results: ({ job, ...page }, signal) => {
-      const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
+    results({ job, ...page }, signal) {
+      const query = { ...inRegion(job), ...page, ...int64Timestamps };
       return call(resultsAnswer, { method: 'GET', path: pathOf('queries', job), query, signal });
     },
     job: (job, signal) =>
@@ -135,51 +89,9 @@ export function createBigQueryApi({ project, location, endpoint }: BigQueryApiOp
       const path = `${pathOf('jobs', job)}/cancel`;
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
     },
-    async checkCredentials(signal) {
-      const token = client.authClient.getAccessToken();
-      await orAborted(token, signal).catch((error: Error) => {
-        throw new Error(`BigQuery has no credentials: ${error.message}. ${howToGiveCredentials}`);
-      });
-    },
-    close: () => agent.destroy(),
+    checkCredentials,
+    close,
   };
 }
 
-const howToGiveCredentials =
-  'Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
-
-type Answered = { readonly status: number; readonly text: string };
-
-/** The client throws refusals too; what came without a status never came whole. */
-function answeredAfterAll(error: unknown): Answered {
-  const { response, message } = error as { response?: { status: number; data: unknown }; message?: string }; // GaxiosError, or any Error
-  if (response && response.status >= 400) {
-    const { data, status } = response;
-    return { status, text: typeof data === 'string' ? data : JSON.stringify(data) };
-  }
-  // The client's error holds the request with its credentials: no cause for a log.
-  throw new BigQueryFailure('noAnswer', message ?? 'No answer');
-}
-
-function refusal(status: number, answer: unknown, text: string): BigQueryFailure {
-  const read = errorAnswer.safeParse(answer);
-  if (!read.success)
-    return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, { status });
-  const { message, errors } = read.data.error;
-  return new BigQueryFailure(
-    errors[0]?.reason ?? 'noReason',
-    message || errors[0]?.message || `HTTP ${status}`,
-    {
-      status,
-    },
-  );
-}
-
-/** Undefined for what is no JSON; no shape of an answer allows that. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const int64Timestamps = { 'formatOptions.useInt64Timestamp': 'true' };

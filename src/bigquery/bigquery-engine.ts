@@ -64,7 +64,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
-  const lock = createSecondLock(api, mapping);
+  const lock = createSecondLock({ api, mapping, isEmulator: options.endpoint !== undefined });
   const budget = createRetryBudget();
 
   /** Starts the time and the retries of one statement. */

@@ -1,4 +1,5 @@
 import type { Limit } from '../engine/start-limit.ts';
+import { GatewayError } from '../errors.ts';
 import type { Catalog, CatalogTable } from '../googlesql/types.ts';
 import type { Field } from './bigquery-answers.ts';
 import type { BigQueryApi } from './bigquery-api.ts';
@@ -29,9 +30,8 @@ export async function checkWarehouse(
       const name = `${project}.${dataset}.${table}`;
       // A bound that nothing reaches: tables may want one.
       const text = `select * from \`${name}\` where timestamp > timestamp '9999-12-31 00:00:00+00'`;
-      const body = dryRunBody({ text, parameters: [] });
       const found = await retries
-        .persist(() => api.insert(body, limit.signal))
+        .renew(() => api.insert(dryRunBody({ text, parameters: [] }), limit.signal))
         .then(({ statistics }) => misshapen(statistics?.query?.schema?.fields ?? [], catalog.get(source)))
         .catch(problemOf);
       return found.map(problem => `${source} is ${name}: ${problem}`);
@@ -43,7 +43,7 @@ export async function checkWarehouse(
 }
 
 function problemOf(error: unknown): string[] {
-  if (error instanceof BigQueryFailure) return [error.message];
+  if (error instanceof BigQueryFailure || error instanceof GatewayError) return [error.message];
   throw error;
 }
 

@@ -67,6 +67,11 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'unavailable',
     message: 'The warehouse does not answer as it should',
   },
+  queryFailed: {
+    remedy: 'nothing',
+    code: 'invalid_query',
+    message: 'The query failed at the warehouse',
+  },
   jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 

@@ -182,11 +182,21 @@ test.each([
     { json: { statistics: { query: { schema: { fields: [{ name: 'timestamp', type: 'STRING' }] } } } } },
     'column timestamp is STRING; needed: TIMESTAMP',
   ],
+  [
+    { json: { statistics: { query: { schema: { fields: [{ name: 'id', type: 'GEOGRAPHY' }] } } } } },
+    'Column id has the type GEOGRAPHY; allowed: ',
+  ],
 ])('a table that cannot be used stops the start, with its name and the reason', async (answer, problem) => {
   const { engine } = await open({ dryRun: [answer] });
   await expect(engine.checkWarehouse()).rejects.toThrow(
     `The warehouse can't be used with BIGQUERY_TABLES.\ncloudflare.logs.prod is acme-prod.logs.edge: ${problem}`,
   );
+});
+
+test("the server is the one of the settings, whatever Google's client reads from the environment", async () => {
+  vi.stubEnv('BIGQUERY_EMULATOR_HOST', 'http://127.0.0.1:1');
+  const { run } = await open({ query: [complete(['1'])] });
+  expect((await run()).rowCount).toBe(1);
 });
 
 test('without credentials a start says how to give them', async () => {
