@@ -88,7 +88,11 @@ export const jobAnswer = part({
 
 export type JobAnswer = z.output<typeof jobAnswer>;
 
-/** The body of every refusal. */
+/** The body of every refusal. Where the list of errors is absent, `status` is all that tells them apart. */
 export const errorAnswer = part({
-  error: part({ message: z.string().default(''), errors: z.array(problem).default([]) }),
+  error: part({
+    message: z.string().default(''),
+    status: z.string().catch('noReason'),
+    errors: z.array(problem).default([]),
+  }),
 });

@@ -119,8 +119,8 @@ function refusal(status: number, answer: unknown, text: string): BigQueryFailure
   const read = errorAnswer.safeParse(answer);
   if (!read.success)
     return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, { status });
-  const { message: whole, errors } = read.data.error;
-  const [first = { reason: 'noReason', message: '' } satisfies Problem] = errors;
+  const { message: whole, status: word, errors } = read.data.error;
+  const [first = { reason: word, message: '' } satisfies Problem] = errors;
   const { reason, message } = fromEmulatorWords({ ...first, message: whole || first.message });
   return new BigQueryFailure(reason, message || `HTTP ${status}`, { status });
 }

@@ -55,6 +55,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     message: 'The query needs more of the warehouse than it may use',
   },
   responseTooLarge: { remedy: 'nothing', code: 'engine_failed', message: 'The result is too large' },
+  notImplemented: { remedy: 'nothing', code: 'engine_failed', message: failed },
   stopped: { remedy: 'nothing', code: 'engine_failed', message: 'The query was stopped at the warehouse' },
   timeout: {
     remedy: 'nothing',

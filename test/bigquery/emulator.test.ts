@@ -98,6 +98,12 @@ test.each<[string, Script]>([
   expect(asked.length).toBeLessThanOrEqual(2);
 });
 
+test('a refusal without a list of errors has its reason in the status', async () => {
+  const error = { code: 400, message: 'Syntax error at [4:8]', status: 'invalidQuery' };
+  const { run } = await open({ dryRun: [{ status: 400, json: { error } }] });
+  await expect(run({ callerSql })).rejects.toMatchObject({ code: 'invalid_query', position: { line: 1 } });
+});
+
 test.each<[string, Script]>([
   [
     'a dry run',

@@ -40,6 +40,7 @@ test('a quick query is one round trip, with its receipt', async () => {
     maxResults: 1000,
     maximumBytesBilled: '5000',
     formatOptions: { useInt64Timestamp: true },
+    jobCreationMode: 'JOB_CREATION_REQUIRED',
     labels: { endpoint: 'logs-all', 'token-id': 't-1' },
     parameterMode: 'NAMED',
     queryParameters: [
@@ -135,6 +136,13 @@ test('a lost job is started anew', async () => {
   expect(counts()).toEqual({ query: 2, results: 2 });
 });
 
+test('a job that found no table is not lost: it has failed', async () => {
+  const message = 'Not found: Table acme-prod:logs.edge was not found in location EU';
+  const { run, counts } = await open({ query: [incomplete], results: [refusal(404, 'notFound', message)] });
+  await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
+  expect(counts()).toEqual({ query: 1, results: 1 });
+});
+
 test('a job that twice answers with a backend error has failed, and another one is started', async () => {
   const fault = refusal(503, 'backendError');
   const { run, counts } = await open({ query: [incomplete], results: [fault, fault, complete(['1'])] });
@@ -150,6 +158,7 @@ test.each([
   ['resourcesExceeded', 400, 'engine_failed'],
   ['responseTooLarge', 403, 'engine_failed'],
   ['notFound', 404, 'engine_failed'],
+  ['notImplemented', 501, 'engine_failed'],
   ['somethingNew', 400, 'engine_failed'],
 ])('%s: not tried again', async (reason, status, code) => {
   const { run, counts } = await open({ query: [refusal(status, reason)] });
