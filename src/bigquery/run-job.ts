@@ -166,9 +166,9 @@ async function readResults(
       limit.signal,
     );
   } catch (error) {
-    // A job that failed answers with its own failure, which may be 404 for a table.
-    const isAboutJob = error instanceof BigQueryFailure && error.message.includes(job.jobId);
-    if (!isAboutJob || error.status !== 404) throw error;
+    if (!(error instanceof BigQueryFailure) || error.status !== 404) throw error;
+    // A job that has failed answers with its own failure, be it a table that is gone.
+    if (/^Not found: (?!Job)/.test(error.message)) throw error;
     throw new BigQueryFailure('jobLost', error.message, { status: 404, cause: error });
   }
 }
