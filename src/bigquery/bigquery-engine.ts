@@ -2,7 +2,7 @@ import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { type Limit, startLimit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
-import type { ResultSet } from '../rows.ts';
+import type { Column, ResultSet } from '../rows.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
 import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
@@ -109,7 +109,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     const ask = async ({ text, columns, sources }: AssembledSql, waiting: Waiting) => {
       const verdict = await lock.ask({ text, parameters: statement.parameters }, waiting);
       return {
-        columns: verdict.fields ? columnsOf(verdict.fields) : columns,
+        columns: verdict.fields ? columnsOf(verdict.fields, columns) : columns,
         sources: verdict.sources.length > 0 ? verdict.sources : sources,
         ...(verdict.estimatedBytes === undefined ? {} : { estimatedBytes: verdict.estimatedBytes }),
       };
@@ -119,10 +119,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
 
   return {
     run: (statement, runOptions) =>
-      within(statement, runOptions, async ({ text }, waiting) => {
+      within(statement, runOptions, async ({ text, columns }, waiting) => {
         await lock.check({ text, parameters: statement.parameters }, waiting);
         const result = await runJob({ api, ...waiting }, jobOf(options, statement, text, runOptions));
-        return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
+        return renderResult(result, columns, options.maxResultBytes ?? 64 * 1024 * 1024);
       }),
     explain: (statement, runOptions) => explain(statement, runOptions),
     async describe({ sql, parameters }) {
@@ -173,8 +173,12 @@ function jobOf(
   };
 }
 
-function renderResult({ fields, rows, receipt }: JobResult, maxResultBytes: number): ResultSet {
-  const columns = columnsOf(fields);
+function renderResult(
+  { fields, rows, receipt }: JobResult,
+  ours: readonly Column[],
+  maxResultBytes: number,
+): ResultSet {
+  const columns = columnsOf(fields, ours);
   const rowsJson = Buffer.from(`[${renderRows(columns, rows).join(',')}]`);
   if (rowsJson.length > maxResultBytes) throw new GatewayError('engine_failed', 'The result is too large');
   return { columns, rowsJson, rowCount: rows.length, receipt };

@@ -25,18 +25,21 @@ const types: Readonly<Record<string, ColumnType>> = {
 };
 
 /**
- * The columns of a result in our own words.
+ * The columns of a result in our own words. A name with `$`, or none, is an emulator's for a column that nobody named: `ours`,
+ * what our own front-end calls the columns, has the name that BigQuery would give.
  * @throws GatewayError `engine_failed` for a type that has no wire form: contract section 2 knows none for it
  */
-export function columnsOf(fields: readonly Field[]): readonly Column[] {
-  return fields.map(({ name, type: written, mode, fields: inner = [] }) => {
+export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
+  return fields.map(({ name: given, type: written, mode, fields: inner = [] }, at) => {
+    const own = ours[at];
+    const name = own && /^$|\$/.test(given) ? own.name : given;
     const type = types[written];
     if (!type) {
-      const message = `Column ${name} has the type ${written}; allowed: ${[...new Set(Object.values(types))].join(', ')}`;
-      throw new GatewayError('engine_failed', message);
+      const allowed = [...new Set(Object.values(types))].join(', ');
+      throw new GatewayError('engine_failed', `Column ${name} has the type ${written}; allowed: ${allowed}`);
     }
     const column = { name, type, mode: mode === 'REPEATED' ? 'REPEATED' : 'NULLABLE' } as const;
-    return type === 'STRUCT' ? { ...column, fields: columnsOf(inner) } : column;
+    return type === 'STRUCT' ? { ...column, fields: columnsOf(inner, own?.fields) } : column;
   });
 }
 

@@ -33,6 +33,17 @@ test('an emulator that knows no pages is cut off at max rows', async () => {
   });
 });
 
+test('a column that an emulator has no name for has the name that BigQuery gives it', async () => {
+  const pair = { name: '$col2', type: 'RECORD', fields: [{ name: '', type: 'INTEGER' }, n] };
+  const row = ['3', { f: [{ v: '1' }, { v: '2' }] }];
+  const { run } = await open({
+    query: [emulatorRows([{ name: '$col1', type: 'INTEGER' }, pair], [row])],
+    job: [noSuchJob],
+  });
+  const result = await run({ callerSql: 'select count(*), struct(1, 2 as n) from edge' });
+  expect(result.rowsJson.toString()).toBe('[{"f0_":3,"f1_":{"_field_1":1,"n":2}}]');
+});
+
 test('timestamps as integers are asked for in the address, too: forks of the emulator look there alone', async () => {
   const { run, asked } = await open({ query: [emulatorRows([n], [])], job: [noSuchJob] });
   await run();
