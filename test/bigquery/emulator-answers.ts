@@ -1,4 +1,5 @@
-import type { Deed } from './scripted-warehouse.ts';
+/** An answer, and its HTTP status where that is not 200. */
+export type EmulatorAnswer = { readonly status?: number; readonly json: object };
 
 /**
  * Answers in the shape of goccy/bigquery-emulator (0.6, 0.7) and its forks, as their `server/handler.go`, `server/error.go`
@@ -11,13 +12,24 @@ export type EmulatorField = {
   readonly fields?: readonly EmulatorField[];
 };
 
+/** `jobs.query` from cells. */
+export function emulatorRows(
+  fields: readonly EmulatorField[],
+  rows: readonly (readonly unknown[])[],
+): EmulatorAnswer {
+  return emulatorResult(
+    fields,
+    rows.map(cells => ({ f: cells.map(v => ({ v })) })),
+  );
+}
+
 /** `jobs.query`: all rows at once, and no word of the cost. */
-export function emulatorRows(fields: readonly EmulatorField[], rows: readonly (readonly unknown[])[]): Deed {
+export function emulatorResult(fields: readonly object[], rows: readonly object[]): EmulatorAnswer {
   return {
     json: {
       jobReference: { projectId: 'test', jobId: 'MdKKn2vX' },
       schema: { fields },
-      rows: rows.map(cells => ({ f: cells.map(v => ({ v })) })),
+      rows,
       totalRows: String(rows.length),
       jobComplete: true,
     },
@@ -25,7 +37,7 @@ export function emulatorRows(fields: readonly EmulatorField[], rows: readonly (r
 }
 
 /** `jobs.insert` for a dry run: the job itself, done, with `SELECT` for whatever it was. */
-export function emulatorDryRun(errorResult?: { reason: string; message: string }): Deed {
+export function emulatorDryRun(errorResult?: { reason: string; message: string }): EmulatorAnswer {
   return {
     json: {
       configuration: { dryRun: true, jobType: 'QUERY', query: { priority: 'INTERACTIVE', query: 'select' } },
@@ -39,13 +51,13 @@ export function emulatorDryRun(errorResult?: { reason: string; message: string }
 }
 
 /** Every refusal: Go writes the empty fields of its error, too. */
-export function emulatorRefusal(status: number, reason: string, message: string): Deed {
+export function emulatorRefusal(status: number, reason: string, message: string): EmulatorAnswer {
   const errors = [{ reason, location: '', debugInfo: '', message }];
   return { status, json: { error: { errors, code: status, message } } };
 }
 
 /** `jobs.getQueryResults` before the job's end, from a fork that runs jobs in the background. */
-export const emulatorIncomplete: Deed = {
+export const emulatorIncomplete: EmulatorAnswer = {
   json: {
     jobReference: { projectId: 'test', jobId: 'MdKKn2vX' },
     schema: null,

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Engine, QueryParameter } from '../../src/engine/engine.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { toGatewayError } from '../../src/errors.ts';
-import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
-import type { Column, ResultSet } from '../../src/rows.ts';
+import type { ResultSet } from '../../src/rows.ts';
+import { readParameters, toField, toRecords } from './wire-forms.ts';
 
 type ExecutingOptions = {
   /** Answers the queries. */
@@ -124,15 +124,14 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
     const jobReference = { projectId: 'payer', jobId, location: 'EU' };
     if (refusal) throw new Refusal(400, refusal.reason, refusal.message);
     if (!result) return { jobComplete: false, jobReference };
-    // Our engine renders an array of rows.
-    const rows = parseExactJson(result.rowsJson.toString()) as Record<string, unknown>[];
+    const rows = toRecords(result);
     const start = Number(params.get('pageToken') ?? 0);
     const end = start + Math.min(pageRows, Number(params.get('maxResults') ?? pageRows));
     return {
       jobComplete: true,
       jobReference,
       schema: { fields: result.columns.map(toField) },
-      rows: rows.slice(start, end).map(row => toRecord(result.columns, row)),
+      rows: rows.slice(start, end),
       totalRows: String(rows.length),
       totalBytesProcessed: '1000',
       totalBytesBilled: '10000',
@@ -191,46 +190,4 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
       server.close();
     },
   };
-}
-
-type WireParameter = {
-  readonly name: string;
-  readonly parameterValue: {
-    readonly value?: string | null;
-    readonly arrayValues?: readonly { value: string }[];
-  };
-};
-
-function readParameters(parameters: unknown): QueryParameter[] {
-  // The adapter under test wrote it.
-  const all = (parameters ?? []) as readonly WireParameter[];
-  return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
-    name,
-    value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),
-  }));
-}
-
-/** BigQuery still answers with the types' older names. */
-const olderNames: Readonly<Record<string, string>> = {
-  INT64: 'INTEGER',
-  FLOAT64: 'FLOAT',
-  BOOL: 'BOOLEAN',
-  STRUCT: 'RECORD',
-};
-
-function toField({ name, type, mode, fields }: Column): object {
-  return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
-}
-
-function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
-  return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
-}
-
-function toCell(column: Column, value: unknown): unknown {
-  if (Array.isArray(value))
-    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));
-  if (value === null) return null;
-  // A value of this type is an object of its fields.
-  if (column.type === 'STRUCT') return toRecord(column.fields ?? [], value as Record<string, unknown>);
-  return keptDigits(value) ?? String(value);
 }

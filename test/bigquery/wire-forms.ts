@@ -1,0 +1,55 @@
+import type { QueryParameter } from '../../src/engine/engine.ts';
+import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
+import type { Column, ResultSet } from '../../src/rows.ts';
+
+/** The rows of a result as BigQuery has them. */
+export function toRecords({ columns, rowsJson }: ResultSet): object[] {
+  // Our engine renders an array of rows.
+  const rows = parseExactJson(rowsJson.toString()) as Record<string, unknown>[];
+  return rows.map(row => toRecord(columns, row));
+}
+
+type WireParameter = {
+  readonly name: string;
+  readonly parameterValue: {
+    readonly value?: string | null;
+    readonly arrayValues?: readonly { value: string }[];
+  };
+};
+
+/** Parameters of a request, as the engine takes them. */
+export function readParameters(parameters: unknown): QueryParameter[] {
+  // The adapter under test wrote it.
+  const all = (parameters ?? []) as readonly WireParameter[];
+  return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
+    name,
+    value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),
+  }));
+}
+
+/** BigQuery still answers with the types' older names. */
+const olderNames: Readonly<Record<string, string>> = {
+  INT64: 'INTEGER',
+  FLOAT64: 'FLOAT',
+  BOOL: 'BOOLEAN',
+  STRUCT: 'RECORD',
+};
+
+/** A column as BigQuery's schema has it. */
+export function toField({ name, type, mode, fields }: Column): object {
+  return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
+}
+
+function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
+  return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
+}
+
+/** A value as BigQuery's rows have it: every scalar a text. */
+function toCell(column: Column, value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));
+  if (value === null) return null;
+  // A value of this type is an object of its fields.
+  if (column.type === 'STRUCT') return toRecord(column.fields ?? [], value as Record<string, unknown>);
+  return keptDigits(value) ?? String(value);
+}
