@@ -68,22 +68,18 @@ const tableReference = part({ projectId: z.string(), datasetId: z.string(), tabl
 export const jobAnswer = part({
   jobReference: jobReference.optional(),
   status: part({ state: z.string().optional(), errorResult: problem.optional() }).optional(),
-  statistics: z
-    .object({
+  statistics: part({
+    totalBytesProcessed: integerText.optional(),
+    totalSlotMs: integerText.optional(),
+    query: part({
+      statementType: z.string().optional(),
+      referencedTables: z.array(tableReference).default([]),
+      schema: schema.optional(),
       totalBytesProcessed: integerText.optional(),
+      totalBytesBilled: integerText.optional(),
       totalSlotMs: integerText.optional(),
-      query: z
-        .object({
-          statementType: z.string().optional(),
-          referencedTables: z.array(tableReference).default([]),
-          schema: schema.optional(),
-          totalBytesProcessed: integerText.optional(),
-          totalBytesBilled: integerText.optional(),
-          totalSlotMs: integerText.optional(),
-        })
-        .optional(),
-    })
-    .optional(),
+    }).optional(),
+  }).optional(),
 });
 
 export type JobAnswer = z.output<typeof jobAnswer>;

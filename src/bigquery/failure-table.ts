@@ -77,8 +77,10 @@ const rows: Readonly<Record<string, FailureRow>> = {
 };
 
 /** The row of a failure; one without a row is told apart by its HTTP status: 429 and 5xx may pass, all else stays. */
-export function failureRow({ reason, status }: BigQueryFailure): FailureRow {
-  const row = rows[reason];
+export function failureRow({ reason, status, message }: BigQueryFailure): FailureRow {
+  // Stopped by the `jobTimeoutMs` that we gave it.
+  const isTimedOut = reason === 'stopped' && message.includes('timed out');
+  const row = rows[isTimedOut ? 'timeout' : reason];
   if (row) return row;
   if (status === 429) return { remedy: 'again', code: 'overloaded', message: busy };
   if (status !== undefined && status >= 500) return { remedy: 'again', code: 'unavailable', message: away };

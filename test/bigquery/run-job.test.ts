@@ -177,6 +177,13 @@ test.each([
   expect(counts()).toEqual({ query: 4 });
 });
 
+test('a job that BigQuery ends at the time limit it was given ran out of time', async () => {
+  const fault = refusal(499, 'stopped', 'Job execution was cancelled: Job timed out after 4s');
+  const { run, counts } = await open({ query: [incomplete], results: [fault] });
+  await expect(run()).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(counts()).toEqual({ query: 1, results: 1 });
+});
+
 test('retries are bounded over all queries, too', async () => {
   const { run, counts } = await open({ query: [refusal(503, 'backendError')] });
   const storm = Array.from({ length: 30 }, () => run().catch(error => error.code));

@@ -43,7 +43,8 @@ test.each([
 });
 
 test('what an emulator does not say is no refusal; what it says counts', async () => {
-  for (const statistics of [{}, { query: {} }, { query: { statementType: 'SELECT' } }]) {
+  const absent = { totalBytesProcessed: null, query: { statementType: 'SELECT', referencedTables: null } };
+  for (const statistics of [{}, { query: {} }, { query: { statementType: 'SELECT' } }, absent]) {
     await expect(check(statistics, true)).resolves.toBeUndefined();
   }
   const other = { ...edge, tableId: 'secrets' };
