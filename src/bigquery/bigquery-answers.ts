@@ -1,6 +1,18 @@
 import { z } from 'zod';
 
-/** The parts of BigQuery's answers that are read. Source: BigQuery REST reference, v2. 64-bit integers come as text. */
+/**
+ * A part of BigQuery's answers, with the fields that are read. Null is as good as nothing: emulators in Go write it for what
+ * BigQuery leaves out. Source: BigQuery REST reference, v2.
+ */
+const part = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.preprocess(withoutNulls, z.object(shape));
+
+function withoutNulls(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return answer;
+  return Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null));
+}
+
+/** 64-bit integers come as text. */
 const integerText = z.union([z.string().regex(/^-?\d+$/), z.number()]).transform(Number);
 
 /** A column of BigQuery's result schema, or a field of a RECORD. Source: `TableFieldSchema`. */
@@ -12,7 +24,7 @@ export type Field = {
 };
 
 const field: z.ZodType<Field> = z.lazy(() =>
-  z.object({
+  part({
     name: z.string(),
     type: z.string(),
     mode: z.string().optional(),
@@ -20,17 +32,24 @@ const field: z.ZodType<Field> = z.lazy(() =>
   }),
 );
 
-const schema = z.object({ fields: z.array(field).default([]) });
+const schema = part({ fields: z.array(field).default([]) });
 
-const jobReference = z.object({ jobId: z.string(), location: z.string().optional() });
+const jobReference = part({ jobId: z.string(), location: z.string().optional() });
 
 /** A job's name, and the region that knows it. */
 export type JobReference = z.output<typeof jobReference>;
 
-const problem = z.object({ reason: z.string().default('unknown'), message: z.string().default('') });
+const problem = part({
+  reason: z.string().default('unknown'),
+  message: z.string().default(''),
+  debugInfo: z.string().optional(),
+});
+
+/** What BigQuery calls an `ErrorProto`. */
+export type Problem = z.output<typeof problem>;
 
 /** Answers `jobs.query` and `jobs.getQueryResults`. Rows are read by `renderRows`, cell by cell. */
-export const resultsAnswer = z.object({
+export const resultsAnswer = part({
   jobComplete: z.boolean().default(false),
   jobReference: jobReference.optional(),
   schema: schema.optional(),
@@ -43,33 +62,33 @@ export const resultsAnswer = z.object({
 
 export type ResultsAnswer = z.output<typeof resultsAnswer>;
 
-const tableReference = z.object({ projectId: z.string(), datasetId: z.string(), tableId: z.string() });
+const tableReference = part({ projectId: z.string(), datasetId: z.string(), tableId: z.string() });
 
 /** Answers `jobs.insert` and `jobs.get`. */
-export const jobAnswer = z.object({
+export const jobAnswer = part({
   jobReference: jobReference.optional(),
-  status: z.object({ state: z.string().optional(), errorResult: problem.optional() }).optional(),
-  statistics: z
-    .object({
+  status: part({ state: z.string().optional(), errorResult: problem.optional() }).optional(),
+  statistics: part({
+    totalBytesProcessed: integerText.optional(),
+    totalSlotMs: integerText.optional(),
+    query: part({
+      statementType: z.string().optional(),
+      referencedTables: z.array(tableReference).default([]),
+      schema: schema.optional(),
       totalBytesProcessed: integerText.optional(),
+      totalBytesBilled: integerText.optional(),
       totalSlotMs: integerText.optional(),
-      query: z
-        .object({
-          statementType: z.string().optional(),
-          referencedTables: z.array(tableReference).default([]),
-          schema: schema.optional(),
-          totalBytesProcessed: integerText.optional(),
-          totalBytesBilled: integerText.optional(),
-          totalSlotMs: integerText.optional(),
-        })
-        .optional(),
-    })
-    .optional(),
+    }).optional(),
+  }).optional(),
 });
 
 export type JobAnswer = z.output<typeof jobAnswer>;
 
-/** The body of every refusal. */
-export const errorAnswer = z.object({
-  error: z.object({ message: z.string().default(''), errors: z.array(problem).default([]) }),
+/** The body of every refusal. Where the list of errors is absent, `status` is all that tells them apart. */
+export const errorAnswer = part({
+  error: part({
+    message: z.string().default(''),
+    status: z.string().catch('noReason'),
+    errors: z.array(problem).default([]),
+  }),
 });

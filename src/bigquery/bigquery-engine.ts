@@ -2,7 +2,7 @@ import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
-import type { ResultSet } from '../rows.ts';
+import type { Column, ResultSet } from '../rows.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
 import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
@@ -65,7 +65,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
-  const lock = createSecondLock(api, mapping);
+  const lock = createSecondLock({ api, mapping, isEmulator: options.endpoint !== undefined });
   const budget = createRetryBudget();
   const openWork = createOpenWork();
 
@@ -116,13 +116,13 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
 
   return {
     run: (statement, runOptions) =>
-      within(statement, runOptions, async ({ text }, waiting) => {
+      within(statement, runOptions, async ({ text, columns }, waiting) => {
         await lock.check({ text, parameters: statement.parameters }, waiting);
         const result = await runJob(
           { api, openWork, ...waiting },
           jobOf(options, statement, text, runOptions),
         );
-        return renderResult(result, options.maxResultBytes ?? 64 * 1024 * 1024);
+        return renderResult(result, columns, options.maxResultBytes ?? 64 * 1024 * 1024);
       }),
     explain: (statement, runOptions) => explain(statement, runOptions),
     async describe({ sql, parameters }) {
@@ -145,7 +145,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
 function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Explanation {
   const { fields, estimatedBytes } = verdict;
   return {
-    columns: fields ? columnsOf(fields) : columns,
+    columns: fields ? columnsOf(fields, columns) : columns,
     sources: verdict.sources.length > 0 ? verdict.sources : sources,
     ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
   };
@@ -195,8 +195,12 @@ function jobOf(
   };
 }
 
-function renderResult({ fields, rows, receipt }: JobResult, maxResultBytes: number): ResultSet {
-  const columns = columnsOf(fields);
+function renderResult(
+  { fields, rows, receipt }: JobResult,
+  ours: readonly Column[],
+  maxResultBytes: number,
+): ResultSet {
+  const columns = columnsOf(fields, ours);
   const rowsJson = Buffer.from(`[${renderRows(columns, rows).join(',')}]`);
   if (rowsJson.length > maxResultBytes) throw new GatewayError('engine_failed', 'The result is too large');
   return { columns, rowsJson, rowCount: rows.length, receipt };

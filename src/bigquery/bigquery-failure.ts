@@ -1,7 +1,7 @@
 /** BigQuery refused or failed something, or did not answer. Its message is for the log: it may hold SQL and table ids. */
 export class BigQueryFailure extends Error {
   override readonly name = 'BigQueryFailure';
-  /** The word of BigQuery's error table (`backendError`), or one of ours: `noCredentials`, `noAnswer`, `brokenAnswer`, `jobLost`. */
+  /** The word of BigQuery's error table (`backendError`), or one of ours: the last rows of `failure-table.ts`. */
   readonly reason: string;
   /** HTTP status; absent where there was no answer. */
   readonly status: number | undefined;

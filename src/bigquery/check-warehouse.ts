@@ -85,11 +85,14 @@ async function dryRun(
   text: string,
   { anywhere = false } = {},
 ): Promise<{ failure?: BigQueryFailure; answer?: JobAnswer }> {
-  const body = dryRunBody({ text, parameters: [] });
-  const { jobReference } = body;
-  const sent = anywhere ? { ...body, jobReference: { ...jobReference, location: undefined } } : body;
+  const ask = () => {
+    const body = dryRunBody({ text, parameters: [] });
+    const { jobReference } = body;
+    const sent = anywhere ? { ...body, jobReference: { ...jobReference, location: undefined } } : body;
+    return api.insert(sent, limit.signal);
+  };
   try {
-    return { answer: await retries.persist(() => api.insert(sent, limit.signal)) };
+    return { answer: await retries.renew(ask) };
   } catch (error) {
     if (error instanceof BigQueryFailure) return { failure: error };
     if (error instanceof GatewayError && error.code === 'deadline_exceeded')

@@ -57,6 +57,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     message: 'The query needs more of the warehouse than it may use',
   },
   responseTooLarge: { remedy: 'nothing', code: 'engine_failed', message: 'The result is too large' },
+  notImplemented: { remedy: 'nothing', code: 'engine_failed', message: failed },
   stopped: { remedy: 'nothing', code: 'engine_failed', message: 'The query was stopped at the warehouse' },
   timeout: {
     remedy: 'nothing',
@@ -70,12 +71,19 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'unavailable',
     message: 'The warehouse does not answer as it should',
   },
+  queryFailed: {
+    remedy: 'nothing',
+    code: 'invalid_query',
+    message: 'The query failed at the warehouse',
+  },
   jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
 /** The row of a failure; one without a row is told apart by its HTTP status: 429 and 5xx may pass, all else stays. */
-export function failureRow({ reason, status }: BigQueryFailure): FailureRow {
-  const row = rows[reason];
+export function failureRow({ reason, status, message }: BigQueryFailure): FailureRow {
+  // Stopped by the `jobTimeoutMs` that we gave it.
+  const isTimedOut = reason === 'stopped' && message.includes('timed out');
+  const row = rows[isTimedOut ? 'timeout' : reason];
   if (row) return row;
   if (status === 429) return { remedy: 'again', code: 'overloaded', message: busy };
   if (status !== undefined && status >= 500) return { remedy: 'again', code: 'unavailable', message: away };

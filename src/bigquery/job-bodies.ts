@@ -28,6 +28,8 @@ export function queryBody(
     maxResults: request.maxRows,
     jobTimeoutMs: String(jobTimeoutMs),
     formatOptions: { useInt64Timestamp: true },
+    // A query without a job could be neither cancelled nor paged.
+    jobCreationMode: 'JOB_CREATION_REQUIRED',
     labels: cleanLabels(request.labels),
     ...(request.reservation ? { reservation: request.reservation } : {}),
   };

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import type { Column, ColumnType } from '../rows.ts';
 import type { Field } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
@@ -24,15 +25,21 @@ const types: Readonly<Record<string, ColumnType>> = {
 };
 
 /**
- * The columns of a result in our own words.
- * @throws BigQueryFailure `brokenAnswer` for a type that has no wire form
+ * The columns of a result in our own words. A name with `$`, or none, is an emulator's for a column that nobody named: `ours`,
+ * what our own front-end calls the columns, has the name that BigQuery would give.
+ * @throws GatewayError `engine_failed` for a type that has no wire form: contract section 2 knows none for it
  */
-export function columnsOf(fields: readonly Field[]): readonly Column[] {
-  return fields.map(({ name, type: written, mode, fields: inner = [] }) => {
+export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
+  return fields.map(({ name: given, type: written, mode, fields: inner = [] }, at) => {
+    const own = ours[at];
+    const name = own && /^$|\$/.test(given) ? own.name : given;
     const type = types[written];
-    if (!type) throw new BigQueryFailure('brokenAnswer', `Column ${name} has the type ${written}`);
+    if (!type) {
+      const allowed = [...new Set(Object.values(types))].join(', ');
+      throw new GatewayError('engine_failed', `Column ${name} has the type ${written}; allowed: ${allowed}`);
+    }
     const column = { name, type, mode: mode === 'REPEATED' ? 'REPEATED' : 'NULLABLE' } as const;
-    return type === 'STRUCT' ? { ...column, fields: columnsOf(inner) } : column;
+    return type === 'STRUCT' ? { ...column, fields: columnsOf(inner, own?.fields) } : column;
   });
 }
 
@@ -92,7 +99,7 @@ function renderValue({ type, fields }: KeyedColumn, value: unknown): string {
     case 'INT64':
       return digitsOf(type, value);
     case 'TIMESTAMP':
-      return /[.E]/.test(value) ? microsOf(value) : digitsOf(type, value);
+      return /^-?\d+$/.test(value) ? value : microsOf(value);
     case 'FLOAT64':
       return renderFloat(value);
     default:
@@ -105,11 +112,22 @@ function digitsOf(type: ColumnType, value: string): string {
   return value;
 }
 
-/** Servers that do not know `useInt64Timestamp` send seconds: `1.768471319999999E9`, of which a double holds the microseconds. */
+/** Microseconds in the forms of servers that don't know `useInt64Timestamp`, or not inside of records: seconds, or a date. */
 function microsOf(value: string): string {
-  const micros = Math.round(Number(value) * 1e6);
-  if (!Number.isSafeInteger(micros)) throw misfit('TIMESTAMP', value);
-  return String(micros);
+  const micros = (fraction = '') => BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+  const [, sign, seconds, part] = /^(-?)(\d+)\.(\d+)$/.exec(value) ?? [];
+  if (seconds !== undefined) {
+    const size = BigInt(seconds) * 1_000_000n + micros(part);
+    return String(sign === '-' ? -size : size);
+  }
+  const [, date, time, fraction] =
+    /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|\+00(?::00)?)$/.exec(value) ?? [];
+  const millis = date ? Date.parse(`${date}T${time}Z`) : Number.NaN;
+  if (!Number.isNaN(millis)) return String(BigInt(millis) * 1000n + micros(fraction));
+  // `1.768471319999999E9`: the microseconds of our time fit a double.
+  const rounded = Math.round(Number(value) * 1e6);
+  if (!Number.isSafeInteger(rounded)) throw misfit('TIMESTAMP', value);
+  return String(rounded);
 }
 
 function renderFloat(value: string): string {

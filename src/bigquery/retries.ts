@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Limit } from '../engine/start-limit.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
-import { failureRow } from './failure-table.ts';
+import { failureRow, type Remedy } from './failure-table.ts';
 
 /** What all queries of an engine share when they try again. */
 export type RetryPolicy = {
@@ -51,6 +51,8 @@ export type Retries = {
   pause(failure: BigQueryFailure): Promise<void>;
   /** Sends a request until it is answered, or fails in a way that the same request will not mend. */
   persist<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+  /** The same where each request is for another job: the end of a job is no end of the attempts. */
+  renew<Answer>(send: () => Promise<Answer>): Promise<Answer>;
 };
 
 /** Begins the retries of one query, which end with its limit. */
@@ -68,18 +70,19 @@ export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
     await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
   }
 
-  return {
-    pause,
-    async persist(send) {
+  const insist =
+    (...helpful: readonly Remedy[]) =>
+    async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
       for (;;) {
         try {
           return await send();
         } catch (error) {
           limit.signal.throwIfAborted();
-          if (!(error instanceof BigQueryFailure) || failureRow(error).remedy !== 'again') throw error;
+          if (!(error instanceof BigQueryFailure) || !helpful.includes(failureRow(error).remedy)) throw error;
           await pause(error);
         }
       }
-    },
-  };
+    };
+
+  return { pause, persist: insist('again'), renew: insist('again', 'anew') };
 }

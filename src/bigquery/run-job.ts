@@ -171,6 +171,8 @@ async function readResults(
     );
   } catch (error) {
     if (!(error instanceof BigQueryFailure) || error.status !== 404) throw error;
+    // A job that has failed answers with its own failure, be it a table that is gone.
+    if (/^Not found: (?!Job)/.test(error.message)) throw error;
     throw new BigQueryFailure('jobLost', error.message, { status: 404, cause: error });
   }
 }

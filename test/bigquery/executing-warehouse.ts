@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Engine } from '../../src/engine/engine.ts';
 import { toGatewayError } from '../../src/errors.ts';
-import { parseExactJson } from '../../src/exact-json.ts';
 import type { ResultSet } from '../../src/rows.ts';
-import { readParameters, toField, toRecord } from './warehouse-rows.ts';
+import { readParameters, toField, toRecords } from './warehouse-rows.ts';
 import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
 
 type ExecutingOptions = {
@@ -132,15 +131,14 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
     const jobReference = { projectId: 'payer', jobId, location: 'EU' };
     if (refusal) throw new Refusal(400, refusal.reason, refusal.message);
     if (!result) return { jobComplete: false, jobReference };
-    // Our engine renders an array of rows.
-    const rows = parseExactJson(result.rowsJson.toString()) as Record<string, unknown>[];
+    const rows = toRecords(result);
     const start = Number(params.get('pageToken') ?? 0);
     const end = start + Math.min(pageRows, Number(params.get('maxResults') ?? pageRows));
     return {
       jobComplete: true,
       jobReference,
       schema: { fields: result.columns.map(toField) },
-      rows: rows.slice(start, end).map(row => toRecord(result.columns, row)),
+      rows: rows.slice(start, end),
       totalRows: String(rows.length),
       totalBytesProcessed: '1000',
       totalBytesBilled: '10000',

@@ -26,6 +26,12 @@ test.each([
   ['TIMESTAMP', '-1', '-1'],
   ['TIMESTAMP', '-62135596800000000', '-62135596800000000'],
   ['TIMESTAMP', '1.768471319999999E9', '1768471319999999'],
+  ['TIMESTAMP', '1768471319.012', '1768471319012000'],
+  ['TIMESTAMP', '253402300799.999999', '253402300799999999'],
+  ['TIMESTAMP', '-0.5', '-500000'],
+  ['TIMESTAMP', '2026-05-20T11:00:00Z', '1779274800000000'],
+  ['TIMESTAMP', '0001-01-01 00:00:00.000001+00', '-62135596799999999'],
+  ['TIMESTAMP', '9999-12-31 23:59:59.999999+00', '253402300799999999'],
   ['DATETIME', '2026-01-15T10:00:00', '"2026-01-15T10:00:00"'],
   ['DATE', '2026-01-15', '"2026-01-15"'],
   ['TIME', '10:00:00.5', '"10:00:00.5"'],
@@ -70,6 +76,9 @@ test.each([
   ['INTEGER', 5],
   ['BOOLEAN', '1'],
   ['FLOAT', '1,5'],
+  ['TIMESTAMP', '2026-13-20T11:00:00Z'],
+  ['TIMESTAMP', '2026-05-20T11:00:00+02'],
+  ['TIMESTAMP', 'E'],
   ['RECORD', 'text'],
 ])('a value that is no %s is a broken answer, and stays out of the message: %s', (type, value) => {
   expect(() => render({ type, fields: [] }, value)).toThrow(/^A row has a \w+ where/);
@@ -79,6 +88,14 @@ test('a row with a cell too few is a broken answer', () => {
   expect(() => renderRows(columnsOf([{ name: 'x', type: 'STRING' }]), [{ f: [] }])).toThrow('A row has');
 });
 
-test('a type without a wire form is named', () => {
-  expect(() => columnsOf([{ name: 'x', type: 'GEOGRAPHY' }])).toThrow('Column x has the type GEOGRAPHY');
-});
+test.each(['GEOGRAPHY', 'INTERVAL', 'RANGE', ''])(
+  'a column of a type without a wire form is named: %s',
+  type => {
+    expect(() => columnsOf([{ name: 'x', type }])).toThrow(
+      expect.objectContaining({
+        code: 'engine_failed',
+        message: expect.stringContaining(`Column x has the type ${type}`),
+      }),
+    );
+  },
+);

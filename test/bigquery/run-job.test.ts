@@ -39,6 +39,7 @@ test('a quick query is one round trip, with its receipt', async () => {
     maxResults: 1000,
     maximumBytesBilled: '5000',
     formatOptions: { useInt64Timestamp: true },
+    jobCreationMode: 'JOB_CREATION_REQUIRED',
     labels: { endpoint: 'logs-all', 'token-id': 't-1' },
     parameterMode: 'NAMED',
     queryParameters: [
@@ -134,6 +135,13 @@ test('a lost job is started anew', async () => {
   expect(counts()).toEqual({ query: 2, results: 2 });
 });
 
+test('a job that found no table is not lost: it has failed', async () => {
+  const message = 'Not found: Table acme-prod:logs.edge was not found in location EU';
+  const { run, counts } = await open({ query: [incomplete], results: [refusal(404, 'notFound', message)] });
+  await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
+  expect(counts()).toEqual({ query: 1, results: 1 });
+});
+
 test('a job that twice answers with a backend error has failed, and another one is started', async () => {
   const fault = refusal(503, 'backendError');
   const { run, counts } = await open({ query: [incomplete], results: [fault, fault, complete(['1'])] });
@@ -149,6 +157,7 @@ test.each([
   ['resourcesExceeded', 400, 'engine_failed'],
   ['responseTooLarge', 403, 'engine_failed'],
   ['notFound', 404, 'engine_failed'],
+  ['notImplemented', 501, 'engine_failed'],
   ['somethingNew', 400, 'engine_failed'],
 ])('%s: not tried again', async (reason, status, code) => {
   const { run, counts } = await open({ query: [refusal(status, reason)] });
@@ -183,6 +192,13 @@ test.each([
   const { run, counts } = await open({ query: [refusal(status, reason)] }, { maxRetries: 3 });
   await expect(run()).rejects.toMatchObject({ code });
   expect(counts()).toEqual({ query: 4 });
+});
+
+test('a job that BigQuery ends at the time limit it was given ran out of time', async () => {
+  const fault = refusal(499, 'stopped', 'Job execution was cancelled: Job timed out after 4s');
+  const { run, counts } = await open({ query: [incomplete], results: [fault] });
+  await expect(run()).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(counts()).toEqual({ query: 1, results: 1 });
 });
 
 test('retries are bounded over all queries, too', async () => {

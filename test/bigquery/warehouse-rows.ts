@@ -1,6 +1,13 @@
 import type { QueryParameter } from '../../src/engine/engine.ts';
-import { keptDigits } from '../../src/exact-json.ts';
-import type { Column } from '../../src/rows.ts';
+import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
+import type { Column, ResultSet } from '../../src/rows.ts';
+
+/** The rows of a result as BigQuery has them. */
+export function toRecords({ columns, rowsJson }: ResultSet): object[] {
+  // Our engine renders an array of rows.
+  const rows = parseExactJson(rowsJson.toString()) as Record<string, unknown>[];
+  return rows.map(row => toRecord(columns, row));
+}
 
 type WireParameter = {
   readonly name: string;
@@ -10,7 +17,7 @@ type WireParameter = {
   };
 };
 
-/** Reads the parameters of a query. */
+/** Parameters of a request, as the engine takes them. */
 export function readParameters(parameters: unknown): QueryParameter[] {
   // The adapter under test wrote it.
   const all = (parameters ?? []) as readonly WireParameter[];
@@ -28,16 +35,16 @@ const olderNames: Readonly<Record<string, string>> = {
   STRUCT: 'RECORD',
 };
 
-/** Writes a column as a field of a schema. */
+/** A column as BigQuery's schema has it. */
 export function toField({ name, type, mode, fields }: Column): object {
   return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
 }
 
-/** Writes a row, or a record in one. */
-export function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
+function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
   return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
 }
 
+/** A value as BigQuery's rows have it: every scalar a text. */
 function toCell(column: Column, value: unknown): unknown {
   if (Array.isArray(value))
     return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));

@@ -5,13 +5,13 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { openGoogle } from '../bigquery/google-stand-in.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { asTheyShouldBe, examine, fine } from './examine-bigquery.ts';
+import { asTheyShouldBe, examine } from './examine-bigquery.ts';
 
 describe('credentials', () => {
   const authorities = getCACertificates();
 
   async function examineAtGoogle(spoil: (google: Awaited<ReturnType<typeof openGoogle>>) => void) {
-    const google = await openGoogle({ dryRun: [fine] });
+    const google = await openGoogle({});
     onTestFinished(async () => {
       await google.close();
       vi.unstubAllEnvs();
@@ -56,7 +56,7 @@ describe('credentials', () => {
 
 describe('as processes, on their way to Google itself', () => {
   async function runAtGoogle(program: readonly string[], tokensRefused: readonly string[] = []) {
-    const google = await openGoogle({ dryRun: [fine] });
+    const google = await openGoogle({});
     onTestFinished(google.close);
     google.interfere(asTheyShouldBe);
     google.refuseTokens(...tokensRefused);

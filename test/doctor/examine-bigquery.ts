@@ -45,26 +45,31 @@ export function textOf({ body }: Asked): string {
 
 /** The answer to a dry run over one table, with this schema. */
 export function dryRunOf(table: string, fields: readonly TableSchema[], location = 'EU'): Deed {
-  const [projectId, datasetId, tableId] = table.split('.');
-  const referencedTables = [{ projectId, datasetId, tableId }];
-  const query = { statementType: 'SELECT', referencedTables, schema: { fields } };
+  const query = { statementType: 'SELECT', referencedTables: [tableReference(table)], schema: { fields } };
   return { json: { jobReference: { jobId: 'j', location }, statistics: { query } } };
 }
 
-/** What BigQuery says of tables that are as they should be. */
+/** What BigQuery says of tables and queries that are as they should be. */
 export const asTheyShouldBe: Interference = asked => {
-  const at = sourceTables.findIndex(([, table]) => textOf(asked).startsWith(`select * from \`${table}\``));
-  return at < 0 ? undefined : dryRunOf(sourceTables[at]![1], schemaOf(sources[at]!.columns));
+  const text = textOf(asked);
+  const at = sourceTables.findIndex(([, table]) => text.startsWith(`select * from \`${table}\``));
+  return at < 0 ? fineQuery(text) : dryRunOf(sourceTables[at]![1], schemaOf(sources[at]!.columns));
 };
 
-/** What it says of a query that is as it should be. */
-export const fine: Deed = {
-  json: { statistics: { totalBytesProcessed: '77', query: { statementType: 'SELECT' } } },
-};
+function fineQuery(text: string): Deed {
+  const tables = sourceTables.map(([, table]) => table).filter(table => text.includes(table));
+  const query = { statementType: 'SELECT', referencedTables: tables.map(tableReference) };
+  return { json: { statistics: { totalBytesProcessed: '77', query } } };
+}
+
+function tableReference(table: string): object {
+  const [projectId, datasetId, tableId] = table.split('.');
+  return { projectId, datasetId, tableId };
+}
 
 /** Has the doctor look at a gateway over a server that does as the rule says, and is fine where it says nothing. */
 export async function examineOver(rule: Interference, environment: Record<string, string> = {}) {
-  const warehouse = await openWarehouse({ dryRun: [fine] });
+  const warehouse = await openWarehouse({});
   onTestFinished(warehouse.close);
   warehouse.interfere(asked => rule(asked) ?? asTheyShouldBe(asked));
   return examine({ ...bigqueryEnvironment(warehouse.url), ...environment });

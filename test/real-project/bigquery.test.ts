@@ -7,7 +7,7 @@ import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 
 /**
- * Against a project of your own: the variables of docs/bigquery.md and credentials. Dry runs, and one query that reads one
+ * Against a project of your own, or an emulator: the variables of docs/bigquery.md and credentials. Dry runs, and one query that reads one
  * day of one table with LIMIT 1.
  */
 const isConfigured = Boolean(process.env.BIGQUERY_PROJECT && process.env.BIGQUERY_TABLES);
@@ -55,16 +55,20 @@ describe.skipIf(!isConfigured)(
       }
     });
 
-    test('a constant bound prunes partitions: an hour reads less than everything', async () => {
-      const logs = definitions.find(({ name }) => name === 'logs.all')!;
-      const all = await engine.explain(statementOf(logs, { project: 'nobody' }), limits());
-      const start = new Date(Date.now() - 3_600_000).toISOString();
-      const hour = await engine.explain(
-        statementOf(logs, { project: 'nobody', iso_timestamp_start: start }),
-        limits(),
-      );
-      expect(hour.estimatedBytes).toBeLessThan(all.estimatedBytes ?? 0);
-    });
+    // An emulator has no partitions.
+    test.skipIf(process.env.BIGQUERY_API_ENDPOINT)(
+      'a constant bound prunes partitions: an hour reads less than everything',
+      async () => {
+        const logs = definitions.find(({ name }) => name === 'logs.all')!;
+        const all = await engine.explain(statementOf(logs, { project: 'nobody' }), limits());
+        const start = new Date(Date.now() - 3_600_000).toISOString();
+        const hour = await engine.explain(
+          statementOf(logs, { project: 'nobody', iso_timestamp_start: start }),
+          limits(),
+        );
+        expect(hour.estimatedBytes).toBeLessThan(all.estimatedBytes ?? 0);
+      },
+    );
 
     test('a query runs, and says what it cost', async () => {
       const { rowCount, receipt } = await engine.run(

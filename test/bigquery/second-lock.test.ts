@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { jobAnswer } from '../../src/bigquery/bigquery-answers.ts';
+import { createRetryBudget, startRetries } from '../../src/bigquery/retries.ts';
+import { createSecondLock } from '../../src/bigquery/second-lock.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { startLimit } from '../../src/engine/start-limit.ts';
+
+const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };
+
+/** Holds a text against what a dry run says of it. */
+async function check(statistics: object, isEmulator = false): Promise<void> {
+  const lock = createSecondLock({
+    api: { insert: async () => jobAnswer.parse({ statistics }) },
+    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
+    isEmulator,
+  });
+  const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 1000 });
+  const policy = {
+    budget: createRetryBudget(),
+    random: () => 0,
+    maxRetries: 0,
+    baseMs: 0,
+    onRetry: () => undefined,
+  };
+  const request = { text: 'select 1', parameters: [] };
+  await lock.check(request, { limit, retries: startRetries(policy, limit) }).finally(limit.clear);
+}
+
+test.each([
+  ['a query over tables of the mapping', { query: { statementType: 'SELECT', referencedTables: [edge] } }],
+  ['a query that reads nothing', { totalBytesProcessed: '0', query: { statementType: 'SELECT' } }],
+])("contract section 4: BigQuery's verdict of %s lets it through", async (_, statistics) => {
+  await expect(check(statistics)).resolves.toBeUndefined();
+});
+
+test.each([
+  ['bytes without tables', { totalBytesProcessed: '10', query: { statementType: 'SELECT' } }],
+  ['neither bytes nor tables', { query: { statementType: 'SELECT' } }],
+  ['no statement', { totalBytesProcessed: '0', query: {} }],
+  ['nothing', {}],
+])('contract section 4: a verdict of BigQuery that tells %s is a refusal', async (_, statistics) => {
+  await expect(check(statistics)).rejects.toMatchObject({ code: 'sandbox_refused' });
+});
+
+test('what an emulator does not say is no refusal; what it says counts', async () => {
+  const absent = { totalBytesProcessed: null, query: { statementType: 'SELECT', referencedTables: null } };
+  for (const statistics of [{}, { query: {} }, { query: { statementType: 'SELECT' } }, absent]) {
+    await expect(check(statistics, true)).resolves.toBeUndefined();
+  }
+  const other = { ...edge, tableId: 'secrets' };
+  for (const query of [{ statementType: 'SELECT', referencedTables: [other] }, { statementType: 'INSERT' }]) {
+    await expect(check({ query }, true)).rejects.toMatchObject({ code: 'sandbox_refused' });
+  }
+});
