@@ -53,8 +53,8 @@ async function checkTable(
     return [tableProblem(failure, { source, name, ...(foundIn === undefined ? {} : { foundIn }) })];
   }
   const query = answer?.statistics?.query;
-  const tables = query?.referencedTables ?? [];
-  if (tables.length > 0 && !tables.some(({ tableId }) => tableId === table)) {
+  const read = (query?.referencedTables ?? []).map(id => `${id.projectId}.${id.datasetId}.${id.tableId}`);
+  if (read.length > 0 && !read.includes(name)) {
     return [
       {
         found: `${source} is ${name}: it is a view`,

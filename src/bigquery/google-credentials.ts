@@ -58,5 +58,5 @@ function failureOf(error: unknown): BigQueryFailure {
 
 /** Codes of sockets and names, as `ECONNRESET`; a key file that is not there is `ENOENT`. */
 function isOfNetwork(code: unknown): boolean {
-  return typeof code === 'string' && /^(ECONN|ETIMEDOUT|ENET|EHOST|EPIPE|EAI_)/.test(code);
+  return typeof code === 'string' && /^(ECONN|ETIMEDOUT|ENET|EHOST|EPIPE|EAI_|ENOTFOUND)/.test(code);
 }

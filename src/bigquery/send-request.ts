@@ -35,9 +35,10 @@ export function createSender(origin: string, credentials: GoogleCredentials): Se
     proxyEnv: process.env,
   });
 
-  async function sendOnce(sending: Sending, headers: Headers): Promise<Answered> {
+  async function sendOnce(sending: Sending, authorisation: Headers): Promise<Answered> {
     const { method, path, query = {}, body, signal } = sending;
     signal.throwIfAborted();
+    const headers = new Headers(authorisation);
     if (body) headers.set('content-type', 'application/json');
     try {
       const { status, data } = await transport.request<string>({

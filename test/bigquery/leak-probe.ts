@@ -38,7 +38,7 @@ async function end(name: string): Promise<readonly [string, Ending]> {
   const sql = `with edge as (select id from \`cloudflare.logs.prod\`) select '${name}' as fault from edge`;
   const statement = { endpoint: 'logs.all', sql, parameters: [], maxRows: 10 };
   // Who leaves had time enough: a timer that is not ended would still be there.
-  const timeoutMs = isLeft ? 30_000 : ending === 'late' ? 200 : 1000;
+  const timeoutMs = isLeft ? 30_000 : ending === 'late' ? 200 : 2000;
   const options = { signal: leaving.signal, timeoutMs };
   const priority = ending === 'batch' ? 'background' : 'interactive';
   try {

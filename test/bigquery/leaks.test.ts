@@ -99,7 +99,7 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
     expect([name, ended[name].how]).toEqual([name, 'cancelled']);
   }
   // A deadline or a leave after 200 ms, and what a busy machine adds.
-  const slow = cases.filter(name => !name.endsWith('.over') && ended[name].ms > 1000);
+  const slow = cases.filter(name => !name.endsWith('.over') && ended[name].ms > 2000);
   expect(slow).toEqual([]);
   expect(warehouse.held().map(asked => `${asked.what} of ${caseOf(asked)}`)).toEqual([]);
   expect(alive).toEqual([]);
@@ -107,7 +107,7 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
   child.stdin.end();
   const closedMs = performance.now();
   expect(await exit).toEqual([0, null]);
-  expect(performance.now() - closedMs).toBeLessThan(500);
+  expect(performance.now() - closedMs).toBeLessThan(3000);
   expect(err).toBe('');
   expect(await warehouse.openSockets()).toBe(0);
 });
