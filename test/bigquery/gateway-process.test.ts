@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FleetAnswer } from '../support/fleet.ts';
-import { startTwins, warehouseNames } from './twin-gateways.ts';
+import { warehouseNames } from './bigquery-environment.ts';
+import { startTwins } from './twin-gateways.ts';
 import { refusal } from './warehouse-wire.ts';
 
 let twins: Awaited<ReturnType<typeof startTwins>>;

@@ -11,9 +11,6 @@ import { startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';
 
-/** What no caller may read in an answer: projects, datasets and tables of the warehouse. */
-export const warehouseNames = /acme|payer|\bt\d\b/;
-
 /**
  * Starts two gateways over the same rows, each a process of its own: one asks a server in BigQuery's place, the other its
  * embedded engine. The saved query `logs.all` takes the label `team`.
