@@ -27,7 +27,7 @@ export type FleetGateway = {
   readonly pid: number;
   readonly origin: string;
   get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<FleetAnswer>;
-  post(path: string, body: object, headers?: Record<string, string>): Promise<FleetAnswer>;
+  post(path: string, body: object): Promise<FleetAnswer>;
   /** The sum of a metric's series whose labels hold this text. */
   metric(name: string, label?: string): Promise<number>;
   /** The events of these types that it has logged. */
@@ -104,10 +104,10 @@ export async function startGatewayProcess(
     pid: child.pid!,
     origin,
     get: (path, headers, signal) => send(path, { headers, signal }),
-    post: (path, body, headers) =>
+    post: (path, body) =>
       send(path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
     async metric(name, label = '') {
