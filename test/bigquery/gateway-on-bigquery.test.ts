@@ -23,6 +23,7 @@ async function open(script: Script, sqlFiles: Readonly<Record<string, string>> =
     environment: {
       ...bigqueryEnvironment(warehouse.url),
       BIGQUERY_MAX_BYTES_BILLED: '1000',
+      WARM_IN_PROCESS: 'true',
     },
   });
   opened = { warehouse, gateway };
