@@ -22,8 +22,6 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       if (flights.get(key) === flight) flights.delete(key);
     };
     const result = load(cancel.signal).finally(landed);
-    // Everyone may have left by the time it fails; those who wait see the failure through their own promise.
-    result.catch(() => undefined);
     const flight: Flight<T> = { result, cancel, waiting: 0 };
     flights.set(key, flight);
     return flight;

@@ -62,7 +62,6 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     // Names stay names: a certificate is compared with what was asked for, and few are for addresses.
     dnsLookup: (name, done) => done(null, name),
     clusterRetryStrategy: retryDelayMs,
-    slotsRefreshTimeout: 1000,
     // A node that took another's place is found by looking.
     slotsRefreshInterval: 1000,
   });

@@ -157,14 +157,22 @@ describe('a store that fails', () => {
     const listeners: ((news: StoreNews) => void)[] = [];
     const gateway = openCache({
       clock,
-      store: { ...store, subscribe: listener => void listeners.push(listener) },
+      store: {
+        ...store,
+        subscribe: listener => void listeners.push(listener),
+        async claim(...args) {
+          const claim = await store.claim(...args);
+          await settle(); // as long as an answer is on its way
+          return claim;
+        },
+      },
     });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
     await store.close(); // which empties it
     clock.advance(900 * second);
     expect(await ask(gateway, request)).toMatch(/^stale/);
-    await settle();
+    for (let turn = 0; turn < 3; turn++) await settle();
     expect(query.runs).toBe(2);
   });
 
@@ -179,12 +187,18 @@ describe('a store that fails', () => {
     const [one, two] = [openCache({ clock, store: heard }), openCache({ clock, store: heard })];
     const { request, query } = countingRequest('a');
     await ask(one, request);
+    clock.advance(600 * second);
     await store.close(); // which empties it
     for (const type of ['deaf', 'listening'] as const) for (const listener of listeners) listener({ type });
     expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
     await settle();
     expect(await ask(two, request)).toBe('hit {"result":[{"n":1}]}');
     expect(query.runs).toBe(1);
+    // No longer than it had left.
+    clock.advance(3900 * second - 1);
+    expect((await store.read([request.key.digest], [])).values[0]).toBeDefined();
+    clock.advance(2);
+    expect((await store.read([request.key.digest], [])).values[0]).toBeUndefined();
   });
 
   test('what was invalidated while nobody heard of it is not served', async () => {

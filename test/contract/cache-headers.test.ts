@@ -207,11 +207,11 @@ describe('Cache-Control: no-cache in a request', () => {
 
   test('runs the query for a token with that scope, and the next caller hits what it found', async () => {
     await gateway.get(route);
-    const forced = await gateway.get(route, noCache);
-    expect([forced.headers.get('x-cache'), forced.headers.get('cache-status')]).toEqual([
-      'MISS',
-      'saved-query-gateway; fwd=request; stored',
-    ]);
+    for (let time = 0; time < 2; time++) {
+      const { headers } = await gateway.get(route, noCache);
+      const facts = [headers.get('x-cache'), headers.get('cache-status')];
+      expect(facts).toEqual(['MISS', 'saved-query-gateway; fwd=request; stored']);
+    }
     expect((await gateway.get(route)).headers.get('x-cache')).toBe('HIT');
   });
 

@@ -30,8 +30,8 @@ describe('POST /admin/invalidate', () => {
     const sql = 'select count(*) as n from requests';
     for (const asked of [path('ours'), path('live'), path('ours', sql)]) await stateOf(asked);
     const parameters = { project: 'ours', interval: 'minutely', unknown: 'x' };
-    const { status, body } = await order({ endpoint: 'usage.api-counts', parameters });
-    expect([status, body]).toEqual([200, { invalidated: 'entry' }]);
+    const { status, headers, body } = await order({ endpoint: 'usage.api-counts', parameters });
+    expect([status, body, headers.get('cache-control')]).toEqual([200, { invalidated: 'entry' }, 'no-store']);
     expect(await stateOf(path('ours', sql))).toBe('HIT');
     expect(await stateOf(path('live'))).toBe('HIT');
     expect(await stateOf(path('ours'))).toBe('MISS');

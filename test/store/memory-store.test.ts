@@ -74,3 +74,13 @@ test('ends a lease at its last millisecond', async () => {
   await pass(1);
   expect(await store.claim('k', next)).toEqual({ state: 'granted' });
 });
+
+test('tells nobody of a deed while it is being done', async () => {
+  const { store } = openMemoryStore(1000);
+  const heard: string[] = [];
+  store.subscribe(({ type }) => heard.push(type));
+  const done = store.remove('k');
+  expect(heard).toEqual(['listening']);
+  await done;
+  expect(heard).toEqual(['listening', 'removed']);
+});

@@ -1,13 +1,16 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { openListening } from './open-listening.ts';
 
 const patiently = { timeout: 20_000, interval: 50 };
 
-test('finds the master by its Sentinel, and follows a failover', async () => {
+test('finds the master by the Sentinel that answers, and follows a failover', async () => {
   const servers = await startRedisSentinel();
   onTestFinished(() => servers.stop());
-  const { store, hearing } = await openListening(servers.url);
+  const mute = await startMuteServer();
+  const { store, hearing } = await openListening(servers.url.replace('//', `//127.0.0.1:${mute},`));
   onTestFinished(() => store.close());
   await store.renewGroup('g');
   const before = await store.read([], ['g']);
@@ -30,3 +33,11 @@ test('finds the master by its Sentinel, and follows a failover', async () => {
     expect(hearing.at(-1)).toBe('removed');
   }, patiently);
 });
+
+/** Listens like a Sentinel that is frozen. @returns its port */
+async function startMuteServer(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port; // it listens on TCP
+}

@@ -63,6 +63,12 @@ async function rejectsInTime(store: Store, message: RegExp): Promise<void> {
   }
 }
 
+/** Ids of the connections that the server has, but for the one that asks. */
+async function clients(type: 'normal' | 'pubsub'): Promise<string[]> {
+  const lines = (await server.command(`CLIENT LIST TYPE ${type}`)).split('\n');
+  return lines.flatMap(line => (line.includes('cmd=client|list') ? [] : (/(?<=\bid=)\d+/.exec(line) ?? [])));
+}
+
 async function whileFrozen(body: () => Promise<void>): Promise<void> {
   process.kill(server.pid, 'SIGSTOP');
   try {
@@ -102,6 +108,34 @@ test('closes at once while Redis is frozen', async () => {
     expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
   });
   expect(hearing).toEqual(['listening']);
+});
+
+test('leaves no connection behind when it is closed, and tells nothing more', async () => {
+  const { store, hearing } = await openReadyStore();
+  expect(await clients('normal')).toHaveLength(1);
+  expect(await clients('pubsub')).toHaveLength(1);
+  await store.close();
+  await vi.waitFor(async () => expect(await clients('normal')).toEqual([]), patiently);
+  await vi.waitFor(async () => expect(await clients('pubsub')).toEqual([]), patiently);
+  expect(hearing).toEqual(['listening']);
+});
+
+test('takes an answer that lay unread while this process was busy', async () => {
+  const { store } = await openReadyStore();
+  const pinged = store.ping();
+  const endMs = performance.now() + 3 * deadlineMs;
+  while (performance.now() < endMs);
+  await pinged;
+});
+
+test('does not do later, on another connection, what it has given up', async () => {
+  const { store } = await openReadyStore();
+  process.kill(server.pid, 'SIGSTOP');
+  await expect(store.claim('given up', { ...claimOptions, leaseMs: 60_000 })).rejects.toThrow(StoreError);
+  await server.stop();
+  server = await startRedisServer({ port: server.port });
+  await answersAgain(store);
+  expect(await store.claim('given up', claimOptions)).toEqual({ state: 'granted' });
 });
 
 test('rejects while Redis is gone, says why, and uses it again when it is back', async () => {
@@ -165,9 +199,12 @@ test('says that a full Redis takes no writes; reads and the end of leases go on'
 
 test('says that a replica takes no writes, and goes on by itself when it is a master again', async () => {
   const { store } = await openReadyStore();
+  const before = await clients('normal');
   await server.command('REPLICAOF 127.0.0.1 1');
   try {
     await expect(store.claim('k', claimOptions)).rejects.toThrow(/READONLY/);
+    // Its name may stand for another server by now.
+    await vi.waitFor(async () => expect(await clients('normal')).not.toContain(before[0]), patiently);
   } finally {
     await server.command('REPLICAOF NO ONE');
   }

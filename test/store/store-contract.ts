@@ -106,6 +106,16 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
 
       test('grants a lease to a claimant whose value is gone', async () => {
         expect(await claim(store, 'k', 'a', valueWith('1'))).toEqual({ state: 'granted' });
+        expect((await claim(other, 'k', 'b')).state).toBe('held');
+        expect(await store.publish('k', 'a', valueWith('2'), minuteMs)).toBe(true);
+      });
+
+      test('takes times that are no whole milliseconds, or none at all', async () => {
+        expect(await claim(store, 'k', 'a', undefined, minuteMs + 0.4)).toEqual({ state: 'granted' });
+        expect(await store.renew('k', 'a', minuteMs + 0.4)).toBe(true);
+        expect(await store.publish('k', 'a', valueWith('1'), 0.2)).toBe(true);
+        await claim(store, 'another', 'a');
+        expect(await store.publish('another', 'a', valueWith('1'), 0)).toBe(true);
       });
 
       test('grants a lease to one of many who ask together; the others learn how long it lasts', async () => {
@@ -185,6 +195,15 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
         expect(await claim(store, 'k', 'a', mark)).toEqual({ state: 'granted' });
         await other.remove('k');
         expect(await read(store, 'k')).not.toEqual(mark);
+      });
+
+      test('is remembered for longer than a moment', async () => {
+        await store.remove('k');
+        await store.renewGroup('g');
+        const before = await other.read(['k'], ['g']);
+        await pass(afterShort);
+        expect(await other.read(['k'], ['g'])).toEqual(before);
+        expect(before).toEqual({ values: [expect.any(Buffer)], generations: [expect.stringMatching(/./)] });
       });
 
       test('refuses what was being made meanwhile', async () => {
