@@ -7,6 +7,8 @@ import type { CacheEvent } from './cache-events.ts';
 export type GuardedStore = {
   /** Whether the store answered last time. */
   readonly isUp: boolean;
+  /** Whether it also did what it was last asked to write. */
+  readonly takesWrites: boolean;
   /**
    * Calls the store; while it is down, it isn't called at all.
    * @returns undefined where it did not answer, refused, or the budget is spent
@@ -76,6 +78,9 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   return {
     get isUp() {
       return state !== 'down';
+    },
+    get takesWrites() {
+      return state === 'up';
     },
     async call(operation, budget, run) {
       if (state === 'down' || budget.remainingMs <= 0) return undefined;

@@ -154,16 +154,17 @@ function standingOf(isStored: boolean | undefined): Loaded['standing'] {
  * may wait for it: they are told, but nobody here waits for that.
  */
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
+  const { store } = deps;
   const { digest } = options.key;
   const budget: Budget = { remainingMs: budgetMs };
   try {
     const { entry, value, receipt } = await runQuery(deps, options);
     const keepMs = keptMs(options.lifetimes);
-    void deps.store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
+    if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
     return { entry, standing: 'unknown', receipt };
   } catch (error) {
     const note = writeFailureNote(toGatewayError(error));
-    void deps.store.call('release', budget, it => it.release(digest, token, note));
+    if (store.takesWrites) void store.call('release', budget, it => it.release(digest, token, note));
     throw error;
   }
 }

@@ -152,6 +152,22 @@ describe('a store that fails', () => {
     });
   });
 
+  test('by refusing to write is told so once, however many queries run without it', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const full: Store = {
+      ...store,
+      claim: () => Promise.reject(new StoreError('OOM', { isRefusal: true })),
+    };
+    const gateway = openCache({ clock, store: full });
+    for (const name of ['a', 'b', 'c']) await ask(gateway, countingRequest(name).request);
+    const { request, query } = countingRequest('d');
+    query.instead = () => Promise.reject(new GatewayError('engine_failed', 'The query failed'));
+    await expect(ask(gateway, request)).rejects.toThrow('The query failed');
+    await settle();
+    const changes = gateway.trace().filter(type => type === 'store.refusing' || type === 'store.up');
+    expect(changes).toEqual(['store.refusing']);
+  });
+
   test('and lost a stale entry does not keep it from being renewed', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((news: StoreNews) => void)[] = [];
@@ -221,6 +237,22 @@ describe('a store that fails', () => {
     await other.cache.invalidateEntry('counting', request.key);
     for (const listener of listeners) listener({ type: 'listening' });
     expect(await ask(deaf, request)).toBe('miss {"result":[{"n":3}]}');
+  });
+
+  test('rows that it refused are not served when it goes after that', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store });
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const asked = ask(gateway, request);
+    await settle();
+    await openCache({ clock, store }).cache.invalidateEntry('counting', request.key);
+    gate.resolve();
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    store.isBroken = true;
+    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+    await gateway.cache.close();
   });
 
   test('what was once found invalid is not served when the store goes after that', async () => {
