@@ -14,8 +14,8 @@ type Waiting = {
 };
 
 /**
- * Makes a runner that lets queries of one batch group, under one limit of bytes, wait for each other and answers them with
- * one run.
+ * Makes a runner that lets queries of one batch group, under one limit of bytes and of one priority, wait for each other and
+ * answers them with one run.
  * @param later called with each first query of a group; calls back when there is no more to wait for
  */
 export function gatherQueries(run: RunStatement, later: (flush: () => void) => void): RunEndpointQuery {
@@ -23,7 +23,7 @@ export function gatherQueries(run: RunStatement, later: (flush: () => void) => v
   return (query, terms) => {
     const batchGroup = batchGroupOf(query);
     if (batchGroup === undefined) return run(statementOf(query), terms);
-    const group = `${batchGroup} ${terms.maxBytesBilled}`;
+    const group = `${batchGroup} ${terms.maxBytesBilled} ${terms.priority}`;
     return new Promise((resolve, reject) => {
       const waiting = { query, terms, resolve, reject };
       const others = groups.get(group);
@@ -106,7 +106,7 @@ async function answerAll(run: RunStatement, waiting: readonly Waiting[]): Promis
   });
 }
 
-/** One run for several: until the last of them leaves, under the labels of the first; what it may cost, all of them say. */
+/** One run for several: until the last of them leaves, under the labels of the first; all else they have in common. */
 function termsOfAll(all: readonly QueryTerms[]): QueryTerms {
   return { ...all[0], signal: abortWithTheLast(all.map(({ signal }) => signal)) };
 }

@@ -1,10 +1,18 @@
 import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts';
+import type { LoadReason } from './cache-events.ts';
 
 /** Failures of one gateway alone: another one may well succeed. */
 const ownFailures: ReadonlySet<ErrorCode> = new Set(['cancelled', 'overloaded', 'unavailable', 'internal']);
 
-/** Writes a failure down for those who wait on other gateways; empty where they had better try for themselves. */
-export function writeFailureNote({ code, message, position, bytesLimit }: GatewayError): string {
+/**
+ * Writes a failure down for those who wait on other gateways; empty where they had better try for themselves.
+ * @param reason of the query; one that nobody waited for runs behind callers' queries, so being late is its own failure
+ */
+export function writeFailureNote(
+  { code, message, position, bytesLimit }: GatewayError,
+  reason: LoadReason,
+): string {
+  if (reason !== 'miss' && code === 'deadline_exceeded') return '';
   return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position, bytesLimit });
 }
 

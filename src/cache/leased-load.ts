@@ -136,7 +136,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
     return { entry, standing: standingOf(isStored), receipt };
   } catch (error) {
-    const note = writeFailureNote(toGatewayError(error));
+    const note = writeFailureNote(toGatewayError(error), options.reason);
     await store.call('release', budget, it => it.release(key.digest, token, note));
     throw error;
   } finally {

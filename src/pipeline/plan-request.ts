@@ -86,10 +86,15 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
     deps.runEndpointQuery(query, { signal, labels: labels(requestId), maxBytesBilled });
 
   const load = { run: (signal: AbortSignal) => run(signal), maxBytesBilled };
-  // No one request asks for it, and what comes of it is everybody's: within the saved query's own limit.
+  // No one request waits for it, and what comes of it is everybody's: behind callers, within the saved query's own limit.
   const renewal = {
     run: (signal: AbortSignal) =>
-      deps.runEndpointQuery(query, { signal, labels: labels(), maxBytesBilled: definition.maxBytesBilled }),
+      deps.runEndpointQuery(query, {
+        signal,
+        labels: labels(),
+        maxBytesBilled: definition.maxBytesBilled,
+        priority: 'background',
+      }),
     maxBytesBilled: definition.maxBytesBilled,
   };
 

@@ -85,6 +85,18 @@ test('queries of other limits of bytes do not share a run, which has but one', a
   expect(limits).toEqual([100, undefined, 200]);
 });
 
+test('what a caller waits for does not share a run that goes behind callers', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const priorities = ['background', 'interactive', 'background', 'interactive'] as const;
+  const asked = priorities.map((priority, at) => gathered(query(`thing ${at}`), { ...never, priority }));
+  await Promise.all(asked);
+  expect(runs).toEqual([
+    ['thing 0', 'thing 2'],
+    ['thing 1', 'thing 3'],
+  ]);
+});
+
 test('one that the engine can not stand is found by halves: it fails, the others have their rows', async () => {
   const { run, runs } = openEngine();
   const gathered = gatherQueries(run, setImmediate);

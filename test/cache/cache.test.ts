@@ -216,6 +216,23 @@ describe('callers who come together', () => {
     expect(query.runs).toBe(1);
   });
 
+  test('do not fail with a renewal that came too late behind others: they run the query themselves', async () => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    clock.advance(959 * second);
+    const late = Promise.withResolvers<never>();
+    query.instead = () => late.promise;
+    expect(await ask(gateway, request)).toBe('stale {"result":[{"n":1}]}');
+    await settle();
+    clock.advance(2 * second);
+    const waits = ask(gateway, request);
+    await settle();
+    query.instead = undefined;
+    late.reject(new GatewayError('deadline_exceeded', 'late'));
+    expect(await waits).toBe('miss {"result":[{"n":3}]}');
+  });
+
   test('where the one who runs the query loses its last caller, another gateway takes over', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];

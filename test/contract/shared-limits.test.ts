@@ -20,6 +20,7 @@ select 1 as n`;
 
 /** The queries that ran: their limit, and the things that they were asked for. */
 let runs: (Pick<RunOptions, 'maxBytesBilled'> & { things: number })[];
+let priorities: RunOptions['priority'][];
 /** What a query waits for. */
 let held: Promise<void> | undefined;
 let doors: Awaited<ReturnType<typeof openDoors>>;
@@ -27,11 +28,13 @@ let poor: string;
 let rich: string;
 beforeEach(async () => {
   runs = [];
+  priorities = [];
   held = undefined;
   doors = await openDoors({
     sqlFiles: { 'things.sql': sql, 'things.batch.sql': 'select thing, 1 as n from unnest(@things) as thing' },
     engine: {
-      async run({ parameters }, { maxBytesBilled }) {
+      async run({ parameters }, { maxBytesBilled, priority }) {
+        priorities.push(priority);
         const [value] = parameters.map(parameter => parameter.value);
         const things = Array.isArray(value) ? value : undefined;
         runs.push({ maxBytesBilled, things: things?.length ?? 1 });
@@ -96,11 +99,12 @@ test('the fields of one operation are refused with nobody else', async () => {
   expect(unrefused.reduce((sum, { things }) => sum + things, 0)).toBe(2);
 });
 
-test('an entry is renewed within the limit of the saved query, whoever reads it', async () => {
+test('an entry is renewed behind callers and within the limit of the saved query, whoever reads it', async () => {
   await get('a', rich);
   doors.clock.advance(61_000);
   const stale = await get('a', poor);
   expect(stale.headers.get('x-cache')).toBe('STALE');
   await expect.poll(async () => (await get('a', poor)).headers.get('x-cache')).toBe('HIT');
   expect(runs.map(({ maxBytesBilled }) => maxBytesBilled)).toEqual([5000, 5000]);
+  expect(priorities).toEqual(['interactive', 'background']);
 });

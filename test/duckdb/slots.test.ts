@@ -71,3 +71,22 @@ test('with one slot the background has its turn when no caller waits', async () 
   (await caller)();
   (await background)();
 });
+
+test('callers who never cease to come let one of the background go first now and then', async () => {
+  const slots = createSlots(1, 100);
+  const order: string[] = [];
+  let release = await slots.take(never);
+  const waiting = [
+    ...Array.from({ length: 20 }, () => 'interactive' as const),
+    ...Array.from({ length: 3 }, () => 'background' as const),
+  ].map(async priority => {
+    release = await slots.take(never, priority);
+    order.push(priority[0]!);
+  });
+  for (let times = 0; times < waiting.length; times++) {
+    release();
+    await new Promise(setImmediate);
+  }
+  await Promise.all(waiting);
+  expect(order.join('')).toBe(`${'i'.repeat(8)}b${'i'.repeat(8)}b${'i'.repeat(4)}b`);
+});
