@@ -178,7 +178,7 @@ function ownLimit(
 /** One run of a statement as a job; of two limits of bytes the lower holds. */
 function jobOf(
   options: BigQueryEngineOptions,
-  { parameters, maxRows, endpoint }: Statement,
+  { parameters, maxRows }: Statement,
   text: string,
   run: RunOptions,
 ): JobRequest {
@@ -189,7 +189,7 @@ function jobOf(
     parameters,
     maxRows,
     priority: (isBackground && options.backgroundPriority) || 'INTERACTIVE',
-    labels: { ...run.labels, endpoint },
+    labels: run.labels ?? {},
     ...(limits.length > 0 ? { maxBytesBilled: Math.min(...limits) } : {}),
     ...(options.reservation ? { reservation: options.reservation } : {}),
   };

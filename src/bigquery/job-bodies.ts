@@ -91,13 +91,19 @@ function bindParameter({ name, value }: QueryParameter): object {
   };
 }
 
-/** Labels hold lower-case letters, digits, `_` and `-`, 63 of them; all else becomes `-`. Source: BigQuery, "Labels". */
+/** Characters of a label's key or value, and labels of one job. Source: BigQuery, "Requirements for labels". */
+const most = { characters: 63, labels: 64 };
+
+/**
+ * Labels as BigQuery takes them: letters in lower case, digits, `_` and `-`; any other character becomes `_`, the rest is cut
+ * off. A key that starts with no letter is left out, and so is what is more than a job may have: no query fails for a label.
+ */
 function cleanLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
-  const clean = (text: string) =>
-    text
-      .toLowerCase()
-      .replace(/[^\p{Ll}\p{Lo}\d_-]/gu, '-')
-      .slice(0, 63);
+  const clean = (text: string) => {
+    const characters = [...text.toLowerCase().replace(/[^\p{Ll}\p{Lo}\p{Nd}_-]/gu, '_')];
+    return characters.slice(0, most.characters).join('');
+  };
   const named = Object.entries(labels).map(([key, value]) => [clean(key), clean(value)] as const);
-  return Object.fromEntries(named.filter(([key]) => /^\p{Ll}/u.test(key)));
+  const valid = named.filter(([key]) => /^[\p{Ll}\p{Lo}]/u.test(key));
+  return Object.fromEntries(valid.slice(0, most.labels));
 }

@@ -61,7 +61,10 @@ const reservedParameters = new Set(['sql', 'lql', 'explain']);
 /** Labels that the gateway sets itself. */
 const reservedLabels = new Set(['endpoint', 'token_id', 'request_id']);
 
-/** Source: BigQuery, "Requirements for labels". */
+/** Labels of one query, the gateway's own among them. Source: BigQuery, "Requirements for labels". */
+const maxLabels = 64;
+
+/** Source: as above. */
 const label = z
   .string()
   .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, "_" and "-", starting with a letter')
@@ -87,7 +90,10 @@ export const headerSchema = z
     staleSeconds: seconds.default(60),
     staleIfErrorSeconds: seconds.default(3600),
     warmSeconds: seconds.default(0),
-    labels: z.array(label).default([]),
+    labels: z
+      .array(label)
+      .max(maxLabels - reservedLabels.size)
+      .default([]),
     maxBytesBilled: z.int().min(1).optional(),
     coalesce: z.boolean().default(false),
     public: z.boolean().default(false),

@@ -26,7 +26,7 @@ export type RunOptions = {
   readonly timeoutMs: number;
   /** `background`: nobody waits for it; callers' queries go first. Default `interactive`. */
   readonly priority?: QueryPriority;
-  /** Names and values that a warehouse keeps with the query, for its owner's accounts. Default: none. */
+  /** Any names and values, which a warehouse keeps with the query as far as it can, for its owner's accounts. Default: none. */
   readonly labels?: Readonly<Record<string, string>>;
   /** A query that would be billed more bytes is refused, where the engine bills. Default: no limit. */
   readonly maxBytesBilled?: number;

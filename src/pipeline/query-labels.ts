@@ -1,8 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Characters of a label's key or value. Source: BigQuery, "Requirements for labels". */
-const maxLength = 63;
-
 /** Who ran which query: what the gateway itself says of every query. */
 type QueryFacts = {
   readonly endpoint: string;
@@ -21,7 +18,7 @@ export function readLabelsHeader(headers: IncomingHttpHeaders): string | undefin
  * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels are for accounts, not for access: what is not allowed or not a pair
  * is left out, and never fails a request. The last of two equal keys wins.
  * @param allowed keys that the endpoint takes
- * @returns values as `labelText` writes them
+ * @returns values as they were sent: which text a label may hold is the warehouse's to say
  */
 export function readLabels(
   allowed: readonly string[],
@@ -32,7 +29,7 @@ export function readLabels(
   for (const pair of header.split(',')) {
     const at = pair.indexOf('=');
     const key = pair.slice(0, Math.max(at, 0)).trim().toLowerCase();
-    if (allowed.includes(key)) labels[key] = labelText(pair.slice(at + 1).trim());
+    if (allowed.includes(key)) labels[key] = pair.slice(at + 1).trim();
   }
   return labels;
 }
@@ -42,18 +39,6 @@ export function labelsOf(
   callers: Readonly<Record<string, string>>,
   { endpoint, tokenId, requestId }: QueryFacts,
 ): Readonly<Record<string, string>> {
-  return {
-    ...callers,
-    endpoint: labelText(endpoint),
-    token_id: labelText(tokenId),
-    ...(requestId === undefined ? {} : { request_id: labelText(requestId) }),
-  };
-}
-
-/** Text as BigQuery takes it: lower-case letters, digits, `_` and `-`; any other character becomes `_`, the rest is cut off. */
-function labelText(text: string): string {
-  return text
-    .slice(0, maxLength)
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]/g, '_');
+  const own = { endpoint, token_id: tokenId };
+  return { ...callers, ...own, ...(requestId === undefined ? {} : { request_id: requestId }) };
 }

@@ -44,7 +44,7 @@ test("a caller's SQL goes from the door to the warehouse and back", async () => 
   expect(body.query).toMatch(/\)\nselect count\(\*\) as n from postgres_logs$/);
   expect(body.query).not.toContain('cloudflare.logs.prod');
   expect(body.maximumBytesBilled).toBe('1000');
-  expect(body.labels).toMatchObject({ endpoint: 'logs-all' });
+  expect(body.labels).toMatchObject({ endpoint: 'logs_all' });
 });
 
 test('contract section 2: a warehouse that refuses is a 502 that names nothing of it', async () => {

@@ -24,7 +24,7 @@ test('a quick query is one round trip, with its receipt', async () => {
     { name: 'start', value: null },
     { name: 'projects', value: ['a', ''] },
   ];
-  const result = await run({ parameters }, { labels: { 'Token-Id': 'T.1' }, maxBytesBilled: 5000 });
+  const result = await run({ parameters }, { labels: { endpoint: 'logs.all' }, maxBytesBilled: 5000 });
   expect(result.rowsJson.toString()).toBe('[{"n":9007199254740993}]');
   expect(result).toMatchObject({
     columns: [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
@@ -40,7 +40,7 @@ test('a quick query is one round trip, with its receipt', async () => {
     maximumBytesBilled: '5000',
     formatOptions: { useInt64Timestamp: true },
     jobCreationMode: 'JOB_CREATION_REQUIRED',
-    labels: { endpoint: 'logs-all', 'token-id': 't-1' },
+    labels: { endpoint: 'logs_all' },
     parameterMode: 'NAMED',
     queryParameters: [
       { name: 'project', parameterType: { type: 'STRING' }, parameterValue: { value: 'p1' } },
@@ -52,6 +52,34 @@ test('a quick query is one round trip, with its receipt', async () => {
       },
     ],
   });
+});
+
+test('labels are made to fit, and what can not be is left out: no query fails for a label', async () => {
+  const { run, asked } = await open({ query: [complete(['1'])] });
+  const labelsOf = async (labels: Record<string, string>) => {
+    await run({}, { labels });
+    return asked.findLast(({ what }) => what === 'query')?.body.labels;
+  };
+  expect(
+    await labelsOf({
+      'Token-Id': 'One.1 Ünï',
+      long: '9'.repeat(70),
+      ['k'.repeat(70)]: '',
+      größe: '𝒳é名',
+      '1st': 'x',
+      _own: 'x',
+      '': 'x',
+    }),
+  ).toEqual({
+    'token-id': 'one_1_ünï',
+    long: '9'.repeat(63),
+    ['k'.repeat(63)]: '',
+    größe: '_é名',
+  });
+  const many = Array.from({ length: 70 }, (_, n) => [`key-${n}`, ''] as const);
+  expect(Object.keys(await labelsOf(Object.fromEntries(many)))).toEqual(
+    many.slice(0, 64).map(([key]) => key),
+  );
 });
 
 test('an incomplete answer is never an empty success: the job is asked until it has ended', async () => {
