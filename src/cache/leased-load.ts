@@ -163,7 +163,7 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
     if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
     return { entry, standing: 'unknown', receipt };
   } catch (error) {
-    const note = writeFailureNote(toGatewayError(error));
+    const note = writeFailureNote(toGatewayError(error), options.reason);
     if (store.takesWrites) void store.call('release', budget, it => it.release(digest, token, note));
     throw error;
   }

@@ -19,7 +19,7 @@ type GuardOptions = {
 /**
  * Guards an engine with a circuit breaker: while it is known to be away, queries are refused at once as `unavailable`, so that
  * nobody waits for it in vain and the cache can serve what it has. Only `unavailable` counts: what one query did wrong, or
- * took too long for, says nothing of the next. How many queries run at a time is for the engine itself to bound.
+ * took too long for, says nothing of the next. Explaining one is refused, and counts, alike. How many queries run at a time is for the engine itself to bound.
  */
 export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   const { clock, emit, maxFailures = 5, restMs = 5000 } = options;
@@ -27,15 +27,8 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   let closedUntilMs = 0;
 
   function rejectWhileDown(): void {
-    if (failures < maxFailures) return;
-    if (clock.now() < closedUntilMs) {
-      throw new GatewayError(
-        'unavailable',
-        'The query engine does not answer; it is tried again in a moment',
-      );
-    }
-    // This query tries; the others go on being refused.
-    closedUntilMs = clock.now() + restMs;
+    if (failures < maxFailures || clock.now() >= closedUntilMs) return;
+    throw new GatewayError('unavailable', 'The query engine does not answer; it is tried again in a moment');
   }
 
   function note(isAvailable: boolean): void {
@@ -46,25 +39,33 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     if (!wasDown && failures >= maxFailures) emit({ type: 'engine.down', failures });
   }
 
-  /** Does what asks the engine, unless that is known to be away, and takes note of how it went. */
-  async function guarded<Result>(ask: () => Promise<Result>): Promise<Result> {
-    rejectWhileDown();
-    try {
-      const result = await ask();
-      note(true);
-      return result;
-    } catch (error) {
-      const { code } = toGatewayError(error);
-      // Who left says nothing of the engine.
-      if (code !== 'cancelled') note(code !== 'unavailable');
-      throw error;
-    }
-  }
-
   return {
-    run: (statement, runOptions) => guarded(() => engine.run(statement, runOptions)),
+    async run(statement, runOptions) {
+      rejectWhileDown();
+      // This query tries; the others go on being refused.
+      closedUntilMs = clock.now() + restMs;
+      try {
+        const result = await engine.run(statement, runOptions);
+        note(true);
+        return result;
+      } catch (error) {
+        const { code } = toGatewayError(error);
+        // Who left says nothing of the engine.
+        if (code !== 'cancelled') note(code !== 'unavailable');
+        throw error;
+      }
+    },
     describe: statement => engine.describe(statement),
-    explain: (statement, runOptions) => guarded(() => engine.explain(statement, runOptions)),
+    async explain(statement, explainOptions) {
+      rejectWhileDown();
+      try {
+        // An engine may know the answer without being asked: success says nothing of the next query.
+        return await engine.explain(statement, explainOptions);
+      } catch (error) {
+        if (toGatewayError(error).code === 'unavailable') note(false);
+        throw error;
+      }
+    },
     close: () => engine.close(),
   };
 }

@@ -49,7 +49,7 @@ describe('a stored entry', () => {
 describe('a failure that other gateways are told', () => {
   test('comes back with its code, message and position', () => {
     const error = new GatewayError('invalid_query', 'No such column', { position: { line: 3, column: 7 } });
-    const read = readFailureNote(writeFailureNote(error), undefined);
+    const read = readFailureNote(writeFailureNote(error, 'miss'), undefined);
     expect([read?.code, read?.message, read?.position]).toEqual([
       'invalid_query',
       'No such column',
@@ -67,7 +67,7 @@ describe('a failure that other gateways are told', () => {
   test.each(['cancelled', 'overloaded', 'unavailable', 'internal'] as const)(
     'is not told where another gateway may succeed: %s',
     code => {
-      expect(writeFailureNote(new GatewayError(code, 'x'))).toBe('');
+      expect(writeFailureNote(new GatewayError(code, 'x'), 'miss')).toBe('');
     },
   );
 });

@@ -8,12 +8,14 @@ const rows = { columns: [], rowsJson: Buffer.from('[]'), rowCount: 0 };
 
 let nowMs: number;
 let runs: number;
+let explained: number;
 let failure: ErrorCode | undefined;
 let events: string[];
 let guarded: Engine;
 beforeEach(() => {
   nowMs = 0;
   runs = 0;
+  explained = 0;
   failure = undefined;
   events = [];
   const engine: Engine = {
@@ -24,7 +26,7 @@ beforeEach(() => {
     },
     describe: async () => [],
     async explain() {
-      runs++;
+      explained++;
       if (failure) throw new GatewayError(failure, 'failed');
       return { columns: [], sources: [] };
     },
@@ -33,11 +35,14 @@ beforeEach(() => {
   guarded = guardEngine(engine, { clock: { now: () => nowMs }, emit: ({ type }) => events.push(type) });
 });
 
-const ask = () =>
-  guarded.run(statement, { signal: new AbortController().signal, timeoutMs: 1000 }).then(
+const options = { signal: new AbortController().signal, timeoutMs: 1000 };
+const outcome = (asked: Promise<unknown>) =>
+  asked.then(
     () => 'ok',
     (error: GatewayError) => error.code,
   );
+const ask = () => outcome(guarded.run(statement, options));
+const explain = () => outcome(guarded.explain(statement, options));
 const askTimes = async (times: number) => {
   for (let n = 0; n < times; n++) await ask();
 };
@@ -87,18 +92,30 @@ test('a success between failures begins the count anew', async () => {
   expect(events).toEqual([]);
 });
 
-test('an engine that is away refuses to explain, too, and an explanation that comes shows that it is back', async () => {
-  const explain = () =>
-    guarded.explain(statement, { signal: new AbortController().signal, timeoutMs: 1000 }).then(
-      () => 'ok',
-      (error: GatewayError) => error.code,
-    );
+test('an explanation is refused while the engine is left alone, and counts where it finds it away', async () => {
   failure = 'unavailable';
-  for (let n = 0; n < 5; n++) await explain();
-  expect(await explain()).toBe('unavailable');
-  expect(runs).toBe(5);
-  failure = undefined;
+  await askTimes(3);
+  await explain();
+  await explain();
+  expect(events).toEqual(['engine.down']);
+  expect([await ask(), await explain()]).toEqual(['unavailable', 'unavailable']);
+  expect([runs, explained]).toEqual([3, 2]);
+});
+
+test('an explanation neither takes the place of the query that tries, nor says that the engine is back', async () => {
+  failure = 'unavailable';
+  await askTimes(5);
   nowMs += 5000;
+  failure = undefined;
   expect(await explain()).toBe('ok');
+  expect(events).toEqual(['engine.down']);
+  expect(await ask()).toBe('ok');
   expect(events).toEqual(['engine.down', 'engine.up']);
+});
+
+test('what an explanation finds wrong with its query keeps nobody away', async () => {
+  failure = 'invalid_query';
+  for (let times = 0; times < 6; times++) expect(await explain()).toBe('invalid_query');
+  failure = undefined;
+  expect([await ask(), events]).toEqual(['ok', []]);
 });
