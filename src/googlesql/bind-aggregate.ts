@@ -52,6 +52,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
   const { template } = matched.row;
   checkModifiers(call, name, template);
+  const orderBy = bindCallOrder(inside, call.orderBy);
+  if (call.distinct) refuseHiddenOrder(orderBy, matched.arguments, call);
   const aggregate: BoundAggregate = {
     kind: 'aggregate',
     type: matched.type,
@@ -60,7 +62,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     arguments: matched.arguments,
     distinct: call.distinct,
     ignoreNulls: call.nulls === 'IGNORE',
-    orderBy: bindCallOrder(inside, call.orderBy),
+    orderBy,
     over: call.over && bindWindow(context, call.over),
   };
   return call.limit ? firstElements(aggregate, call) : aggregate;
@@ -87,11 +89,26 @@ function checkModifiers(call: CallSyntax, name: string, template: string): void 
     refuse('DISTINCT or ORDER BY with an OVER clause');
 }
 
+/** DISTINCT leaves the arguments only: nothing else is left to order by. */
+function refuseHiddenOrder(
+  orderBy: readonly BoundOrder[],
+  values: readonly BoundExpression[],
+  call: CallSyntax,
+): void {
+  const texts = values.map(value => JSON.stringify(value));
+  const hidden = orderBy.findIndex(({ by }) => !texts.includes(JSON.stringify(by)));
+  if (hidden === -1) return;
+  throw invalidQuery(
+    'With DISTINCT, ORDER BY inside an aggregate function takes only its arguments',
+    call.orderBy[hidden]!.expression.at,
+  );
+}
+
 function checkLiterals(name: string, values: readonly BoundExpression[], call: CallSyntax): void {
   const rule = literalArguments[name];
-  if (!rule) return;
-  const value = values[rule.index];
-  const number = value?.kind === 'literal' ? Number(value.value) : Number.NaN;
+  const value = rule && values[rule.index];
+  if (!value) return;
+  const number = value.kind === 'literal' ? Number(value.value) : Number.NaN;
   if (!(number >= rule.from && number <= rule.to)) {
     throw invalidQuery(
       `Argument ${rule.index + 1} to ${name} must be a literal between ${rule.from} and ${rule.to}`,
@@ -114,6 +131,9 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
 function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
   const inner = spec.base && context.windows.get(spec.base.name.toLowerCase());
   if (spec.base && !inner) throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
+  if (spec.base && spec.partitionBy.length > 0) {
+    throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
+  }
   const base = inner && bindWindow(context, inner);
   // No window inside a window: each would bind those that it names anew.
   const inside = { ...context, windows: new Map() };
@@ -128,7 +148,7 @@ function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
   };
   if (!base) return own;
   return {
-    partitionBy: [...base.partitionBy, ...own.partitionBy],
+    partitionBy: base.partitionBy,
     orderBy: own.orderBy.length > 0 ? own.orderBy : base.orderBy,
     frame: own.frame ?? base.frame,
   };

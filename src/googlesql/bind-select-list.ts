@@ -4,7 +4,7 @@ import type { BoundExpression } from './bound-tree.ts';
 import { impliedName } from './implied-name.ts';
 import { columnsOf, type NamedValue, resolveName, sameName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
-import type { Expression, Select, SelectItem } from './syntax-tree.ts';
+import type { Expression, Identifier, Select, SelectItem } from './syntax-tree.ts';
 import { typeName } from './types.ts';
 
 export type SelectedItem = {
@@ -44,6 +44,11 @@ function expandStar(
       throw invalidQuery(`Column ${name} in SELECT * EXCEPT list does not exist`, at);
     }
   }
+  refuseTwice(star.except, 'EXCEPT');
+  refuseTwice(
+    star.replace.map(({ name }) => name),
+    'REPLACE',
+  );
   const kept = all.filter(column => !star.except.some(({ name }) => sameName(name, column.name)));
   if (kept.length === 0) throw invalidQuery('SELECT * expands to zero columns', star.at);
   for (const { name } of star.replace) {
@@ -55,6 +60,11 @@ function expandStar(
     const replacement = star.replace.find(({ name }) => sameName(name.name, column.name));
     return replacement ? { ...column, value: bindExpression(context, replacement.expression) } : column;
   });
+}
+
+function refuseTwice(names: readonly Identifier[], list: 'EXCEPT' | 'REPLACE'): void {
+  const twice = names.find((one, i) => names.slice(0, i).some(({ name }) => sameName(name, one.name)));
+  if (twice) throw invalidQuery(`Duplicate column ${twice.name} in SELECT * ${list} list`, twice.at);
 }
 
 /** `t.*` of a table, or the fields of a STRUCT. */

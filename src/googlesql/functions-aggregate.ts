@@ -79,9 +79,15 @@ export const windowRows = [
   ),
 ];
 
-/** Arguments that must be constants, and their range. */
+const maxDistance = Number.MAX_SAFE_INTEGER;
+
+/** Arguments that must be constants where they are given, and their range. */
 export const literalArguments: Readonly<Record<string, { index: number; from: number; to: number }>> = {
   APPROX_QUANTILES: { index: 1, from: 1, to: 10_000 },
+  LAG: { index: 1, from: 0, to: maxDistance },
+  LEAD: { index: 1, from: 0, to: maxDistance },
+  NTH_VALUE: { index: 1, from: 1, to: maxDistance },
+  NTILE: { index: 0, from: 1, to: maxDistance },
   PERCENTILE_CONT: { index: 1, from: 0, to: 1 },
   PERCENTILE_DISC: { index: 1, from: 0, to: 1 },
 };

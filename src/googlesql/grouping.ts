@@ -19,8 +19,9 @@ type Clauses = {
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
   const { select, items, others, from } = clauses;
   if (groupBy === 'ALL') return;
-  const isAggregated =
-    groupBy || select.having || [...items.map(i => i.value), ...others].some(holdsAggregate);
+  const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
+  if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
+    throw invalidQuery('The HAVING clause requires GROUP BY or aggregation to be present', select.having.at);
   if (!isAggregated) return;
   const keys = new Set((groupBy ?? []).map(key => JSON.stringify(key)));
   const relations = relationsOf(from);

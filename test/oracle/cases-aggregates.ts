@@ -60,6 +60,9 @@ export const aggregateCases: CaseGroup = {
     "(select string_agg(x, null) from unnest(['a', 'b']) x)",
     '(select x from unnest([1, 2]) x)',
     '(select 1 union all select 2)',
+    "select string_agg(distinct x, ',' order by length(x)) as v from unnest(['bb', 'a']) x",
+    'select 1 as c from facts having true',
+    'select 1 as c from facts having count(*) > 2',
   ],
   refused: [
     "(select any_value(x having max y) from unnest([struct(1 as x, cast('nan' as float64) as y), struct(3, 4.5)]))",

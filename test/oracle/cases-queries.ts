@@ -112,6 +112,8 @@ export const queryCases: CaseGroup = {
     'select 1 + sum(1)',
     'select row_number() over ()',
     'select 1 as x union all select count(*)',
+    'select * except (a, a) from (select 1 a, 2 b)',
+    'select * replace (5 as a, 6 as A) from (select 1 a, 2 b)',
   ],
   refused: [
     'select [1] as x union all select [] union all select null',

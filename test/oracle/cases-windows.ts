@@ -34,6 +34,12 @@ export const windowCases: CaseGroup = {
     'select id, count(*) over (partition by 1.5) as n from facts',
     "select id, count(*) over (partition by json '1') as n from facts",
     'select id, count(*) over w as n from facts window w as (partition by f)',
+    'select nth_value(x, 0) over (order by x) as v from unnest([1]) x',
+    'select lag(x, -1) over (order by x) as v from unnest([1]) x',
+    'select lead(x, x) over (order by x) as v from unnest([1]) x',
+    'select lag(x, null) over (order by x) as v from unnest([1]) x',
+    'select ntile(null) over (order by x) as v from unnest([1]) x',
+    'select sum(i) over (w partition by id) as v from facts window w as (order by id)',
   ],
   refused: [
     'select id, count(*) over (partition by [id]) as n from facts',
