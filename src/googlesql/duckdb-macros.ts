@@ -7,6 +7,12 @@ const longUpper = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCo
   .filter(letter => letter !== 'ß' && letter.toUpperCase().length > 1)
   .join('');
 
+/** A list of one element, so that the text is worked out once. */
+function instantOfText(cast: 'cast' | 'try_cast'): string {
+  const named = String.raw`bq_instant(regexp_extract(v, '[A-Za-z_/]+$'), ${cast}(regexp_replace(v, '\s+[A-Za-z_/]+$', '') as timestamp))`;
+  return `list_extract(list_transform([x], lambda v: case when contains(v, '/') then ${named} else ${cast}(v as timestamptz) end), 1)`;
+}
+
 /** Name and parameters → the expression; `error` is what fails a query, `null` what a NULL argument answers. */
 const macros: Readonly<Record<string, string>> = {
   'bq_divide(a, b)': "a / case when b = 0 then error('division by zero: ' || a || ' / ' || b) else b end",
@@ -21,7 +27,12 @@ const macros: Readonly<Record<string, string>> = {
     '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
   'bq_round(x, n)':
-    'list_extract(list_transform([{v: x, n: n}], lambda e: case when e.n between 1 and 15 and abs(e.v) < 1e15 and abs(e.v * pow(10, e.n) - trunc(e.v * pow(10, e.n))) = 0.5 and bq_product_error(e.v, pow(10.0, e.n)) * sign(e.v) < 0 then trunc(e.v * pow(10, e.n)) / pow(10, e.n) else round(e.v, e.n) end), 1)',
+    'list_extract(list_transform([{v: x, n: n}], lambda e: case when not isfinite(e.v) then e.v when e.n between 1 and 15 and abs(e.v) < 1e15 and abs(e.v * pow(10, e.n) - trunc(e.v * pow(10, e.n))) = 0.5 and bq_product_error(e.v, pow(10.0, e.n)) * sign(e.v) < 0 then trunc(e.v * pow(10, e.n)) / pow(10, e.n) else round(e.v, e.n) end), 1)',
+  'bq_sign(x)': 'case when isnan(x) then x else sign(x) end',
+  // DuckDB would multiply by 10^9 in FLOAT64; a whole number stays exact.
+  'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',
+  'bq_safe_numeric(x)':
+    'try_cast(try_cast(trunc(x) as hugeint) as decimal(38, 9)) + try_cast(x - trunc(x) as decimal(38, 9))',
   'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
   'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
   'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,
@@ -64,8 +75,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_generate_dates(a, b, s)':
     'list_transform(generate_series(cast(a as timestamp), cast(b as timestamp), bq_checked_step(cast(a as timestamp), cast(b as timestamp), s)), lambda e: cast(e as date))',
   // A time that the clock shows twice is the earlier one.
-  'bq_instant(z, x)':
-    'case when timezone(z, timezone(z, x) - to_hours(1)) = x then timezone(z, x) - to_hours(1) else timezone(z, x) end',
+  'bq_earlier(z, t)':
+    'case when timezone(z, t - to_hours(1)) = timezone(z, t) then t - to_hours(1) else t end',
+  'bq_instant(z, x)': 'bq_earlier(z, timezone(z, x))',
+  // DuckDB's own cast keeps the named zone of one row for the next that has none.
+  'bq_timestamp(x)': instantOfText('cast'),
+  'bq_safe_timestamp(x)': instantOfText('try_cast'),
   'bq_split(x, s)': 'case when s is null then null else string_split(x, s) end',
   'bq_upper(x)': `case when strlen(x) = length(x) then upper(x) when regexp_matches(x, '[${longUpper}]') then error('UPPER is not supported for a letter that becomes several') else upper(replace(x, 'ß', 'SS')) end`,
   // The last sigma of a word has a form of its own.
@@ -74,6 +89,9 @@ const macros: Readonly<Record<string, string>> = {
   'bq_ascii(x)':
     "case when x = '' then 0 when ascii(x) > 127 then error('ASCII takes a text of ASCII characters only') else ascii(x) end",
   'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then error('LIKE pattern ends with a backslash') else x like p escape '\' end`,
+  // DuckDB reverses what looks like one character: a letter and its accents stay together there.
+  'bq_reverse(x)':
+    "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
   'bq_repeat(x, n)': `case when n < 0 then error('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then error('REPEAT output is too long') else repeat(cast(x as varchar), n) end`,
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
   'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
@@ -81,8 +99,8 @@ const macros: Readonly<Record<string, string>> = {
     "case when l < 0 then error('SUBSTR length must not be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
   'bq_left(x, n)': "case when n < 0 then error('LEFT length must not be negative') else left(x, n) end",
   'bq_right(x, n)': "case when n < 0 then error('RIGHT length must not be negative') else right(x, n) end",
-  'bq_lpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('LPAD length is out of range') else lpad(x, cast(n as integer), p) end`,
-  'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('RPAD length is out of range') else rpad(x, cast(n as integer), p) end`,
+  'bq_lpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('LPAD length is out of range') when p = '' and x is not null then error('The pattern of LPAD must not be empty') else lpad(x, cast(n as integer), p) end`,
+  'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('RPAD length is out of range') when p = '' and x is not null then error('The pattern of RPAD must not be empty') else rpad(x, cast(n as integer), p) end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
     "case when regexp_matches('', p) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",

@@ -5,15 +5,20 @@ const floatFunctions = Object.entries({
   EXP: 'bq_finite(exp($1))',
   LN: 'ln($1)',
   LOG10: 'log10($1)',
-  SIN: 'sin($1)',
-  COS: 'cos($1)',
-  TAN: 'tan($1)',
+  SIN: ofAngle('sin'),
+  COS: ofAngle('cos'),
+  TAN: ofAngle('tan'),
   FLOOR: 'floor($1)',
   CEIL: 'ceil($1)',
   CEILING: 'ceil($1)',
   TRUNC: 'trunc($1)',
   ROUND: 'round($1)',
 }).flatMap(([name, template]) => [row(`${name}(FLOAT64) FLOAT64`, template), ...exact(name, 1)]);
+
+/** DuckDB fails for an infinite angle, where BigQuery answers NaN. */
+function ofAngle(name: string): string {
+  return `(case when isinf($1) then 'nan'::double else ${name}($1) end)`;
+}
 
 const power = ['POW', 'POWER'].flatMap(name => [
   row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'bq_finite(pow($1, $2))'),
@@ -27,10 +32,16 @@ function exact(name: string, count: number): readonly FunctionRow[] {
   );
 }
 
+const signs: Readonly<Record<string, string>> = {
+  INT64: 'cast(sign($1) as bigint)',
+  NUMERIC: 'sign($1)',
+  FLOAT64: 'bq_sign($1)',
+};
+
 export const mathRows = [
-  ...['INT64', 'NUMERIC', 'FLOAT64'].flatMap(type => [
+  ...Object.entries(signs).flatMap(([type, sign]) => [
     row(`ABS(${type}) ${type}`, 'abs($1)'),
-    row(`SIGN(${type}) ${type}`, type === 'INT64' ? 'cast(sign($1) as bigint)' : 'sign($1)'),
+    row(`SIGN(${type}) ${type}`, sign),
   ]),
   ...floatFunctions,
   ...power,
@@ -52,7 +63,7 @@ export const mathRows = [
     row(`${name}(INT64, INT64) INT64`, `try($1 ${symbol} $2)`),
     row(
       `${name}(FLOAT64, FLOAT64) FLOAT64`,
-      `(case when isfinite($1 ${symbol} $2) then $1 ${symbol} $2 end)`,
+      `(case when isfinite($1 ${symbol} $2) or not isfinite($1) or not isfinite($2) then $1 ${symbol} $2 end)`,
     ),
   ]),
   row('IS_NAN(FLOAT64) BOOL', 'isnan($1)'),

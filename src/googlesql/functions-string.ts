@@ -26,7 +26,7 @@ export const stringRows = [
   row('LTRIM(STRING, STRING) STRING', 'ltrim($1, $2)'),
   row('RTRIM(STRING, STRING) STRING', 'rtrim($1, $2)'),
   row('REPLACE(STRING, STRING, STRING) STRING', 'bq_replace($1, $2, $3)'),
-  row('REVERSE(STRING) STRING', 'reverse($1)'),
+  row('REVERSE(STRING) STRING', 'bq_reverse($1)'),
   row('REPEAT(STRING, INT64) STRING', 'bq_repeat($1, $2)'),
   ...['SUBSTR', 'SUBSTRING'].flatMap(name => [
     row(`${name}(STRING, INT64) STRING`, 'substr($1, bq_start($1, $2))'),

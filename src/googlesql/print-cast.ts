@@ -28,16 +28,24 @@ export function printCast(
     case 'FLOAT64':
     case 'NUMERIC':
     case 'BIGNUMERIC':
+      if (from.kind === 'FLOAT64') return printAsNumeric(sql, of, safe);
       return `${duckCast}(${from.kind === 'STRING' ? `bq_number_text(${sql})` : sql} as ${duckDbType(to)})`;
     case 'BYTES':
       return `encode(${sql})`;
     case 'TIMESTAMP':
       if (from.kind !== 'STRING') return `timezone('UTC', cast(${sql} as timestamp))`;
-      return `${duckCast}(${checkText(sql, of, { kind: 'TIMESTAMP', safe })} as timestamptz)`;
+      if (!safe && isOfParameter(of)) return `cast(${checkedParameter(sql, 'TIMESTAMP')} as timestamptz)`;
+      return `${safe ? 'bq_safe_timestamp' : 'bq_timestamp'}(${checkedText(sql, 'TIMESTAMP')})`;
     default:
       if (from.kind === 'TIMESTAMP') return `cast(timezone('UTC', ${sql}) as ${duckDbType(to)})`;
       return `${duckCast}(${from.kind === 'STRING' ? checkText(sql, of, { kind: to.kind, safe }) : sql} as ${duckDbType(to)})`;
   }
+}
+
+/** A literal keeps its digits, of which FLOAT64 might lose some. */
+function printAsNumeric(sql: string, of: BoundExpression, safe: boolean): string {
+  if (of.kind !== 'literal') return safe ? `bq_safe_numeric(${sql})` : `bq_numeric(${sql})`;
+  return `${safe ? 'try_cast' : 'cast'}(${quoteText(of.value)} as decimal(38, 9))`;
 }
 
 function checkText(

@@ -86,8 +86,11 @@ function printLiteral({ type, value }: Node<'literal'>): string {
       return `cast(${value} as bigint)`;
     case 'FLOAT64':
       return `cast('${value}' as double)`;
-    default:
+    default: {
+      // The name of a zone.
+      if (type.kind === 'TIMESTAMP' && value.includes('/')) return `bq_timestamp(${quoteText(value)})`;
       return `cast(${quoteText(value)} as ${duckDbType(type)})`;
+    }
   }
 }
 

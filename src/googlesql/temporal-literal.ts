@@ -1,10 +1,11 @@
-const date = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
+const date = String.raw`(?:000[1-9]|00[1-9]\d|0[1-9]\d{2}|[1-9]\d{3})-\d{1,2}-\d{1,2}`;
 const time = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:[0-5]?\d(?:\.\d{1,9})?`;
-const zone = String.raw`(?:Z|\s*[+-]\d{2}(?::?\d{2})?|\s*UTC|\s+[A-Za-z]+(?:\/[A-Za-z_]+)+)`;
+const zone = String.raw`(?:Z|\s*[+-](?:(?:0\d|1[0-3])(?::?[0-5]\d)?|14(?::?00)?)|\s*UTC)`;
+const namedZone = String.raw`\s+[A-Za-z]+(?:\/[A-Za-z_]+)+`;
 
 /** What a text of each type looks like; the patterns are RE2 as well, for texts that only come at run time. */
 export const temporalPatterns: Readonly<Record<string, string>> = {
-  TIMESTAMP: `${date}(?:[ T]${time})?${zone}?`,
+  TIMESTAMP: `${date}(?:(?:[ T]${time})?${zone}?|[ T]${time}${namedZone})`,
   DATETIME: `${date}(?:[ T]${time})?`,
   DATE: date,
   TIME: time,
@@ -12,9 +13,9 @@ export const temporalPatterns: Readonly<Record<string, string>> = {
 
 /** What BigQuery reads besides, and DuckDB does not: a small t or z, one digit of an offset, a leap second. */
 const unreadTime = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:(?:[0-5]?\d|60)(?:\.\d{1,9})?`;
-const unreadZone = String.raw`(?:[Zz]|\s*UTC|\s*[+-]\d{1,2}(?::\d{1,2})?)?`;
+const unreadZone = String.raw`(?:[Zz]|\s*(?:UTC)?(?:[+-](?:0?\d|1[0-4])(?::?[0-5]?\d)?)?)`;
 export const unreadTemporalPatterns: Readonly<Record<string, string>> = {
-  TIMESTAMP: `${date}[ Tt]${unreadTime}${unreadZone}`,
+  TIMESTAMP: `0?${date}[ Tt]${unreadTime}${unreadZone}`,
   DATETIME: `${date}[ Tt]${unreadTime}`,
   TIME: unreadTime,
 };

@@ -114,6 +114,8 @@ export const textCases: CaseGroup = {
     "to_base64(b'abc')",
     "from_base64('YWJj')",
     String.raw`to_hex(b'\xab')`,
+    "reverse('e\\u0301x')",
+    "reverse('👩\\u200d👧')",
   ],
   fail: [
     "'a' || null",
@@ -127,6 +129,8 @@ export const textCases: CaseGroup = {
     "split('a/b/c', '/')[offset(9)]",
     'chr(-1)',
     "ascii('é')",
+    "rpad('x', 3, '')",
+    "lpad('x', 3, '')",
   ],
   refused: [
     "upper('ŉ')",
