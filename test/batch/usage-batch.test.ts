@@ -8,11 +8,15 @@ import { statementOf } from '../../src/batch/endpoint-query.ts';
 import { gatherQueries } from '../../src/batch/gather-queries.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { runBatch } from '../../src/batch/run-batch.ts';
-import { createDuckDbEngine, type DuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
+import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
 import { edgeRow } from '../support/edge-row.ts';
 
 const now = Date.parse('2026-01-15T12:34:56.789Z');
@@ -35,12 +39,15 @@ const definition = parseDefinition(
 );
 
 let directory: string;
-let engine: DuckDbEngine;
+let warehouse: Awaited<ReturnType<typeof openExecutingWarehouse>>;
+let engines: Readonly<Record<'DuckDB' | 'BigQuery', Engine>>;
 let runs: number;
-const run: RunStatement = (statement, terms) => {
-  runs++;
-  return engine.run(statement, { ...terms, timeoutMs: 20_000 });
-};
+const runOn =
+  (name: keyof typeof engines): RunStatement =>
+  (statement, terms) => {
+    runs++;
+    return engines[name].run(statement, { ...terms, timeoutMs: 20_000 });
+  };
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'batch-'));
@@ -52,10 +59,27 @@ beforeAll(async () => {
     format: 'ndjson',
     input: Readable.from(manyRows().map(row => `${JSON.stringify(row)}\n`)),
   });
-  engine = await createDuckDbEngine({ databasePath, clock: { now: () => now }, emit: () => undefined });
+  const emit = () => undefined;
+  const embedded = await createDuckDbEngine({ databasePath, clock: { now: () => now }, emit });
+  warehouse = await openExecutingWarehouse({
+    engine: embedded,
+    sourceOf: new Map([['acme.logs.edge', 'cloudflare.logs.prod']]),
+    pageRows: 100,
+  });
+  const adapter = await createBigQueryEngine({
+    project: 'payer',
+    endpoint: warehouse.url,
+    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
+    sources: readSources(),
+    emit,
+    random: () => 0.5,
+  });
+  engines = { DuckDB: embedded, BigQuery: adapter };
 });
 afterAll(async () => {
-  await engine.close();
+  await engines.BigQuery.close();
+  warehouse.close();
+  await engines.DuckDB.close();
   await rm(directory, { recursive: true });
 });
 
@@ -93,7 +117,7 @@ const query = (project: string, interval: string) => ({
 });
 const terms = { signal: new AbortController().signal };
 
-async function expectEqualToSingles(projects: readonly string[], interval: string) {
+async function expectEqualToSingles(run: RunStatement, projects: readonly string[], interval: string) {
   const queries = projects.map(project => query(project, interval));
   const gathered = gatherQueries(run, setImmediate);
   const answers = await Promise.all(queries.map(each => gathered(each, terms)));
@@ -145,7 +169,11 @@ const isValid = (project: string) => {
   }
 };
 
-test('a batch gives each project the rows of its single run, to the byte', async () => {
+test.each([
+  { name: 'DuckDB', numRuns: 60, leastRows: 1000 },
+  { name: 'BigQuery', numRuns: 15, leastRows: 200 },
+] as const)('a batch on $name gives each project the rows of its single run, to the byte', async options => {
+  const { name, numRuns, leastRows } = options;
   let rows = 0;
   runs = 0;
   await fc.assert(
@@ -153,23 +181,26 @@ test('a batch gives each project the rows of its single run, to the byte', async
       fc.uniqueArray(pattern.filter(isValid), { minLength: 2, maxLength: 12 }),
       fc.constantFrom('minutely', 'hourly', 'daily'),
       async (projects, interval) => {
-        rows += await expectEqualToSingles(projects, interval);
+        rows += await expectEqualToSingles(runOn(name), projects, interval);
       },
     ),
-    { numRuns: 60 },
+    { numRuns },
   );
-  expect(rows).toBeGreaterThan(1000);
+  expect(rows).toBeGreaterThan(leastRows);
 });
 
-test('all projects of a batch are one run, also where one contains another', async () => {
-  runs = 0;
-  const answers = await runBatch(
-    run,
-    references.map(project => query(project, 'daily')),
-    terms,
-  );
-  expect(runs).toBe(1);
-  expect(answers.map(answer => 'rowCount' in answer && answer.rowCount > 0)).toEqual(
-    references.map(() => true),
-  );
-});
+test.each(['DuckDB', 'BigQuery'] as const)(
+  'all projects of a batch are one run on %s, also where one contains another',
+  async name => {
+    runs = 0;
+    const answers = await runBatch(
+      runOn(name),
+      references.map(project => query(project, 'daily')),
+      terms,
+    );
+    expect(runs).toBe(1);
+    expect(answers.map(answer => 'rowCount' in answer && answer.rowCount > 0)).toEqual(
+      references.map(() => true),
+    );
+  },
+);
