@@ -74,6 +74,8 @@ function commonColumns(
   }
   return first!.columns.map((column, i) => {
     const type = supertype(parts.map(part => columnAsValue(part.columns[i]!, i)));
+    if (!all && type?.kind === 'JSON')
+      throw invalidQuery(`Column ${i + 1} in ${name} is JSON, which does not compare`, at);
     if (type?.kind === 'ARRAY') return { ...column, type: { ...type, nulls: commonNulls(parts, i) } };
     if (type) return { ...column, type };
     const types = parts.map(part => typeName(part.columns[i]!.type)).join(', ');

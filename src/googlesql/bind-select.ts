@@ -51,6 +51,8 @@ export function bindSelect(
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, texts }));
 
   refuseHiddenOrder(select, orderBy, order);
+  const json = select.distinct && items.find(({ value }) => value.type.kind === 'JSON');
+  if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);
   const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
   const clauses = [having, qualify].filter(clause => clause !== undefined);
   refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from });

@@ -224,6 +224,9 @@ export const jsonCases: CaseGroup = {
   fail: [
     'json_value(\'{"a b":1}\', "$[\'a b\']")',
     "parse_json('nope')",
+    `json_extract('{"a b": 1}', '$."a b"')`,
+    "select distinct v from (select parse_json('1') as v)",
+    "select parse_json('1') as v union distinct select parse_json('1')",
     `json_value(concat('{"a":',repeat('[',1000),repeat(']',1000),',"b":1}'), '$.b')`,
 
     `json_value(parse_json('{"a":123456789012345678901}'),'$.a')`,
