@@ -71,7 +71,13 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     else if (isWider(type, candidate)) candidate = type;
   }
   const strongest = expressions.find(e => isTemporal(e.type))?.type;
-  const goals = [candidate, ...(candidate.kind === 'STRING' && strongest ? [strongest] : [])];
+  // A literal with a point is no reason to leave NUMERIC.
+  const exact = expressions.find(e => candidate.kind === 'FLOAT64' && e.type.kind === 'NUMERIC')?.type;
+  const goals = [
+    ...(exact ? [exact] : []),
+    candidate,
+    ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
+  ];
   const goal = goals.find(type => expressions.every(e => coercionCost(e, type) !== undefined));
   return goal && plainWhenMixed(goal, expressions);
 }

@@ -31,7 +31,7 @@ const expressions: Readonly<Record<string, string>> = {
   l: "lpad(strftime($1, '%-I'), 2, ' ')",
   Q: 'cast(quarter($1) as varchar)',
   P: "lower(strftime($1, '%p'))",
-  s: 'cast(epoch_us($1) // 1000000 as varchar)',
+  s: 'cast(bq_whole(epoch_us($1), 1000000) as varchar)',
   'E*S': "(strftime($1, '%S') || regexp_replace(strftime($1, '.%f'), '\\.?0+$', ''))",
 };
 

@@ -15,6 +15,9 @@ function instantOfText(cast: 'cast' | 'try_cast'): string {
 
 /** Name and parameters → the expression; `error` is what fails a query, `null` what a NULL argument answers. */
 const macros: Readonly<Record<string, string>> = {
+  // Down, where DuckDB's division of integers goes towards zero.
+  'bq_whole(a, n)': '(a - (a % n + n) % n) // n',
+  'bq_hour(n)': "case when n = 24 then error('The hour must be between 0 and 23') else n end",
   'bq_divide(a, b)': "a / case when b = 0 then error('division by zero: ' || a || ' / ' || b) else b end",
   'bq_div(a, b)': "case when b = 0 then error('division by zero: ' || a || ' / ' || b) else a // b end",
   'bq_mod(a, b)':
@@ -103,7 +106,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('RPAD length is out of range') when p = '' and x is not null then error('The pattern of RPAD must not be empty') else rpad(x, cast(n as integer), p) end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
-    "case when regexp_matches('', p) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
+    "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
   // A text that DuckDB's own reader reads as BigQuery's does: JSON without NaN and infinities, halves of surrogate pairs, and
   // deep nesting. The input is guarded, not the answer: DuckDB may fold a call on a constant before the CASE around it.
   'bq_json_plain(x)': String.raw`case when json_valid(x) and not regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)|\\u(?:d[89a-f]|0000)') and (strlen(x) <= 2000 or strlen(x) - strlen(translate(x, '[{', '')) <= 1000) then x end`,

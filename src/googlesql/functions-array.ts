@@ -17,7 +17,7 @@ export const arrayRows = [
   row('ARRAY_TO_STRING(ARRAY<STRING>, STRING) STRING', 'bq_array_to_string($1, $2)'),
   row(
     'ARRAY_TO_STRING(ARRAY<STRING>, STRING, STRING) STRING',
-    'bq_array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2)',
+    '(case when $3 is not null then bq_array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2) end)',
   ),
   row('GENERATE_ARRAY(INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, 1)'),
   row('GENERATE_ARRAY(INT64, INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, $3)'),

@@ -1,3 +1,4 @@
+import type { SqlPosition } from '../errors.ts';
 import type { SpecialFunction } from './bind-context.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { constantText } from './constant-text.ts';
@@ -90,6 +91,7 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
     }
     const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
     const groups = countGroups(pattern);
+    refuseSingleBytes(pattern, call.at);
     if (groups > 1)
       throw invalidQuery(
         `Regular expression has more than one capturing group: ${shortened(pattern)}`,
@@ -107,7 +109,9 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
 function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   if (call.arguments.length !== 3)
     throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
-  const groups = countGroups(constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at));
+  const pattern = constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at);
+  refuseSingleBytes(pattern, call.at);
+  const groups = countGroups(pattern);
   const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);
   for (const [, escaped] of text.matchAll(/\\(.?)/gs)) {
     const isKnown = escaped === '\\' || (/^\d$/.test(escaped!) && Number(escaped) <= groups);
@@ -115,6 +119,12 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
   }
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
+}
+
+/** `\C` takes a character apart, and what is left is no text. */
+function refuseSingleBytes(pattern: string, at: SqlPosition): void {
+  const escapes = [...pattern.matchAll(/\\[\s\S]/g)].map(([pair]) => pair);
+  if (escapes.includes('\\C')) throw invalidQuery('\\C in a regular expression is not supported', at);
 }
 
 /** A pattern as an error quotes it: its first 100 characters. */

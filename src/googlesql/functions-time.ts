@@ -11,8 +11,8 @@ import { formatting, parsing } from './time-texts.ts';
 import { type ScalarKind, scalar } from './types.ts';
 
 export const timeRows = [
-  row('UNIX_SECONDS(TIMESTAMP) INT64', 'cast(floor(epoch_us($1) / 1000000) as bigint)'),
-  row('UNIX_MILLIS(TIMESTAMP) INT64', 'cast(floor(epoch_us($1) / 1000) as bigint)'),
+  row('UNIX_SECONDS(TIMESTAMP) INT64', 'bq_whole(epoch_us($1), 1000000)'),
+  row('UNIX_MILLIS(TIMESTAMP) INT64', 'bq_whole(epoch_us($1), 1000)'),
   row('UNIX_MICROS(TIMESTAMP) INT64', 'epoch_us($1)'),
   row('UNIX_DATE(DATE) INT64', "date_diff('day', date '1970-01-01', $1)"),
   row('DATE_FROM_UNIX_DATE(INT64) DATE', "(date '1970-01-01' + cast($1 as integer))"),
@@ -22,7 +22,7 @@ export const timeRows = [
   row('DATE(INT64, INT64, INT64) DATE', 'make_date($1, $2, $3)'),
   row(
     'DATETIME(INT64, INT64, INT64, INT64, INT64, INT64) DATETIME',
-    'make_timestamp($1, $2, $3, $4, $5, cast($6 as double))',
+    'make_timestamp($1, $2, $3, bq_hour($4), $5, cast($6 as double))',
   ),
   row('DATETIME(DATE, TIME) DATETIME', '($1 + $2)'),
   row('LAST_DAY(DATE) DATE', 'last_day($1)'),

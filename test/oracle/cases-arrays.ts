@@ -63,6 +63,7 @@ export const arrayCases: CaseGroup = {
     'exists(select 1 from unnest([1]) x where x > 1)',
     'exists(select 1 from unnest([1, 2]) x where x > 1)',
     'not exists(select 1 from unnest([1]))',
+    "array_to_string(['a', null], ',', null)",
   ],
   fail: [
     'array_concat([1], null)',

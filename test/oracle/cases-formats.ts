@@ -151,6 +151,7 @@ export const formatCases: CaseGroup = {
     "parse_timestamp('%F','2026-03-01','America/New_York')",
     "safe.parse_timestamp('%F','xx')",
     "safe.parse_date('%F','xx')",
+    "format_timestamp('%s', timestamp '1969-12-31 23:59:59.5+00')",
   ],
   fail: [
     "format_timestamp('%J', timestamp '2026-03-01 03:04:05.120+00')",

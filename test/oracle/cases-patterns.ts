@@ -54,6 +54,8 @@ export const patternCases: CaseGroup = {
     "'abc' like any ('x%', 'a%')",
     "'abc' like all ('x%', 'a%')",
     "'abc' like concat('a', '%')",
+    "regexp_extract_all('ab c', r'\\b(\\w)')",
+    "regexp_contains(r'\\C', r'\\\\C')",
   ],
   fail: [
     "regexp_contains('abc', '[')",
@@ -69,5 +71,8 @@ export const patternCases: CaseGroup = {
     String.raw`regexp_extract('a1b2', r'[a-z]\d', 1, 2)`,
     "regexp_instr('abc', 'b')",
     "b'abc' like b'a%'",
+    "regexp_extract_all('ab c', r'\\b')",
+    "regexp_extract('héllo', r'h\\C')",
+    "regexp_replace('héllo', r'\\C', '')",
   ],
 };

@@ -77,6 +77,9 @@ export const timeCases: CaseGroup = {
     'safe.ln(0)',
     "timestamp_trunc(timestamp '2026-11-01 06:30:00+00', hour, 'America/New_York')",
     "timestamp_trunc(timestamp '2026-11-01 05:30:00+00', minute, 'America/New_York')",
+    "unix_seconds(timestamp '9999-12-31 23:59:59.999999+00')",
+    "unix_millis(timestamp '9999-12-31 23:59:59.999999+00')",
+    "unix_millis(timestamp '1969-12-31 23:59:59.9995+00')",
   ],
   fail: [
     "date '2026-01-15' - date '2026-01-01'",
@@ -91,6 +94,7 @@ export const timeCases: CaseGroup = {
     "date_add(date '9999-12-31', interval 1 day)",
     "timestamp_add(timestamp '9999-12-31 23:59:59+00', interval 1 day)",
     "generate_timestamp_array(timestamp '2026-01-15 10:00:00+00', timestamp '2026-01-15 10:00:00+00', interval 0 day)",
+    'datetime(2024, 2, 29, 24, 0, 0)',
   ],
   refused: [
     "1 + date '2026-01-15'",
