@@ -1,6 +1,13 @@
 import type { BindContext, Environment } from './bind-context.ts';
 import { bindSelect } from './bind-select.ts';
-import type { BoundBody, BoundOrder, BoundQuery, BoundSubset, OutputColumn } from './bound-tree.ts';
+import type {
+  BoundBody,
+  BoundExpression,
+  BoundOrder,
+  BoundQuery,
+  BoundSubset,
+  OutputColumn,
+} from './bound-tree.ts';
 import { supertype } from './coercion.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
 import { emptyScope, foldName } from './scope.ts';
@@ -73,7 +80,7 @@ function commonColumns(
     throw invalidQuery(`Queries in ${name} have mismatched column count; got ${counts} columns`, at);
   }
   return first!.columns.map((column, i) => {
-    const type = supertype(parts.map(part => columnAsValue(part.columns[i]!, i)));
+    const type = supertype(parts.map(part => columnAsValue(part, i)));
     if (!all && type?.kind === 'JSON')
       throw invalidQuery(`Column ${i + 1} in ${name} is JSON, which does not compare`, at);
     if (type?.kind === 'ARRAY') return { ...column, type: { ...type, nulls: commonNulls(parts, i) } };
@@ -92,11 +99,13 @@ function commonNulls(parts: readonly BoundPart[], index: number): ArrayType['nul
   return meanings.every(meaning => meaning === meanings[0]) ? meanings[0] : 'UNCLEAR';
 }
 
-/** Stands for a column where only its type matters. */
-function columnAsValue({ type }: OutputColumn, index: number) {
-  return type.kind === 'NULL'
-    ? ({ kind: 'null', type } as const)
-    : ({ kind: 'column', type, relation: 0, index } as const);
+/** Stands for a column where only its type matters; a literal with a point is no reason to leave NUMERIC. */
+function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpression {
+  const { type } = columns[index]!;
+  if (type.kind === 'NULL') return { kind: 'null', type };
+  const item = body.kind === 'select' ? body.items[index] : undefined;
+  if (item?.kind === 'literal' && type.kind === 'FLOAT64') return item;
+  return { kind: 'column', type, relation: 0, index };
 }
 
 /** After a set operation only output columns are there to order by. */

@@ -31,6 +31,9 @@ const macros: Readonly<Record<string, string>> = {
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
   'bq_round(x, n)':
     'list_extract(list_transform([{v: x, n: n}], lambda e: case when not isfinite(e.v) then e.v when e.n between 1 and 15 and abs(e.v) < 1e15 and abs(e.v * pow(10, e.n) - trunc(e.v * pow(10, e.n))) = 0.5 and bq_product_error(e.v, pow(10.0, e.n)) * sign(e.v) < 0 then trunc(e.v * pow(10, e.n)) / pow(10, e.n) else round(e.v, e.n) end), 1)',
+  // Of minus infinity it is NaN; of other negative numbers it fails.
+  'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
+  'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
   'bq_sign(x)': 'case when isnan(x) then x else sign(x) end',
   // DuckDB would multiply by 10^9 in FLOAT64; a whole number stays exact.
   'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',

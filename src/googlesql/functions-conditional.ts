@@ -5,6 +5,8 @@ export const conditionalRows = [
   row('IFNULL(T, T) T', 'coalesce($1, $2)'),
   row('COALESCE(T...) T', 'coalesce($*)'),
   // NaN equals nothing, not even itself.
+  // A literal with a point beside NUMERIC fits both rows alike: the first one wins.
+  row('NULLIF(NUMERIC, NUMERIC) NUMERIC', 'nullif($1, $2)'),
   row('NULLIF(FLOAT64, FLOAT64) FLOAT64', '(case when isnan($1) then $1 else nullif($1, $2) end)'),
   row('NULLIF(C, C) C', 'nullif($1, $2)'),
   // DuckDB passes over NULL here, BigQuery answers NULL; NaN wins both in BigQuery.

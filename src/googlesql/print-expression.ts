@@ -175,6 +175,7 @@ function printCall(print: Print, { template, arguments: values }: BoundCall): st
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   const printed = aggregate.arguments.map(value => asList(printExpression(printer, value), value.type));
   const nullsOf = aggregate.over ? ' ignore nulls' : ` filter (where ${printed[0]} is not null)`;
+  if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
   const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');
   return fill(aggregate.template, printed, {
     distinct: () => (aggregate.distinct ? 'distinct ' : ''),
@@ -182,6 +183,28 @@ function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
     filter: () => (aggregate.ignoreNulls ? nullsOf : ''),
     over: () => (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
   });
+}
+
+/**
+ * Whether an array or text is to hold distinct values in their own order, and they are calculated: DuckDB wants to find the
+ * term of ORDER BY among the arguments, and takes no two expressions that may fail for the same.
+ */
+function isSortedSet({ distinct, orderBy, arguments: [value] }: BoundAggregate): boolean {
+  return (
+    distinct &&
+    orderBy.length > 0 &&
+    value?.kind === 'call' &&
+    !['FLOAT64', 'STRUCT'].includes(value.type.kind)
+  );
+}
+
+function printSortedSet({ name, ignoreNulls, orderBy }: BoundAggregate, printed: readonly string[]): string {
+  const { descending, nulls } = orderBy[0]!;
+  const [value, separator = "','"] = printed;
+  const isText = name === 'STRING_AGG';
+  const filter = isText || ignoreNulls ? ` filter (where ${value} is not null)` : '';
+  const list = `list_sort(array_agg(distinct ${value})${filter}, '${descending ? 'desc' : 'asc'}', 'nulls ${nulls.toLowerCase()}')`;
+  return isText ? `array_to_string(${list}, ${separator})` : list;
 }
 
 /** Fills a template in one pass, so that nothing in an argument is ever read as part of the template. */

@@ -3,6 +3,11 @@ import type { CaseGroup } from './case-group.ts';
 /** Aggregate functions and scalar subqueries, over NULL and over nothing. */
 export const aggregateCases: CaseGroup = {
   same: [
+    `select string_agg(distinct lower(x), ',' order by lower(x)) from unnest(['B', 'a', 'A']) x`,
+    `select string_agg(distinct upper(x) order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,
+    `select array_agg(distinct upper(x) ignore nulls order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,
+    `select array_agg(distinct x + 1 order by x + 1) from unnest([3, 1, 3]) x`,
+    `select string_agg(distinct upper(x) order by upper(x)) from unnest(cast([] as array<string>)) x`,
     '(select sum(x) from unnest([1, 2, 3]) x)',
     '(select count(*) from unnest([1, null]) x)',
     '(select count(x) from unnest([1, null]) x)',

@@ -3,6 +3,13 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    `ln(cast('-inf' as float64))`,
+    `log10(cast('-inf' as float64))`,
+    `log(8, cast('-inf' as float64))`,
+    `nullif(numeric '2.5', 2.5)`,
+    `select 1.5 as x union all select numeric '2.5'`,
+    `select numeric '2.5' as x union all select 1.5 union all select 3`,
+    `select x from (select 1.5 as x) union all select numeric '2.5'`,
     'ceiling(1.2)',
     'ieee_divide(1.0, 0.0)',
     'ieee_divide(0.0, 0.0)',
