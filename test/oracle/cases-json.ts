@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** JSON in text and JSON values; a number keeps the digits that it was written with. */
 export const jsonCases: CaseGroup = {
   same: [
+    `safe.json_query('{"a":1}', '$.a')`,
+    `safe.parse_json('x')`,
+    `safe.parse_json('{"a":1}')`,
+    `safe.json_value_array('[1]')`,
+    `select safe.json_query(x, '$.a') from unnest(['{"a":1}', 'x']) x`,
+    `select safe.parse_json(x) from unnest(['{"a":1}', 'x', '{"a":1.0}']) x`,
     "json_value('{\"a\":1}', '$.a')",
     'json_value(\'{"a":"x"}\', \'$.a\')',
     'json_value(\'{"a":{"b":[1,2,{"c":"z"}]}}\', \'$.a.b[2].c\')',

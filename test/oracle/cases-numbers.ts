@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    'select safe.ln(x) from unnest([1, 0, -1]) x',
     `ln(cast('-inf' as float64))`,
     `log10(cast('-inf' as float64))`,
     `log(8, cast('-inf' as float64))`,
