@@ -81,7 +81,7 @@ test('the receipt and the labels of a request go with its job', async () => {
     `bytes-processed=1000, bytes-billed=10000, slot-ms=5, job-id="of_${job.body.requestId}"`,
   );
   expect(job.body.labels).toEqual({
-    endpoint: 'logs-all',
+    endpoint: 'logs_all',
     team: 'web',
     token_id: 'development',
     request_id: headers['x-request-id'],
