@@ -92,8 +92,9 @@ export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
 export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined {
   try {
     const version = versionOf(bytes);
-    const head = heads.get(version) ?? parseHead(bytes);
-    heads.set(version, head);
+    const known = heads.get(version);
+    const head = known ?? parseHead(bytes);
+    if (!known) heads.set(version, head);
     const { isCompressed, bodyStart: start, facts } = head;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
