@@ -19,7 +19,12 @@ export function createBatchedRead(
   store: GuardedStore,
   generations: Generations,
 ): (key: CacheKey) => Promise<StoreAnswer> {
-  const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, { cache: false, maxBatchSize: maxBatch });
+  const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, {
+    cache: false,
+    maxBatchSize: maxBatch,
+    // Once all requests that have arrived are read: what they want goes to the store in one write.
+    batchScheduleFn: read => void setImmediate(read),
+  });
   return key => loader.load(key);
 
   async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {

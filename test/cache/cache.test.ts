@@ -196,6 +196,7 @@ describe('callers who come together', () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two, three] = [1, 2, 3].map(() => openCache({ clock, store }));
     const { request, query } = countingRequest('a');
+    query.gate = settle();
     const answers = await Promise.all([one!, two!, three!].map(gateway => ask(gateway, request)));
     expect(new Set(answers)).toEqual(new Set(['miss {"result":[{"n":1}]}']));
     expect(query.runs).toBe(1);
@@ -208,6 +209,7 @@ describe('callers who come together', () => {
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
     const { request, query } = countingRequest('a');
     query.instead = fails('invalid_query');
+    query.gate = settle();
     const answers = await Promise.allSettled([ask(one, request), ask(two, request)]);
     expect(answers.map(answer => answer.status === 'rejected' && answer.reason.code)).toEqual([
       'invalid_query',
@@ -295,6 +297,7 @@ describe('callers with limits of billed bytes', () => {
     test(`${place}: who may spend more is not refused with who may spend less`, async () => {
       const [one, other] = open();
       const { query, under } = priced();
+      query.gate = settle();
       const asked = [ask(one, under(100)), ask(other, under(2000)), ask(other, under()), ask(one, under(50))];
       expect(await Promise.all(asked.map(outcome))).toEqual([
         'Too many bytes',
@@ -308,6 +311,7 @@ describe('callers with limits of billed bytes', () => {
     test(`${place}: equal limits share one refusal`, async () => {
       const [one, other] = open();
       const { query, under } = priced();
+      query.gate = settle();
       const asked = [one, other, one, other].map(gateway => ask(gateway, under(100)));
       expect(new Set(await Promise.all(asked.map(outcome)))).toEqual(new Set(['Too many bytes']));
       expect(query.runs).toBe(1);
