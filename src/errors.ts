@@ -113,6 +113,7 @@ export type SqlPosition = { readonly line: number; readonly column: number };
 type ErrorDetails = {
   readonly position?: SqlPosition | undefined;
   readonly bytesLimit?: number | undefined;
+  readonly isOfSource?: boolean | undefined;
   readonly cause?: unknown;
 };
 
@@ -126,12 +127,15 @@ export class GatewayError extends Error {
   readonly position: SqlPosition | undefined;
   /** The `maxBytesBilled` that the query was refused for; under a higher one it may run. Absent for all other failures. */
   readonly bytesLimit: number | undefined;
+  /** Whether every query of the same sources fails so, whatever its values: what they are, or who may read how much of them. */
+  readonly isOfSource: boolean;
 
   constructor(code: ErrorCode, message: string, options: ErrorDetails = {}) {
     super(message, { cause: options.cause });
     this.code = code;
     this.position = options.position;
     this.bytesLimit = options.bytesLimit;
+    this.isOfSource = options.isOfSource ?? false;
   }
 
   get status(): number {

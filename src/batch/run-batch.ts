@@ -1,6 +1,6 @@
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
 import type { RunOptions, Statement } from '../engine/engine.ts';
-import { type ErrorCode, type GatewayError, toGatewayError } from '../errors.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Receipt, ResultSet } from '../rows.ts';
 import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { splitRows } from './split-rows.ts';
@@ -38,7 +38,7 @@ export async function runBatch(
       });
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      if (part.length > 1 && isOfItsContent(error.code)) {
+      if (part.length > 1 && isOfItsContent(error)) {
         const half = Math.ceil(part.length / 2);
         await answerPart(part.slice(0, half));
         await answerPart(part.slice(half));
@@ -49,9 +49,9 @@ export async function runBatch(
   }
 }
 
-/** Whether fewer values in one run may fare better: not where the engine is away, or nobody waits. */
-function isOfItsContent(code: ErrorCode): boolean {
-  return !['cancelled', 'unavailable', 'overloaded', 'deadline_exceeded'].includes(code);
+/** Whether fewer values in one run may fare better: not where the engine is away, refuses any query, or nobody waits. */
+function isOfItsContent({ code, isOfSource }: GatewayError): boolean {
+  return !isOfSource && !['cancelled', 'unavailable', 'overloaded', 'deadline_exceeded'].includes(code);
 }
 
 async function runPart(

@@ -22,11 +22,11 @@ export type FailureContext = {
 /** What a failure of BigQuery means to a caller, who learns of no project, table or SQL but its own; the log has it all. */
 export function toCallersError(error: unknown, context: FailureContext): unknown {
   if (!(error instanceof BigQueryFailure)) return leftAlone(error);
-  const { code, message } = failureRow(error);
+  const { code, message, isOfSource } = failureRow(error);
   if (message !== undefined) {
     tell(error, context);
     const bytesLimit = error.reason === 'bytesBilledLimitExceeded' ? context.bytesLimit : undefined;
-    return new GatewayError(code, message, { bytesLimit, cause: error });
+    return new GatewayError(code, message, { bytesLimit, isOfSource, cause: error });
   }
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);

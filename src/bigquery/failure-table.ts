@@ -10,6 +10,8 @@ export type Remedy = 'again' | 'anew' | 'nothing';
 type FailureRow = {
   readonly remedy: Remedy;
   readonly code: ErrorCode;
+  /** Whether it is the same for every query of the same tables. Default: false. */
+  readonly isOfSource?: boolean;
   /** For the caller. Absent: BigQuery's own words, cleaned. */
   readonly message?: string;
 };
@@ -35,19 +37,27 @@ const rows: Readonly<Record<string, FailureRow>> = {
   },
   quotaExceeded: {
     remedy: 'nothing',
+    isOfSource: true,
     code: 'engine_failed',
     message: 'The quota at the warehouse is used up',
   },
   invalidQuery: { remedy: 'nothing', code: 'invalid_query' },
-  authError: { remedy: 'nothing', code: 'engine_failed', message: unknown },
+  authError: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
   accessDenied: {
     remedy: 'nothing',
+    isOfSource: true,
     code: 'engine_failed',
     message: 'The warehouse does not let the gateway read',
   },
-  notFound: { remedy: 'nothing', code: 'engine_failed', message: 'The warehouse lacks what the query reads' },
+  notFound: {
+    remedy: 'nothing',
+    isOfSource: true,
+    code: 'engine_failed',
+    message: 'The warehouse lacks what the query reads',
+  },
   bytesBilledLimitExceeded: {
     remedy: 'nothing',
+    isOfSource: true,
     code: 'engine_failed',
     message: 'The query would be billed more bytes than it may',
   },
@@ -64,7 +74,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'deadline_exceeded',
     message: 'The query did not finish in time at the warehouse',
   },
-  noCredentials: { remedy: 'nothing', code: 'engine_failed', message: unknown },
+  noCredentials: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
   noAnswer: { remedy: 'again', code: 'unavailable', message: away },
   brokenAnswer: {
     remedy: 'again',

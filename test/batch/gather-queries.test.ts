@@ -44,6 +44,8 @@ function openEngine() {
     await new Promise(setImmediate);
     signal.throwIfAborted();
     if (things.includes('bad')) throw new GatewayError('engine_failed', 'The query failed');
+    if (things.includes('forbidden'))
+      throw new GatewayError('engine_failed', 'No access', { isOfSource: true });
     if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
     return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));
   };
@@ -106,10 +108,13 @@ test('one that the engine can not stand is found by halves: it fails, the others
   expect(runs).toEqual([things, ['a', 'b', 'bad'], ['a', 'b'], ['bad'], ['c', 'd', 'e']]);
 });
 
-test('where the engine is away, nothing is tried again', async () => {
+test.each([
+  ['the engine is away', 'away'],
+  ['any query of the same tables is refused', 'forbidden'],
+])('where %s, nothing is tried again', async (_, fault) => {
   const { run, runs } = openEngine();
   const gathered = gatherQueries(run, setImmediate);
-  const answers = await Promise.allSettled(['a', 'away'].map(thing => gathered(query(thing), never)));
+  const answers = await Promise.allSettled(['a', fault].map(thing => gathered(query(thing), never)));
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(runs).toHaveLength(1);
 });

@@ -178,20 +178,23 @@ test('a job that twice answers with a backend error has failed, and another one 
 });
 
 test.each([
-  ['quotaExceeded', 403, 'engine_failed'],
-  ['invalidQuery', 400, 'invalid_query'],
-  ['accessDenied', 403, 'engine_failed'],
-  ['bytesBilledLimitExceeded', 400, 'engine_failed'],
-  ['resourcesExceeded', 400, 'engine_failed'],
-  ['responseTooLarge', 403, 'engine_failed'],
-  ['notFound', 404, 'engine_failed'],
-  ['notImplemented', 501, 'engine_failed'],
-  ['somethingNew', 400, 'engine_failed'],
-])('%s: not tried again', async (reason, status, code) => {
-  const { run, counts } = await open({ query: [refusal(status, reason)] });
-  await expect(run()).rejects.toMatchObject({ name: 'GatewayError', code });
-  expect(counts()).toEqual({ query: 1 });
-});
+  ['quotaExceeded', 403, 'engine_failed', true],
+  ['invalidQuery', 400, 'invalid_query', false],
+  ['accessDenied', 403, 'engine_failed', true],
+  ['bytesBilledLimitExceeded', 400, 'engine_failed', true],
+  ['resourcesExceeded', 400, 'engine_failed', false],
+  ['responseTooLarge', 403, 'engine_failed', false],
+  ['notFound', 404, 'engine_failed', true],
+  ['notImplemented', 501, 'engine_failed', false],
+  ['somethingNew', 400, 'engine_failed', false],
+])(
+  '%s: not tried again, and known to be the same for other values or not',
+  async (reason, status, code, isOfSource) => {
+    const { run, counts } = await open({ query: [refusal(status, reason)] });
+    await expect(run()).rejects.toMatchObject({ name: 'GatewayError', code, isOfSource });
+    expect(counts()).toEqual({ query: 1 });
+  },
+);
 
 test('a refusal for the limit of bytes names it where it is of this run, not of all', async () => {
   const { run, asked } = await open(
