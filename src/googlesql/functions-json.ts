@@ -10,14 +10,7 @@ import { scalar } from './types.ts';
 
 export const jsonRows = [row('PARSE_JSON(STRING) JSON', 'cast(bq_parse_json($1) as json)')];
 
-/** What a function does with text, which need not be JSON, and with values of the type JSON; `$2` is the JSONPath. */
-type JsonFunction = {
-  readonly mode: JsonPathMode;
-  readonly rows: readonly FunctionRow[];
-  /** Whether the path may be left out, and is `$` then. */
-  readonly hasDefaultPath: boolean;
-};
-
+/** Of text, which need not be JSON, and of values of the type JSON; `$2` is the JSONPath. */
 const valueRows = [
   row('JSON_VALUE(STRING, STRING) STRING', 'bq_read_json_value($1, $2)'),
   row('JSON_VALUE(JSON, STRING) STRING', 'bq_read_json_value(cast($1 as varchar), $2)'),
@@ -39,42 +32,32 @@ const queryArrayRows = [
   row('JSON_QUERY_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_queries($1, $2)'),
 ];
 
+/** By name; those of `JSON_EXTRACT…` spell their paths in the older way. */
+const rowsOfReaders: Readonly<Record<string, readonly FunctionRow[]>> = {
+  JSON_VALUE: valueRows,
+  JSON_QUERY: queryRows,
+  JSON_VALUE_ARRAY: valueArrayRows,
+  JSON_QUERY_ARRAY: queryArrayRows,
+  JSON_EXTRACT_SCALAR: valueRows,
+  JSON_EXTRACT: queryRows,
+  JSON_EXTRACT_STRING_ARRAY: valueArrayRows,
+  JSON_EXTRACT_ARRAY: queryArrayRows,
+};
+
 export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
-  JSON_VALUE: jsonFunction('JSON_VALUE', { mode: 'standard', rows: valueRows, hasDefaultPath: true }),
-  JSON_QUERY: jsonFunction('JSON_QUERY', { mode: 'standard', rows: queryRows, hasDefaultPath: false }),
-  JSON_VALUE_ARRAY: jsonFunction('JSON_VALUE_ARRAY', {
-    mode: 'standard',
-    rows: valueArrayRows,
-    hasDefaultPath: true,
-  }),
-  JSON_QUERY_ARRAY: jsonFunction('JSON_QUERY_ARRAY', {
-    mode: 'standard',
-    rows: queryArrayRows,
-    hasDefaultPath: true,
-  }),
-  JSON_EXTRACT_SCALAR: jsonFunction('JSON_EXTRACT_SCALAR', {
-    mode: 'legacy',
-    rows: valueRows,
-    hasDefaultPath: true,
-  }),
-  JSON_EXTRACT: jsonFunction('JSON_EXTRACT', { mode: 'legacy', rows: queryRows, hasDefaultPath: false }),
-  JSON_EXTRACT_STRING_ARRAY: jsonFunction('JSON_EXTRACT_STRING_ARRAY', {
-    mode: 'legacy',
-    rows: valueArrayRows,
-    hasDefaultPath: true,
-  }),
-  JSON_EXTRACT_ARRAY: jsonFunction('JSON_EXTRACT_ARRAY', {
-    mode: 'legacy',
-    rows: queryArrayRows,
-    hasDefaultPath: true,
-  }),
+  ...Object.fromEntries(
+    Object.entries(rowsOfReaders).map(([name, rows]) => [name, readingFunction(name, rows)]),
+  ),
   TO_JSON_STRING: toJsonString,
 };
 
-function jsonFunction(name: string, { mode, rows, hasDefaultPath }: JsonFunction): SpecialFunction {
+function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
+  const mode = name.startsWith('JSON_EXTRACT') ? 'legacy' : 'standard';
+  // Without a path it is `$`, but where a part is wanted.
+  const needsPath = rows === queryRows;
   return (context, call) => {
     const [value, path] = call.arguments;
-    if (!value || call.arguments.length > 2 || !(path || hasDefaultPath))
+    if (!value || call.arguments.length > 2 || (needsPath && !path))
       throw invalidQuery(`${name} takes a value and a JSONPath`, call.at);
     const text = path ? constantText(`The JSONPath of ${name}`, path, call.at) : '$';
     const steps = readSteps(text, mode, call.at);

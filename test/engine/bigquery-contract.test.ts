@@ -1,39 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
 import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
 import { engineContract } from './engine-contract.ts';
-import { openContractEngine } from './open-contract-engine.ts';
+import { openContractWarehouse } from './open-contract-engine.ts';
 
-async function open() {
-  const directory = await mkdtemp(join(tmpdir(), 'contract-'));
-  const local = await openContractEngine(directory);
-  const sourceOf = new Map([['acme.logs.edge', 'cloudflare.logs.prod']]);
-  const warehouse = await openExecutingWarehouse({ engine: local, sourceOf, pageRows: 10 });
-  const engine = await createBigQueryEngine({
-    project: 'payer',
-    endpoint: warehouse.url,
-    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
-    sources: readSources(),
-    emit: () => undefined,
-    random: () => 0.5,
-    retryBaseMs: 4,
-  });
-  return {
-    engine,
-    warehouse,
-    close: async () => {
-      await engine.close();
-      warehouse.close();
-      await local.close();
-      await rm(directory, { recursive: true });
-    },
-  };
-}
+const open = () =>
+  openContractWarehouse((engine, { table, source }) =>
+    openExecutingWarehouse({ engine, sourceOf: new Map([[table, source]]), pageRows: 10 }),
+  );
 
 engineContract(open);
 

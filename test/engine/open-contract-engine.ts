@@ -1,8 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
+import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { contractRows } from './engine-contract.ts';
 
@@ -18,4 +23,39 @@ export async function openContractEngine(directory: string) {
   });
   const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
   return createDuckDbEngine({ databasePath, clock, emit: () => undefined });
+}
+
+/** A server in BigQuery's place. */
+type Warehouse = { readonly url: string; close(): unknown };
+
+/**
+ * The adapter for BigQuery over a server that answers with what the embedded engine finds.
+ * @param openWarehouse of the table `acme.logs.edge`, which stands for `cloudflare.logs.prod`
+ */
+export async function openContractWarehouse<Server extends Warehouse>(
+  openWarehouse: (local: Engine, names: { table: string; source: string }) => Promise<Server>,
+) {
+  const directory = await mkdtemp(join(tmpdir(), 'contract-'));
+  const local = await openContractEngine(directory);
+  const names = { table: 'acme.logs.edge', source: 'cloudflare.logs.prod' };
+  const warehouse = await openWarehouse(local, names);
+  const engine = await createBigQueryEngine({
+    project: 'payer',
+    endpoint: warehouse.url,
+    mapping: readTableMapping([`${names.source}=${names.table}`]),
+    sources: readSources(),
+    emit: () => undefined,
+    random: () => 0.5,
+    retryBaseMs: 4,
+  });
+  return {
+    engine,
+    warehouse,
+    close: async () => {
+      await engine.close();
+      warehouse.close();
+      await local.close();
+      await rm(directory, { recursive: true });
+    },
+  };
 }
