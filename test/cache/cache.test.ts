@@ -350,6 +350,25 @@ describe('callers with limits of billed bytes', () => {
   });
 });
 
+test('all requests that have arrived ask the store together', async () => {
+  const store = createMemoryStore({ maxBytes: 1e6, clock });
+  const asked: number[] = [];
+  const counting: Store = {
+    ...store,
+    read: (keys, groups) => {
+      asked.push(keys.length);
+      return store.read(keys, groups);
+    },
+  };
+  const gateway = openCache({ clock, store: counting });
+  const first = ask(gateway, countingRequest('a').request);
+  // The next one is read from its socket a little later in the same turn of the event loop.
+  for (let tick = 0; tick < 5; tick++) await new Promise<void>(resolve => process.nextTick(resolve));
+  const second = ask(gateway, countingRequest('b').request);
+  await Promise.all([first, second]);
+  expect(asked[0]).toBe(2);
+});
+
 describe("a gateway's memory", () => {
   test('keeps no more than its bytes; what was least recently used goes first', async () => {
     const gateway = openCache({ clock, memoryBytes: 16_000 });
