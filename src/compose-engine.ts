@@ -34,7 +34,8 @@ export async function openEngine(
     sources: readSources(),
     location: config.BIGQUERY_LOCATION,
     endpoint: config.BIGQUERY_API_ENDPOINT,
-    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED,
+    // 0 asks for no limit.
+    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED || undefined,
     reservation: config.BIGQUERY_RESERVATION,
     backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
     emit,

@@ -37,7 +37,7 @@ export const variables = {
   BIGQUERY_TABLES: { schema: tableMapping.optional(), meaning: 'Tables of the sources, `source=project.dataset.table`, comma-separated; needed for `ENGINE=bigquery`.' },
   BIGQUERY_LOCATION: { schema: text.optional(), meaning: 'Region of the jobs, such as `EU`; unset: BigQuery finds it by the tables.' },
   BIGQUERY_API_ENDPOINT: { schema: z.url({ protocol: /^https?$/ }).optional(), meaning: 'Another server that speaks the REST API of BigQuery, such as an emulator; it is sent no credentials.' },
-  BIGQUERY_MAX_BYTES_BILLED: { schema: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(), meaning: 'Bytes that one query may be billed; BigQuery refuses a query that would cost more; unset: no limit.' },
+  BIGQUERY_MAX_BYTES_BILLED: { schema: count(100 * 1024 ** 3, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one query may be billed, by default 100 GiB; BigQuery refuses a query that would cost more; 0 = no limit.' },
   BIGQUERY_RESERVATION: { schema: text.optional(), meaning: 'Reservation of the jobs, `projects/P/locations/L/reservations/R`; unset: the one that the project is assigned to.' },
   BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has slots left.' },
   REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },

@@ -12,7 +12,11 @@ afterEach(async () => {
   opened = undefined;
 });
 
-async function open(script: Script, sqlFiles: Readonly<Record<string, string>> = {}) {
+async function open(
+  script: Script,
+  sqlFiles: Readonly<Record<string, string>> = {},
+  { maxBytesBilled = '1000' } = {},
+) {
   const warehouse = await openWarehouse({
     dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
     ...script,
@@ -22,7 +26,7 @@ async function open(script: Script, sqlFiles: Readonly<Record<string, string>> =
     sqlFiles,
     environment: {
       ...bigqueryEnvironment(warehouse.url),
-      BIGQUERY_MAX_BYTES_BILLED: '1000',
+      BIGQUERY_MAX_BYTES_BILLED: maxBytesBilled,
       WARM_IN_PROCESS: 'true',
     },
   });
@@ -45,6 +49,16 @@ test("a caller's SQL goes from the door to the warehouse and back", async () => 
   expect(body.query).not.toContain('cloudflare.logs.prod');
   expect(body.maximumBytesBilled).toBe('1000');
   expect(body.labels).toMatchObject({ endpoint: 'logs_all' });
+});
+
+test.each([
+  ['100 GiB where nothing is said', '', '107374182400'],
+  ['none where 0 is said', '0', undefined],
+])('a query may be billed: %s', async (_, maxBytesBilled, limit) => {
+  const script = { query: [complete(['1'], { schema: { fields } })] };
+  const { gateway, warehouse } = await open(script, {}, { maxBytesBilled });
+  expect((await gateway.send(`${path}?project=p1&sql=select+1+as+n`)).status).toBe(200);
+  expect(/"maximumBytesBilled":"(\d+)"/.exec(JSON.stringify(warehouse.asked.at(-1)!.body))?.[1]).toBe(limit);
 });
 
 test('contract section 2: a warehouse that refuses is a 502 that names nothing of it', async () => {
