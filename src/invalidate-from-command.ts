@@ -33,7 +33,7 @@ export async function invalidateFromCommand(
   const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
   try {
     await cache.connect();
-    if (!cache.isStoreUp) {
+    if (!cache.storeHealth().isUp) {
       throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was made void');
     }
     return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);

@@ -9,7 +9,7 @@ import { type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
 import { createGenerations } from './generations.ts';
-import { budgetMs, type GuardedStore, guardStore } from './guarded-store.ts';
+import { budgetMs, type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
 import { createNewsBoard } from './news-board.ts';
@@ -71,8 +71,8 @@ export type Cache = {
   invalidateGroup(endpoint: string, group: string): Promise<void>;
   /** Gives the store's connection a moment to be made; resolves also where it is not, and the cache goes on without it. */
   connect(): Promise<void>;
-  /** Whether the store answers. */
-  readonly isStoreUp: boolean;
+  /** Whether the store answers, and why not; known within two seconds of a change, without asking the store. */
+  storeHealth(): StoreHealth;
   /** Ends what runs in the background, then the store. */
   close(): Promise<void>;
 };
@@ -129,9 +129,7 @@ export function createCache(options: CacheOptions): Cache {
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
     connect: () => store.connect(),
-    get isStoreUp() {
-      return store.isUp;
-    },
+    storeHealth: () => store.health(),
     async close() {
       await parts.loader.close();
       await store.close();

@@ -2,11 +2,21 @@ import { performance } from 'node:perf_hooks';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { CacheEvent } from './cache-events.ts';
+import { watchStore } from './watch-store.ts';
+
+/** What is known of the store right now; the reason names no host, so that anybody may read it. */
+export type StoreHealth = {
+  readonly isUp: boolean;
+  /** Why it is down, or which part of its work it refuses; absent while all is well. */
+  readonly reason?: string;
+};
 
 /** A store that costs its callers little when it fails. */
 export type GuardedStore = {
   /** Whether the store answered last time. */
   readonly isUp: boolean;
+  /** The same in words; known without asking the store. */
+  health(): StoreHealth;
   /** Whether it also did what it was last asked to write. */
   readonly takesWrites: boolean;
   /**
@@ -14,7 +24,10 @@ export type GuardedStore = {
    * @returns undefined where it did not answer, refused, or the budget is spent
    */
   call<T>(operation: string, budget: Budget, run: (store: Store) => Promise<T>): Promise<T | undefined>;
-  /** Gives a store that was just opened a moment; where it does not answer then, it is down until it does. */
+  /**
+   * Gives a store that was just opened a moment; where it does not answer then, it is down until it does. From then on it is
+   * watched: whether it answers is known within two seconds, also while no request asks it.
+   */
   connect(): Promise<void>;
   /** Hears the store's news. */
   subscribe: Store['subscribe'];
@@ -30,9 +43,6 @@ export const budgetMs = 50;
 /** Milliseconds a connection may take to be made before a start goes on without it. */
 const patienceMs = 1000;
 
-/** Milliseconds between two looks at a store that is down. */
-const probeMs = 250;
-
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
   /**
@@ -43,29 +53,29 @@ type GuardOptions = {
 };
 
 /**
- * Guards a store with a circuit breaker: the first call that gets no answer opens it, and from then on a probe in the
- * background, not a request, finds out when the store is back. A store that answers with a refusal stays in use, for it can
- * still be read. There is one event for each change.
+ * Guards a store with a circuit breaker: the first call that gets no answer opens it, or the second probe in a row. Probes run
+ * in the background all the time, so that it is not a request that finds out whether the store is gone or back. A store that
+ * answers with a refusal stays in use, for it can still be read. There is one event for each change.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   const { emit, waitedMs = () => performance.eventLoopUtilization().idle } = options;
   let state: 'up' | 'refusing' | 'down' = 'up';
-  let probe: NodeJS.Timeout | undefined;
   let isClosed = false;
+  const watch = watchStore(store, {
+    answered: () => {
+      if (state === 'down') change('up');
+    },
+    failed: error => {
+      if (state !== 'down' && !isClosed) failed('ping', error);
+    },
+  });
 
   function change(next: typeof state, message = ''): void {
     if (state === next || isClosed) return;
     state = next;
     if (next === 'up') emit({ type: 'store.up' });
     else emit({ type: `store.${next}`, message });
-    if (next === 'down') probeSoon();
-  }
-
-  function probeSoon(): void {
-    probe = setTimeout(() => {
-      store.ping().then(() => change('up'), probeSoon);
-    }, probeMs).unref();
-    if (isClosed) clearTimeout(probe);
+    if (next === 'down') watch.lookSoon();
   }
 
   function failed(operation: string, error: unknown): void {
@@ -78,6 +88,11 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   return {
     get isUp() {
       return state !== 'down';
+    },
+    health() {
+      if (state === 'up') return { isUp: true };
+      if (state === 'refusing') return { isUp: true, reason: 'The store of the cache refuses to write' };
+      return { isUp: false, reason: 'The store of the cache does not answer' };
     },
     get takesWrites() {
       return state === 'up';
@@ -101,25 +116,34 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
       }
     },
     async connect() {
-      let isOver = false;
-      const timer = setTimeout(() => {
-        isOver = true;
-      }, patienceMs);
-      for (;;) {
-        const failure = await store.ping().catch((error: unknown) => error);
-        if (failure !== undefined && isOver) failed('ping', failure);
-        if (failure === undefined || isOver) break;
-        await new Promise(resolve => setTimeout(resolve, 20));
-      }
-      clearTimeout(timer);
+      const failure = await firstFailure(store);
+      if (failure !== undefined) failed('ping', failure);
+      if (state !== 'down') watch.start();
     },
     subscribe: listener => store.subscribe(listener),
     async close() {
       isClosed = true;
-      clearTimeout(probe);
+      watch.close();
       await store.close();
     },
   };
+}
+
+/** Waits for the first answer, for a while. @returns why there is none */
+async function firstFailure(store: Store): Promise<unknown> {
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+  }, patienceMs);
+  try {
+    for (;;) {
+      const failure = await store.ping().catch((error: unknown) => error);
+      if (failure === undefined || isOver) return failure;
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const late = Symbol('late');

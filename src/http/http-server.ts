@@ -158,7 +158,7 @@ async function answer(deps: HttpDeps, rest: RestDoor, exchange: Exchange): Promi
     case 'warm':
       return answerWarm(deps.pipeline.tokens, deps.schedule, exchange);
     case 'health':
-      return json({ status: 'ok', cache: deps.pipeline.cache.isStoreUp ? 'up' : 'down' });
+      return json({ status: 'ok', cache: deps.pipeline.cache.storeHealth().isUp ? 'up' : 'down' });
     case 'home':
       return json({
         service: 'saved-query-gateway',

@@ -100,13 +100,49 @@ describe('a store without an answer', () => {
   });
 });
 
+describe('a store that nobody asks', () => {
+  beforeEach(() => guarded.connect());
+
+  test('is known to be gone within two seconds, and to be back', async () => {
+    expect(guarded.health()).toEqual({ isUp: true });
+    answers = 'not';
+    await vi.advanceTimersByTimeAsync(1300);
+    expect(guarded.health()).toEqual({ isUp: false, reason: 'The store of the cache does not answer' });
+    answers = 'well';
+    await vi.advanceTimersByTimeAsync(250);
+    expect(guarded.health()).toEqual({ isUp: true });
+    answers = 'not';
+    await vi.advanceTimersByTimeAsync(1300);
+    expect(trace()).toEqual(['store.down', 'store.up', 'store.down']);
+  });
+
+  test('is not given up for one answer that is late', async () => {
+    for (let n = 0; n < 3; n++) {
+      answers = 'not';
+      await vi.advanceTimersByTimeAsync(1000);
+      answers = 'well';
+      await vi.advanceTimersByTimeAsync(250);
+    }
+    expect(trace()).toEqual([]);
+  });
+
+  test('is not watched any more once the cache is closed', async () => {
+    await guarded.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
 test('a store that refuses to write is still read, and one event says so', async () => {
+  await guarded.connect();
   answers = 'refusing';
   for (let n = 0; n < 3; n++) {
     expect(await write()).toBeUndefined();
     expect(await read()).toBeDefined();
   }
   answers = 'well';
+  // A probe writes nothing, so it can't say that writing works again.
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(guarded.health()).toEqual({ isUp: true, reason: 'The store of the cache refuses to write' });
   await write();
   expect(trace()).toEqual(['store.refusing', 'store.up']);
 });

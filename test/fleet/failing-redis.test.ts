@@ -78,6 +78,18 @@ describe('contract section 5, last rule: requests succeed', () => {
     60_000,
   );
 
+  test.each(['SIGSTOP', 'SIGKILL'] as const)(
+    '%s to Redis while nobody asks anything of it: the health says so',
+    async signal => {
+      process.kill(redis.pid, signal);
+      const isKnown = async () =>
+        expect(JSON.parse((await gateways[0]!.get('/health')).text)).toEqual({ status: 'ok', cache: 'down' });
+      await vi.waitFor(isKnown, waiting);
+      if (signal === 'SIGSTOP') process.kill(redis.pid, 'SIGCONT');
+    },
+    60_000,
+  );
+
   test('a Redis that is full refuses to write, and is still read', async () => {
     const stored = countsPath('ours|stored');
     await gateways[0]!.get(stored);
