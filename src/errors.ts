@@ -39,6 +39,11 @@ export const errorCodes = {
     reason: 'invalidQuery',
     meaning: "The caller's SQL reaches for something outside the saved query's subsets.",
   },
+  result_too_large: {
+    status: 400,
+    reason: 'responseTooLarge',
+    meaning: 'The result has more bytes than an answer may have; the message has the limit.',
+  },
   unauthorized: {
     status: 401,
     reason: 'authError',
@@ -114,6 +119,8 @@ type ErrorDetails = {
   readonly position?: SqlPosition | undefined;
   readonly bytesLimit?: number | undefined;
   readonly isOfSource?: boolean | undefined;
+  /** Overrides the seconds of the table, for a failure that knows better when to come back. */
+  readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 };
 
@@ -129,6 +136,8 @@ export class GatewayError extends Error {
   readonly bytesLimit: number | undefined;
   /** Whether every query of the same sources fails so, whatever its values: what they are, or who may read how much of them. */
   readonly isOfSource: boolean;
+  /** Seconds after which a retry makes sense; absent when it never does. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorDetails = {}) {
     super(message, { cause: options.cause });
@@ -136,16 +145,13 @@ export class GatewayError extends Error {
     this.position = options.position;
     this.bytesLimit = options.bytesLimit;
     this.isOfSource = options.isOfSource ?? false;
+    const row = errorCodes[code];
+    this.retryAfterSeconds =
+      options.retryAfterSeconds ?? ('retryAfterSeconds' in row ? row.retryAfterSeconds : undefined);
   }
 
   get status(): number {
     return errorCodes[this.code].status;
-  }
-
-  /** Seconds after which a retry makes sense; absent when it never does. */
-  get retryAfterSeconds(): number | undefined {
-    const row = errorCodes[this.code];
-    return 'retryAfterSeconds' in row ? row.retryAfterSeconds : undefined;
   }
 }
 

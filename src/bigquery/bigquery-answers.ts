@@ -62,11 +62,14 @@ export const resultsAnswer = part({
 
 export type ResultsAnswer = z.output<typeof resultsAnswer>;
 
+/** A dry run leaves no job: BigQuery gives it a location and no id, emulators give it both. */
+const dryRunReference = part({ jobId: z.string().optional(), location: z.string().optional() });
+
 const tableReference = part({ projectId: z.string(), datasetId: z.string(), tableId: z.string() });
 
 /** Answers `jobs.insert` and `jobs.get`. */
 export const jobAnswer = part({
-  jobReference: jobReference.optional(),
+  jobReference: dryRunReference.optional(),
   status: part({ state: z.string().optional(), errorResult: problem.optional() }).optional(),
   statistics: part({
     totalBytesProcessed: integerText.optional(),

@@ -1,5 +1,6 @@
 import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
+import { defaultMaxResultBytes, resultTooLarge } from '../engine/result-too-large.ts';
 import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
 import type { Column, ResultSet } from '../rows.ts';
@@ -122,7 +123,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
           { api, openWork, ...waiting },
           jobOf(options, statement, text, runOptions),
         );
-        return renderResult(result, columns, options.maxResultBytes ?? 64 * 1024 * 1024);
+        return renderResult(result, columns, options.maxResultBytes ?? defaultMaxResultBytes);
       }),
     explain: (statement, runOptions) => explain(statement, runOptions),
     async describe({ sql, parameters }) {
@@ -202,6 +203,6 @@ function renderResult(
 ): ResultSet {
   const columns = columnsOf(fields, ours);
   const rowsJson = Buffer.from(`[${renderRows(columns, rows).join(',')}]`);
-  if (rowsJson.length > maxResultBytes) throw new GatewayError('engine_failed', 'The result is too large');
+  if (rowsJson.length > maxResultBytes) throw resultTooLarge(maxResultBytes);
   return { columns, rowsJson, rowCount: rows.length, receipt };
 }

@@ -66,7 +66,11 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'engine_failed',
     message: 'The query needs more of the warehouse than it may use',
   },
-  responseTooLarge: { remedy: 'nothing', code: 'engine_failed', message: 'The result is too large' },
+  responseTooLarge: {
+    remedy: 'nothing',
+    code: 'result_too_large',
+    message: 'The result is too large for the warehouse to return',
+  },
   notImplemented: { remedy: 'nothing', code: 'engine_failed', message: failed },
   stopped: { remedy: 'nothing', code: 'engine_failed', message: 'The query was stopped at the warehouse' },
   timeout: {

@@ -128,7 +128,7 @@ async function insertJob(deps: JobDeps, request: JobRequest): Promise<Started> {
       throw error;
     }
   });
-  return { job: answer.jobReference ?? { jobId } };
+  return { job: { ...answer.jobReference, jobId } };
 }
 
 /** Asks for results until the job is complete: an answer before that has no rows, and means nothing. */

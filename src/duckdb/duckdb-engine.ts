@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import type { Engine, Explanation, Statement } from '../engine/engine.ts';
+import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
@@ -136,6 +137,6 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     macros: duckDbMacros,
     memoryLimitMb,
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
-    maxResultBytes: options.maxResultBytes ?? 64 * 1024 * 1024,
+    maxResultBytes: options.maxResultBytes ?? defaultMaxResultBytes,
   };
 }

@@ -35,7 +35,7 @@ export function toCallersError(
     });
   }
   if (kind === 'Out of Memory') return outOfMemory();
-  if (kind === 'Result') return new GatewayError('engine_failed', detail);
+  if (kind === 'Result') return new GatewayError('result_too_large', detail);
   // What is left is a fault of the translation; "Cannot …" is the lock-down speaking.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });

@@ -9,6 +9,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { LRUCache } from 'lru-cache';
+import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/finish-row.ts';
 import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
@@ -139,7 +140,7 @@ async function readRows(session: Session, { sql, values, shape }: EngineStatemen
       const row = shape ? finishRow(text, shape) : text;
       bytes += row.length;
       if (bytes > settings.maxResultBytes) {
-        throw new Error(`Result Error: the result is over the limit of ${settings.maxResultBytes} bytes`);
+        throw new Error(`Result Error: ${resultTooLarge(settings.maxResultBytes).message}`);
       }
       rows.push(row);
     }

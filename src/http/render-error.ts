@@ -13,7 +13,7 @@ export type RenderedError = {
 
 /** In drop-in mode these are read out of a 200. */
 const queryFailures: ReadonlySet<ErrorCode> = new Set([
-  'invalid_parameter', 'invalid_query', 'sandbox_refused', 'engine_failed', 'deadline_exceeded',
+  'invalid_parameter', 'invalid_query', 'sandbox_refused', 'result_too_large', 'engine_failed', 'deadline_exceeded',
 ]); // biome-ignore format: one list
 
 /** In drop-in mode these are all one 401. */

@@ -183,7 +183,7 @@ test.each([
   ['accessDenied', 403, 'engine_failed', true],
   ['bytesBilledLimitExceeded', 400, 'engine_failed', true],
   ['resourcesExceeded', 400, 'engine_failed', false],
-  ['responseTooLarge', 403, 'engine_failed', false],
+  ['responseTooLarge', 403, 'result_too_large', false],
   ['notFound', 404, 'engine_failed', true],
   ['notImplemented', 501, 'engine_failed', false],
   ['somethingNew', 400, 'engine_failed', false],

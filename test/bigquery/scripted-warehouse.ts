@@ -33,6 +33,12 @@ export const incomplete = {
 
 const select: Deed = {
   json: {
+    kind: 'bigquery#job',
+    id: 'payer:EU.',
+    configuration: { dryRun: true, jobType: 'QUERY' },
+    // A dry run leaves no job, so none has an id.
+    jobReference: { projectId: 'payer', location: 'EU' },
+    status: { state: 'DONE' },
     statistics: {
       totalBytesProcessed: '77',
       query: {

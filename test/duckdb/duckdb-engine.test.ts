@@ -181,7 +181,7 @@ test('a query that was run again keeps its own deadline', async () => {
 
 test('a result over the limit is refused', async () => {
   const { engine } = await openEngine({ maxResultBytes: 500 });
-  await expect(ask(engine, `SELECT * FROM ${edge}`)).rejects.toMatchObject({ code: 'engine_failed' });
+  await expect(ask(engine, `SELECT * FROM ${edge}`)).rejects.toMatchObject({ code: 'result_too_large' });
 });
 
 test('a database that is not there is refused at the start', async () => {

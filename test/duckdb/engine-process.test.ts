@@ -74,7 +74,9 @@ test('several statements run side by side, and 2 MB cross the border', async () 
 test('a result beyond the limit is refused', async () => {
   const child = await startChild();
   const result = rows(child, `SELECT to_json(repeat('x', 1000))::VARCHAR FROM range(2000)`);
-  await expect(result).rejects.toThrow('Result Error: the result is over the limit of 1000000 bytes');
+  await expect(result).rejects.toThrow(
+    'Result Error: The result is too large; allowed: 1000000 bytes of JSON',
+  );
 });
 
 describe('nothing but the database can be reached', () => {

@@ -1,0 +1,12 @@
+import { GatewayError } from '../errors.ts';
+
+/** Bytes of one result, rendered as JSON, where an engine is not told otherwise: 64 MiB. */
+export const defaultMaxResultBytes = 64 * 1024 * 1024;
+
+/** The error of a query whose rows have more bytes than an answer may have. */
+export function resultTooLarge(maxResultBytes: number): GatewayError {
+  return new GatewayError(
+    'result_too_large',
+    `The result is too large; allowed: ${maxResultBytes} bytes of JSON. Ask for fewer rows or columns`,
+  );
+}
