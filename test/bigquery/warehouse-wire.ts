@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 
 /** One request as the warehouse got it. */
 export type Asked = {
-  /** `query`, `insert`, `dryRun`, `results`, `job` or `cancel`. */
+  /** `query`, `insert`, `dryRun` (by either), `results`, `job` or `cancel`; `unknown`: BigQuery has no such method. */
   readonly what: string;
   readonly path: string;
   readonly params: URLSearchParams;
@@ -33,9 +34,31 @@ export type Deed =
 /** What is done with a request instead of answering it; undefined: it is answered. */
 export type Interference = (asked: Asked) => Deed | undefined;
 
-/** BigQuery's error object. */
+/** Google's word for an HTTP status. Source: `google.rpc.Code`. */
+const statusWords: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ALREADY_EXISTS',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  500: 'INTERNAL',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** Where BigQuery says that an error lies, for the reasons that it says so of. */
+const locations: Readonly<Record<string, object>> = {
+  invalidQuery: { location: 'q', locationType: 'parameter' },
+  authError: { location: 'Authorization', locationType: 'header' },
+};
+
+/** BigQuery's error object, as recorded. */
 export function refusal(status: number, reason: string, message = `it is ${reason}`) {
-  const error = { code: status, message, errors: [{ reason, message }] };
+  const errors = [{ message, domain: 'global', reason, ...locations[reason] }];
+  const error = { code: status, message, errors, status: statusWords[status] ?? 'UNKNOWN' };
   return { status, json: { error } } satisfies Deed;
 }
 
@@ -51,7 +74,7 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   return { what, path, params, body, authorization, atMs: performance.now() };
 }
 
-/** Does with a request as it is told. */
+/** Does with a request as it is told; an answer is compressed for a client that takes gzip, as Google does. */
 export async function perform(deed: Deed, response: ServerResponse): Promise<void> {
   if (deed === 'hang') return;
   if (deed === 'reset') {
@@ -66,13 +89,31 @@ export async function perform(deed: Deed, response: ServerResponse): Promise<voi
   }
   if ('afterMs' in deed) await sleep(deed.afterMs);
   const headers = 'headers' in deed ? deed.headers : {};
-  response.writeHead(deed.status ?? 200, { 'content-type': 'application/json', ...headers });
-  response.end('text' in deed ? deed.text : JSON.stringify(deed.json));
+  const text = 'text' in deed ? deed.text : JSON.stringify(deed.json);
+  const takesGzip = /\bgzip\b/.test(String(response.req.headers['accept-encoding']));
+  response.writeHead(deed.status ?? 200, {
+    'content-type': 'application/json; charset=UTF-8',
+    ...(takesGzip ? { 'content-encoding': 'gzip' } : {}),
+    ...headers,
+  });
+  response.end(takesGzip ? gzipSync(text) : text);
 }
 
 function kindOf(method: string | undefined, path: string, body: Asked['body']): string {
-  if (path.endsWith('/cancel')) return 'cancel';
-  if (method === 'GET') return path.includes('/queries/') ? 'results' : 'job';
-  if (path.endsWith('/queries')) return 'query';
-  return body.configuration.dryRun ? 'dryRun' : 'insert';
+  const [, room, job, cancel] =
+    /^\/bigquery\/v2\/projects\/[^/]+\/(queries|jobs)(?:(\/[^/]+)(\/cancel)?)?$/.exec(path) ?? [];
+  switch (`${method} ${room}${job ? '/job' : ''}${cancel ?? ''}`) {
+    case 'POST queries':
+      return body.dryRun ? 'dryRun' : 'query';
+    case 'POST jobs':
+      return body.configuration.dryRun ? 'dryRun' : 'insert';
+    case 'GET queries/job':
+      return 'results';
+    case 'GET jobs/job':
+      return 'job';
+    case 'POST jobs/job/cancel':
+      return 'cancel';
+    default:
+      return 'unknown';
+  }
 }
