@@ -3,6 +3,7 @@ import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchMemory } from './bench-memory.ts';
+import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
 import { benchWarm } from './bench-warm.ts';
 
@@ -15,6 +16,7 @@ const benches: Record<string, () => Promise<void>> = {
   memory: benchMemory,
   compression: benchCompression,
   warm: benchWarm,
+  stalls: benchStalls,
 };
 
 const asked = process.argv.slice(2);

@@ -1,6 +1,7 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
 import type { Scope } from './scope.ts';
+import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
 import type { Catalog } from './types.ts';
 
@@ -21,6 +22,11 @@ export type StatementState = {
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
   nextId(): number;
+  /**
+   * Counts columns that a SELECT or a FROM item brings.
+   * @throws GatewayError `invalid_query` where the statement has more than the binder can carry in its time
+   */
+  countColumns(count: number, at: SqlPosition): void;
 };
 
 /** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
@@ -51,11 +57,15 @@ export type BindContext = {
 /** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */
 export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
 
+/** Most columns in a statement, over all its SELECT lists and FROM items. */
+const maxStatementColumns = 20_000;
+
 export function createStatementState(
   parameterNames: readonly string[],
   arrayParameterNames: readonly string[],
 ): StatementState {
   let last = 0;
+  let columns = 0;
   return {
     parameterNames,
     arrayParameterNames,
@@ -65,6 +75,14 @@ export function createStatementState(
     nextId: () => {
       last += 1;
       return last;
+    },
+    countColumns: (count, at) => {
+      columns += count;
+      if (columns <= maxStatementColumns) return;
+      throw invalidQuery(
+        `The query has too many columns in all its parts; the limit is ${maxStatementColumns}`,
+        at,
+      );
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { SqlPosition } from '../errors.ts';
 import type { BindContext, Environment } from './bind-context.ts';
 import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
 import type { BoundExpression, BoundFrom, BoundSubset, OutputColumn } from './bound-tree.ts';
@@ -38,17 +39,30 @@ function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest'
   if (item.kind === 'derived') {
     const query = context.binder.query(context, item.query);
     const from = { kind: 'derived', relation, query } as const;
-    return { from, scope: tableScope(context, item.alias?.name, outputColumns(relation, query.columns)) };
+    return {
+      from,
+      scope: tableScope(context, {
+        name: item.alias?.name,
+        columns: outputColumns(relation, query.columns),
+        at: item.at,
+      }),
+    };
   }
   if (item.offset) throw invalidQuery('WITH OFFSET can only be used with array scans', item.offset.at);
   const name = item.alias?.name ?? item.path.at(-1)?.name;
   const target = findTable(context, item);
   if ('query' in target) {
     const columns = outputColumns(relation, target.query.columns);
-    return { from: { kind: 'subset', relation, subset: target }, scope: tableScope(context, name, columns) };
+    return {
+      from: { kind: 'subset', relation, subset: target },
+      scope: tableScope(context, { name, columns, at: item.at }),
+    };
   }
   const columns = outputColumns(relation, target.columns);
-  return { from: { kind: 'table', relation, table: target }, scope: tableScope(context, name, columns) };
+  return {
+    from: { kind: 'table', relation, table: target },
+    scope: tableScope(context, { name, columns, at: item.at }),
+  };
 }
 
 /** DuckDB takes seconds to plan a hundred joins; with a thousand it gives up with an error of its own. */
@@ -229,7 +243,11 @@ function fromContext(context: BindContext, scope: Scope): BindContext {
   return { ...context, scope, aggregatesRefusedIn: 'FROM clause' };
 }
 
-function tableScope(context: BindContext, name: string | undefined, columns: readonly NamedValue[]): Scope {
+function tableScope(
+  context: BindContext,
+  { name, columns, at }: { name: string | undefined; columns: readonly NamedValue[]; at: SqlPosition },
+): Scope {
+  context.statement.countColumns(columns.length, at);
   return { ...emptyScope, parent: context.scope, variables: [{ kind: 'table', name, columns }] };
 }
 

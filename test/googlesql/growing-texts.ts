@@ -1,0 +1,159 @@
+/** Most characters of a caller's SQL. */
+export const maxTextLength = 65_536;
+
+/** A caller's SQL that is made longer by one number. */
+type GrowingText = (count: number) => string;
+
+const list = (count: number, item: (n: number) => string, separator = ', ') =>
+  Array.from({ length: count }, (_, n) => item(n)).join(separator);
+
+const nested = (depth: number, open: string, inner: string, close: string) =>
+  `${open.repeat(depth)}${inner}${close.repeat(depth)}`;
+
+/** A derived table of so many columns. */
+const wide = (count: number) => `(select ${list(count, n => `${n} as c${n}`)})`;
+
+/** Subsets of which each reads the one before it, by a query that names it. */
+const chain = (count: number, first: string, next: (previous: string) => string) =>
+  `with c0 as (${first}), ${list(count, n => `c${n + 1} as (${next(`c${n}`)})`)} select * from c${count}`;
+
+/**
+ * Texts whose compilation once took longer than they are long, or might: the front-end's cost must grow as the text does.
+ * Each was found by reading the binder for scans, or by a search over repeated pieces.
+ */
+// biome-ignore format: one text a line
+export const growingTexts: Readonly<Record<string, GrowingText>> = {
+  'columns of a list': n => `select ${list(n, i => `${i} as c${i}`)}`,
+  'columns of one name': n => `select 1 from (select ${list(n, () => '1 as c')})`,
+  'star over many columns': n => `select * from ${wide(n)}`,
+  'star except': n => `select * except (${list(n, i => `c${i}`)}) from (select 1 as x, ${list(n, i => `${i} as c${i}`)})`,
+  'star replace': n => `select * replace (${list(n, i => `${i} as c${i}`)}) from ${wide(n)}`,
+  'a star of stars': n => `select ${list(n, () => 't.*')} from edge_logs t`,
+  'group by columns': n => `select ${list(n, i => `c${i}`)} from ${wide(n)} group by ${list(n, i => `c${i}`)}`,
+  'group by positions': n => `select ${list(n, i => `c${i}`)} from ${wide(n)} group by ${list(n, i => `${i + 1}`)}`,
+  'group by all': n => `select ${list(n, i => `c${i}`)}, count(*) as n from ${wide(n)} group by all`,
+  'order by columns': n => `select ${list(n, i => `c${i}`)} from ${wide(n)} order by ${list(n, i => `c${i}`)}`,
+  'order by other columns': n => `select 1 as x, ${list(n, i => `c${i} + 1 as d${i}`)} from ${wide(n)} order by ${list(n, i => `c${i} + 1`)}`,
+  'distinct columns, ordered': n => `select distinct ${list(n, i => `c${i}`)} from ${wide(n)} order by ${list(n, i => `c${i}`)}`,
+  'joined using one column': n => `select a.c0 from ${wide(n / 2)} a join ${wide(n / 2)} b using (c0)`,
+  'joined using every column': n => `select count(*) as n from ${wide(n)} a join ${wide(n)} b using (${list(n, i => `c${i}`)})`,
+  'star of what is joined using every column': n => `select * from ${wide(n)} a join ${wide(n)} b using (${list(n, i => `c${i}`)})`,
+  'fully joined using every column': n => `select * from ${wide(n)} a full join ${wide(n)} b using (${list(n, i => `c${i}`)})`,
+  'left joins of a wide table': n => `select 1 as x from ${wide(n)} t ${list(Math.min(n, 150), i => `left join edge_logs l${i} on true`, ' ')}`,
+  'a wide subset read often': n => `with w as (select ${list(n, i => `${i} as c${i}`)}) select 1 as x from ${list(Math.min(n, 150), i => `w as w${i}`)}`,
+  'a wide subset passed on': n => `with c0 as (select ${list(n, i => `${i} as c${i}`)}), ${list(n, i => `c${i + 1} as (select * from c${i})`)} select 1 as x from c${n}`,
+  'derived tables in one another': n => nested(Math.min(n, 90), '(select * from ', wide(n), ')').replace(/^\((.*)\)$/s, '$1'),
+  'names that are not there': n => `select ${list(n, i => `x${i}`)} from edge_logs`,
+  'aliases that shadow one another': n => `select ${list(n, i => `id as a${i}`)} from edge_logs where ${list(n, () => "id = 'x'", ' and ')} order by ${list(n, i => `a${i}`)}`,
+  'one alias often': n => `select ${list(n, () => 'id as a')} from edge_logs order by a`,
+  'having aliases': n => `select ${list(n, i => `max(id) as a${i}`)} from edge_logs having ${list(n, i => `a${i} = 'x'`, ' and ')}`,
+  'terms of OR': n => `select 1 as x from edge_logs where ${list(n, i => `id = '${i}'`, ' or ')}`,
+  'terms of AND': n => `select 1 as x from edge_logs where ${list(n, i => `id != '${i}'`, ' and ')}`,
+  'terms of +': n => `select ${list(n, () => '1', ' + ')} as x`,
+  'terms of ||': n => `select ${list(n, () => "'a'", ' || ')} as x`,
+  'signs': n => `select ${'- '.repeat(n)}1 as x`,
+  'NOTs': n => `select ${'not '.repeat(n)}true as x`,
+  'elements of IN': n => `select 1 as x from edge_logs where id in (${list(n, i => `'${i}'`)})`,
+  'elements of IN that are calculated': n => `select 1 as x from edge_logs where id in (${list(n, i => `concat(id, '${i}')`)})`,
+  'numbers in IN': n => `select 1 as x from edge_logs where 1.5 in (${list(n, i => `${i}`)})`,
+  'IN by columns': n => `select 1 as x from ${wide(n)} where 1.5 in (${list(n, i => `c${i}`)})`,
+  'patterns of LIKE ANY': n => `select 1 as x from edge_logs where id like any (${list(n, i => `'${i}'`)})`,
+  'branches of CASE': n => `select case ${list(n, i => `when id = '${i}' then ${i}`, ' ')} end as x from edge_logs`,
+  'branches of CASE with an operand': n => `select case id ${list(n, i => `when '${i}' then ${i}`, ' ')} end as x from edge_logs`,
+  'arguments of COALESCE': n => `select coalesce(${list(n, () => 'id')}) as x from edge_logs`,
+  'arguments of CONCAT': n => `select concat(${list(n, () => 'id')}) as x from edge_logs`,
+  'records in COALESCE': n => `select coalesce(${list(n, () => 'metadata')}) as x from edge_logs`,
+  'elements of an array': n => `select [${list(n, i => `${i}`)}] as x`,
+  'records in an array': n => `select [${list(n, () => 'struct(1 as a)')}] as x`,
+  'fields of a STRUCT': n => `select struct(${list(n, i => `${i} as c${i}`)}) as x`,
+  'fields of a STRUCT, read': n => `select ${list(n, i => `s.c${i}`)} from (select struct(${list(n, i => `${i} as c${i}`)}) as s)`,
+  'fields of an UNNEST, read': n => `select ${list(n, i => `c${i}`)} from unnest([struct(${list(n, i => `${i} as c${i}`)})])`,
+  'a STRUCT of a type': n => `select struct<${list(n, i => `c${i} int64`)}>(${list(n, i => `${i}`)}) as x`,
+  'rows as values': n => `select ${list(n, () => 't')} from edge_logs t`,
+  'a wide row as a value': n => `select ${list(Math.ceil(n / 20), i => `t as t${i}`)} from ${wide(n)} t`,
+  'SELECT AS STRUCT': n => `select array(select as struct ${list(n, i => `${i} as c${i}`)}) as x`,
+  'parentheses': n => `select ${nested(Math.min(n, 190), '(', list(n, () => '1', ' + '), ')')} as x`,
+  'parentheses after FROM': n => `select 1 as x from ${list(n, () => '(', '')}edge_logs`,
+  'queries in parentheses after FROM': n => `select 1 as x from ${nested(Math.min(n, 150), '(', `select ${list(n, () => '1')}`, ')')}`,
+  'joins in parentheses': n => `select 1 as x from ${nested(Math.min(n, 190), '((select 1 as a) cross join ', `(select ${list(n, i => `1 as c${i}`)})`, ')')}`,
+  'subqueries': n => `select ${list(n, i => `(select ${i})`, ' + ')} as x`,
+  'EXISTS': n => `select 1 as x from edge_logs where ${list(n, () => 'exists (select 1 from unnest(metadata))', ' or ')}`,
+  'subqueries in one another': n => `select ${nested(Math.min(n, 95), '(select ', list(n, () => '1', ' + '), ')')} as x`,
+  'subsets in a chain': n => chain(n, 'select id from edge_logs', c => `select id from ${c}`),
+  'subsets that join the one before with itself': n => chain(n, 'select id from edge_logs', c => `select a.id from ${c} a, ${c} b`),
+  'subsets that unite the one before with itself': n => chain(n, 'select 1 as x', c => `select x from ${c} union all select x from ${c}`),
+  'subsets that double their columns': n => chain(n, 'select 1 as a', c => `select *, * from ${c}`),
+  'subsets that nest records': n => chain(n, 'select 1 as a', c => `select struct(a as x, a as y) as a from ${c}`),
+  'subsets that double an expression': n => chain(n, 'select 1 as a', c => `select a + a as a from ${c}`),
+  'branches of UNION ALL': n => list(n, i => `select ${i} as x`, ' union all '),
+  'wide branches of UNION ALL': n => list(Math.ceil(n / 10), () => `select ${list(10, i => `${i} as c${i}`)}`, ' union all '),
+  'branches of UNION ALL of mixed types': n => list(n, i => `select ${i % 2 ? '1.5' : '1'} as x`, ' union all '),
+  'set operations in one another': n => nested(Math.min(n, 95), '(', list(n, i => `select ${i} as x`, ' union all '), ' union all select 1)'),
+  'joins': n => `select 1 as x from edge_logs e ${list(Math.min(n, 190), i => `join edge_logs e${i} using (id)`, ' ')} where ${list(n, () => 'true', ' and ')}`,
+  'joins on': n => `select 1 as x from edge_logs e ${list(Math.min(n, 190), i => `left join edge_logs e${i} on e${i}.id = e.id`, ' ')} where ${list(n, () => 'true', ' and ')}`,
+  'joins in commas': n => `select 1 as x from ${list(Math.min(n, 190), i => `edge_logs e${i}`)} where ${list(n, () => 'true', ' and ')}`,
+  'UNNESTs': n => `select 1 as x from edge_logs e ${list(Math.min(n, 190), i => `cross join unnest(e.metadata) m${i}`, ' ')} where ${list(n, () => 'true', ' and ')}`,
+  'UNNESTs that stay without elements': n => `select 1 as x from edge_logs e ${list(Math.min(n, 190), i => `left join unnest(e.metadata) m${i}`, ' ')} where ${list(n, () => 'true', ' and ')}`,
+  'UNNESTs of lists': n => `select 1 as x from edge_logs e ${list(Math.min(n, 190), i => `cross join unnest([1, 2]) m${i}`, ' ')} where ${list(n, () => 'true', ' and ')}`,
+  'ambiguous fields of UNNESTs': n => `select ${list(n, () => 'method')} from edge_logs e ${list(Math.min(n, 150), i => `cross join unnest(e.metadata) m${i}`, ' ')}`,
+  'names over many tables': n => `select ${list(n, () => 'e0.id')} from ${list(Math.min(n, 150), i => `edge_logs e${i}`)}`,
+  'windows': n => `select ${list(n, i => `row_number() over (partition by id order by id) as c${i}`)} from edge_logs`,
+  'named windows': n => `select ${list(n, i => `row_number() over w${i} as c${i}`)} from edge_logs window ${list(n, i => `w${i} as (order by id)`)}`,
+  'named windows in a chain': n => `select row_number() over w${n} as c from edge_logs window w0 as (order by id), ${list(n, i => `w${i + 1} as (w${i})`)}`,
+  'keys of a window': n => `select row_number() over (partition by ${list(n, () => 'id')} order by ${list(n, () => 'id')}) as c from edge_logs`,
+  'aggregates': n => `select ${list(n, i => `max(id) as c${i}`)} from edge_logs`,
+  'aggregates that order': n => `select string_agg(distinct id order by ${list(n, () => 'id')}) as c from edge_logs`,
+  'keys of an array that is aggregated': n => `select array_agg(id order by ${list(n, () => 'id')}) as c from edge_logs`,
+  'comments': n => `select 1 as x ${'/**/'.repeat(n)}`,
+  'comments between columns': n => `select ${list(n, () => '1 /* x */ -- y\n')}`,
+  'lines': n => `select 1 as x${'\n'.repeat(n)}, x`,
+  'white space': n => `select${' '.repeat(n)}1 as x`,
+  'string literals': n => `select concat(${list(n, () => "'a'")}) as x`,
+  'one long string': n => `select '${'a'.repeat(n)}' as x`,
+  'one long string of escapes': n => `select '${'\\n'.repeat(n)}' as x`,
+  'a string that never ends': n => `select '${'\\\''.repeat(n)}`,
+  'triple quotes that never end': n => `select """${'""a'.repeat(n)}`,
+  'a comment that never ends': n => `select 1 ${'/* '.repeat(n)}`,
+  'quoted names': n => `select ${list(n, i => `\`${i}\``)} from edge_logs`,
+  'one long name': n => `select ${'a'.repeat(n)} from edge_logs`,
+  'one long path': n => `select id${'.a'.repeat(n)} from edge_logs`,
+  'a table with many dashes': n => `select 1 as x from a${'-a'.repeat(n)}`,
+  'a table with many parts': n => `select 1 as x from a${'.a'.repeat(n)}`,
+  'one long number': n => `select ${'1'.repeat(n)} as x`,
+  'one long LIKE': n => `select id like '${'%a'.repeat(n)}' as x from edge_logs`,
+  'backslashes of a LIKE': n => `select id like '${'\\\\\\\\'.repeat(n)}' as x from edge_logs`,
+  'one long timestamp': n => `select timestamp '2026-01-15 ${'0'.repeat(n)}' as x`,
+  'one long format': n => `select format_timestamp('${'%Y'.repeat(n)}', timestamp) as x from edge_logs`,
+  'one long format to parse': n => `select parse_timestamp('${'%Y '.repeat(n)}', id) as x from edge_logs`,
+  'one long JSON path': n => `select json_value(event_message, '$${'.a'.repeat(n)}') as x from edge_logs`,
+  'one long JSON literal': n => `select json '[${list(n, () => '1', ',')}]' as x`,
+  'a deep JSON literal': n => `select json '${nested(n, '[', '', ']')}' as x`,
+  'JSON paths': n => `select ${list(n, i => `json_value(event_message, '$.a${i}') as c${i}`)} from edge_logs`,
+  'a path into JSON': n => `select j${'.a'.repeat(n)} from (select json '1' as j)`,
+  'subscripts of JSON': n => `select j${'[0]'.repeat(n)} as x from (select json '1' as j)`,
+  'subscripts': n => `select [1]${'[0]'.repeat(n)} as x`,
+  'casts behind': n => `select 1${'::int64'.repeat(n)} as x`,
+  'types in one another': n => `select cast(null as ${nested(Math.min(n, 90), 'struct<a ', `struct<${list(n, i => `c${i} int64`)}>`, '>')}) as x`,
+  'quantiles': n => `select ${list(n, i => `approx_quantiles(1, 10)[offset(${i % 10})] as c${i}`)} from edge_logs`,
+  'one long regular expression': n => `select regexp_contains(id, r'${'a'.repeat(n)}') as x from edge_logs`,
+  'groups of a regular expression': n => `select regexp_extract(id, r'${'(?:a)'.repeat(n)}') as x from edge_logs`,
+  'open classes of a regular expression': n => `select regexp_extract(id, r'${'[^'.repeat(n)}') as x from edge_logs`,
+  'open quotations of a regular expression': n => `select regexp_extract(id, r'${'\\Q'.repeat(n)}') as x from edge_logs`,
+  'backslashes of a regular expression': n => `select regexp_extract(id, r'${'\\\\'.repeat(n)}') as x from edge_logs`,
+  'regular expressions': n => `select ${list(n, i => `regexp_contains(id, r'a{10}${i}') as c${i}`)} from edge_logs`,
+  'backslashes of a replacement': n => `select regexp_replace(id, 'a', r'${'\\\\'.repeat(n)}') as x from edge_logs`,
+  'statements': n => '; '.repeat(n),
+  'opening brackets': n => `select ${'['.repeat(n)}`,
+  'dots': n => `select ${'.'.repeat(n)}`,
+};
+
+/** The longest text of a kind that a caller may send, or one of fewer characters. */
+export function textOfLength(text: GrowingText, length = maxTextLength): string {
+  let [fits, tooLong] = [1, length];
+  while (tooLong - fits > 1) {
+    const middle = Math.floor((fits + tooLong) / 2);
+    if (text(middle).length <= length) fits = middle;
+    else tooLong = middle;
+  }
+  return text(fits);
+}
