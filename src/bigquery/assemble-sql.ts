@@ -6,7 +6,7 @@ import { parseQuery } from '../googlesql/parse-query.ts';
 import { resultColumns } from '../googlesql/result-columns.ts';
 import { foldName } from '../googlesql/scope.ts';
 import { invalidQuery } from '../googlesql/sql-error.ts';
-import type { WithItem } from '../googlesql/syntax-tree.ts';
+import type { Query } from '../googlesql/syntax-tree.ts';
 import type { Catalog } from '../googlesql/types.ts';
 import type { Column } from '../rows.ts';
 import type { TableMapping } from './table-mapping.ts';
@@ -34,27 +34,35 @@ export type AssembledSql = {
 
 /**
  * Makes the text that BigQuery is to run. This is the sandbox's first lock: our own front-end binds the statement before
- * anything goes out. Source names give way to tables where the saved query names them; a caller's SQL is put behind the
- * saved subsets as it was written, every character at its own column.
+ * anything goes out. Source names give way to tables where the saved query names them; subsets that the statement does not
+ * read give way to blanks, so that a table only matters to what reads it, and all else stays on its line. A caller's SQL is
+ * put behind the saved subsets as it was written, every character at its own column.
  * @throws GatewayError `invalid_query` or `sandbox_refused` with line and column; `engine_failed` for a source without table
  */
 export function assembleSql(request: AssembleRequest): AssembledSql {
   const { sql, callerSql, mapping } = request;
   const bound = bind(request);
   const tokens = lex(sql);
-  const edits = bound.tables.map(reference => nameTable(tokens, reference, mapping));
+  const saved = parseQuery(sql);
+  const subsets = placeSubsets(tokens, saved, bound);
+  const unread = unreadSpans(subsets);
+  const tables = bound.tables
+    .map(reference => ({ reference, span: spanOf(tokens, reference) }))
+    .filter(({ span }) => !unread.some(({ start, end }) => start <= span.start && span.end <= end));
+  const edits = [
+    ...unread.map(span => ({ ...span, text: blank(sql.slice(span.start, span.end)) })),
+    ...tables.map(({ reference, span }) => ({ ...span, text: tableText(reference, mapping) })),
+  ];
   const found = {
     columns: resultColumns(bound.query.columns),
-    sources: [...new Set(bound.tables.map(({ name }) => name))],
+    sources: [...new Set(tables.map(({ reference }) => reference.name))],
   };
   if (callerSql === undefined) return { text: applyEdits(sql, edits), linesBefore: 0, ...found };
-  const saved = parseQuery(sql);
-  const body = tokens.findIndex(token => isAt(token, saved.body.at));
-  // What stands between the last subset and the final statement are comments; they go with the statement.
-  const end = saved.with.length > 0 ? tokens[body - 1]!.end : 0;
-  const subsets = applyEdits(sql.slice(0, end), edits);
-  const { opening, text, closing } = joinCaller(saved.with, callerSql);
-  const prefix = end > 0 ? `${subsets}${opening}\n` : '';
+  const read = subsets.filter(({ isRead }) => isRead);
+  const last = read.at(-1);
+  const names = new Set(read.map(({ name }) => foldName(name)));
+  const { opening, text, closing } = joinCaller(names, callerSql);
+  const prefix = last ? `${applyEdits(sql.slice(0, last.end), edits)}${opening}\n` : '';
   return { text: prefix + text + closing, linesBefore: prefix.split('\n').length - 1, ...found };
 }
 
@@ -68,42 +76,89 @@ function bind(request: AssembleRequest): BoundStatement {
   }
 }
 
-type Edit = { readonly start: number; readonly end: number; readonly text: string };
+type Span = { readonly start: number; readonly end: number };
 
-/** Puts the table in the place of the path that names its source. */
-function nameTable(tokens: readonly Token[], reference: TableReference, mapping: TableMapping): Edit {
-  const { name, at, impliedAlias } = reference;
-  const table = mapping.get(name);
-  if (!table) throw new GatewayError('engine_failed', `Source ${name} has no table in BIGQUERY_TABLES`);
+type Edit = Span & { readonly text: string };
+
+/** A top-level subset in the saved query's text, from its name to its closing parenthesis. */
+type PlacedSubset = Span & {
+  readonly name: string;
+  readonly isRead: boolean;
+  /** The comma before it, or the word WITH. */
+  readonly before: Span;
+};
+
+function placeSubsets(tokens: readonly Token[], saved: Query, bound: BoundStatement): PlacedSubset[] {
+  const firsts = [...saved.with.map(({ name }) => name.at), saved.body.at].map(at =>
+    tokens.findIndex(token => isAt(token, at)),
+  );
+  return saved.with.map(({ name }, at) => {
+    const isLast = at === saved.with.length - 1;
+    const first = firsts[at]!;
+    const last = firsts[at + 1]! - (isLast ? 1 : 2);
+    return {
+      name: name.name,
+      isRead: bound.reached.has(bound.savedSubsets[at]!),
+      before: tokens[first - 1]!,
+      start: tokens[first]!.start,
+      end: tokens[last]!.end,
+    };
+  });
+}
+
+/** What goes with the subsets that are not read: one comma each, or the word WITH where none is read. */
+function unreadSpans(subsets: readonly PlacedSubset[]): Span[] {
+  const firstRead = subsets.findIndex(({ isRead }) => isRead);
+  if (firstRead < 0)
+    return subsets.length === 0 ? [] : [{ start: subsets[0]!.before.start, end: subsets.at(-1)!.end }];
+  return subsets.flatMap((subset, at) => {
+    if (subset.isRead) return [];
+    if (at > firstRead) return [{ start: subset.before.start, end: subset.end }];
+    return [{ start: subset.start, end: subsets[at + 1]!.before.end }];
+  });
+}
+
+/** Where the path stands that names a source. */
+function spanOf(tokens: readonly Token[], { name, at }: TableReference): Span {
   const first = tokens.findIndex(token => isAt(token, at));
   let last = first;
   for (let written = tokens[first]!.value; written !== name; written += tokens[last]!.value) last += 1;
-  // Columns are reached through the name of the source; one with dots or dashes is never written for that.
-  const alias = impliedAlias && /^\w+$/.test(impliedAlias) ? ` as \`${impliedAlias}\`` : '';
-  const text = `\`${table.project}.${table.dataset}.${table.table}\`${alias}`;
-  return { start: tokens[first]!.start, end: tokens[last]!.end, text };
+  return { start: tokens[first]!.start, end: tokens[last]!.end };
 }
 
-/** How a caller's text goes on where the saved subsets end. */
-function joinCaller(saved: readonly WithItem[], callerSql: string): Joint {
+/** The table that stands in the place of a source. */
+function tableText({ name, impliedAlias }: TableReference, mapping: TableMapping): string {
+  const table = mapping.get(name);
+  if (!table) throw new GatewayError('engine_failed', `Source ${name} has no table in BIGQUERY_TABLES`);
+  // Columns are reached through the name of the source; one with dots or dashes is never written for that.
+  const alias = impliedAlias && /^\w+$/.test(impliedAlias) ? ` as \`${impliedAlias}\`` : '';
+  return `\`${table.project}.${table.dataset}.${table.table}\`${alias}`;
+}
+
+/** How a caller's text goes on where the saved subsets of these names end. */
+function joinCaller(saved: ReadonlySet<string>, callerSql: string): Joint {
   const tokens = lex(callerSql);
   const [word] = tokens;
   const verbatim = { opening: '', text: callerSql, closing: '' };
-  if (word?.keyword !== 'WITH' || saved.length === 0) return verbatim;
-  const names = new Set(saved.map(({ name }) => foldName(name.name)));
-  if (!parseQuery(callerSql).with.some(({ name }) => names.has(foldName(name.name)))) {
+  if (word?.keyword !== 'WITH' || saved.size === 0) return verbatim;
+  if (!parseQuery(callerSql).with.some(({ name }) => saved.has(foldName(name.name)))) {
     // One list of subsets: the caller's word WITH goes blank, so that all the rest stays where it is.
-    return { opening: ',', text: blank(callerSql, word), closing: '' };
+    return { opening: ',', text: blankOut(callerSql, word), closing: '' };
   }
   // A name twice in one list is an error, in a query inside the other it hides the first.
   const semicolon = tokens.findLast(token => token.kind === 'symbol' && token.value === ';');
-  return { opening: ' (', text: semicolon ? blank(callerSql, semicolon) : callerSql, closing: '\n)' };
+  return { opening: ' (', text: semicolon ? blankOut(callerSql, semicolon) : callerSql, closing: '\n)' };
 }
 
 type Joint = { readonly opening: string; readonly text: string; readonly closing: string };
 
-function blank(text: string, { start, end }: Token): string {
-  return text.slice(0, start) + ' '.repeat(end - start) + text.slice(end);
+function blankOut(text: string, { start, end }: Span): string {
+  return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
+}
+
+/** As many lines, and whatever follows at its column. */
+function blank(text: string): string {
+  return text.replace(/[^\r\n\t]/gu, ' ').replace(/[ \t]+(?=[\r\n])/g, '');
 }
 
 function isAt(token: Token, at: SqlPosition): boolean {

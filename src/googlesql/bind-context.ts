@@ -19,6 +19,8 @@ export type StatementState = {
   readonly arrayParameterNames: readonly string[];
   readonly functions: Set<string>;
   readonly tables: TableReference[];
+  /** Subsets that FROM names, each as often as it is named, in the order of binding. */
+  readonly subsetReads: BoundSubset[];
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
   nextId(): number;
@@ -71,6 +73,7 @@ export function createStatementState(
     arrayParameterNames,
     functions: new Set(),
     tables: [],
+    subsetReads: [],
     sizes: new WeakMap(),
     nextId: () => {
       last += 1;

@@ -52,6 +52,7 @@ function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest'
   const name = item.alias?.name ?? item.path.at(-1)?.name;
   const target = findTable(context, item);
   if ('query' in target) {
+    context.statement.subsetReads.push(target);
     const columns = outputColumns(relation, target.query.columns);
     return {
       from: { kind: 'subset', relation, subset: target },

@@ -38,10 +38,13 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
 
 /** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
 export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
+  const { statement } = context;
   return items.map(({ name, query }) => {
-    const id = context.statement.nextId();
+    const id = statement.nextId();
+    const readsBefore = statement.subsetReads.length;
     const bound = bindQuery({ ...context, scope: emptyScope }, query);
-    const subset = { id, name: name.name, query: bound, toJSON: () => id };
+    const reads = statement.subsetReads.slice(readsBefore);
+    const subset = { id, name: name.name, query: bound, reads, toJSON: () => id };
     context.environment.subsets.set(foldName(name.name), subset);
     return subset;
   });

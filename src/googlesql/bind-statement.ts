@@ -7,7 +7,7 @@ import {
 } from './bind-context.ts';
 import { bindExpression } from './bind-expression.ts';
 import { bindQuery, bindSubsets } from './bind-query.ts';
-import type { BoundQuery } from './bound-tree.ts';
+import type { BoundQuery, BoundSubset } from './bound-tree.ts';
 import { parseQuery } from './parse-query.ts';
 import { emptyScope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
@@ -29,6 +29,10 @@ export type BoundStatement = {
   readonly functions: readonly string[];
   /** Where the saved query's text names base tables, in the order of binding. */
   readonly tables: readonly TableReference[];
+  /** The saved query's top-level subsets, as they stand in its text. */
+  readonly savedSubsets: readonly BoundSubset[];
+  /** Those of them whose names the final statement's text reaches: directly, or through others of them. */
+  readonly reached: ReadonlySet<BoundSubset>;
 };
 
 /** Longest SQL of a caller, in UTF-16 units. */
@@ -53,26 +57,39 @@ export function bindStatement(request: BindRequest): BoundStatement {
     windows: new Map(),
   });
   const saved = parseSaved(sql);
-  const outside: Environment = { subsets: new Map(), catalog };
-  if (callerSql === undefined) {
-    const query = bindQuery(context(outside), saved);
-    return { query, functions: [...statement.functions], tables: statement.tables };
-  }
+  const caller = callerSql === undefined ? undefined : parseCaller(callerSql);
+  const savedEnvironment: Environment = { subsets: new Map(), parent: { subsets: new Map(), catalog } };
+  const savedSubsets = bindSubsets(context(savedEnvironment), saved.with);
+  const readsBefore = statement.subsetReads.length;
+  // A caller's functions are listed alone, and its environment has no parent: base tables are out of its reach.
+  if (caller) statement.functions.clear();
+  const query = caller
+    ? bindQuery(context({ subsets: savedEnvironment.subsets }), caller)
+    : bindQuery(context(savedEnvironment), { ...saved, with: [] });
+  return {
+    // A caller's subset of the same name hides a saved one; ids keep the two apart in print.
+    query: { ...query, subsets: [...savedSubsets, ...query.subsets] },
+    functions: [...statement.functions],
+    tables: statement.tables,
+    savedSubsets,
+    reached: reachedFrom(statement.subsetReads.slice(readsBefore)),
+  };
+}
+
+function parseCaller(callerSql: string): Query {
   if (callerSql.length > maxCallerLength) {
     const at = { line: 1, column: 1 };
     throw invalidQuery(`The query is too long; the limit is ${maxCallerLength} characters`, at);
   }
-  const caller = parseQuery(callerSql);
-  const savedSubsets: Environment = { subsets: new Map(), parent: outside };
-  const subsets = bindSubsets(context(savedSubsets), saved.with);
-  statement.functions.clear();
-  const query = bindQuery(context({ subsets: savedSubsets.subsets }), caller);
-  // A caller's subset of the same name hides a saved one; ids keep the two apart in print.
-  return {
-    query: { ...query, subsets: [...subsets, ...query.subsets] },
-    functions: [...statement.functions],
-    tables: statement.tables,
-  };
+  return parseQuery(callerSql);
+}
+
+/** These subsets, and those that they read, and so on. */
+function reachedFrom(reads: readonly BoundSubset[]): ReadonlySet<BoundSubset> {
+  const reached = new Set(reads);
+  // A set's iteration also visits what is added meanwhile.
+  for (const { reads: further } of reached) for (const subset of further) reached.add(subset);
+  return reached;
 }
 
 /** Saved queries that are kept parsed; a service has few. */

@@ -18,6 +18,8 @@ export type BoundSubset = {
   readonly id: number;
   readonly name: string;
   readonly query: BoundQuery;
+  /** Subsets that its text names, those within it included. */
+  readonly reads: readonly BoundSubset[];
   /** Expressions are compared as JSON: a subset is its id there, for its unfolded text can be without end. */
   toJSON(): number;
 };

@@ -22,7 +22,7 @@ const saved = [
   '  from `cloudflare.logs.prod`',
   '),',
   'relay as (select id from `deno-relay-logs`) /* the rest goes */',
-  'select id from edge order by id limit 5',
+  'select edge.id from edge, relay order by id limit 5',
 ].join('\n');
 
 function assemble(sql: string, callerSql?: string) {
@@ -62,31 +62,94 @@ test('a subset named like a source is no source', () => {
 });
 
 test("puts a caller's SQL behind the saved subsets as it is written, the saved statement gone", () => {
-  const callerSql = 'select id -- mine\nfrom edge; -- the end';
+  const callerSql = 'select id -- mine\nfrom relay; -- the end';
   const { text, linesBefore } = assemble(saved, callerSql);
-  expect(text).toMatch(/`acme-prod\.logs\.relay`\)\nselect id -- mine\nfrom edge; -- the end$/);
+  expect(text).toMatch(/`acme-prod\.logs\.relay`\)\nselect id -- mine\nfrom relay; -- the end$/);
   expect(text).not.toContain('the rest goes');
   expect(text.split('\n')[linesBefore]).toBe('select id -- mine');
 });
 
 test("adds a caller's subsets to the saved ones, every character at its own column", () => {
-  const callerSql = '-- mine\nWITH mine as (select id from edge) select id from mine';
+  const callerSql = '-- mine\nWITH mine as (select id from relay) select id from mine';
   const { text, linesBefore } = assemble(saved, callerSql);
   expect(text.split('\n').slice(linesBefore - 1)).toEqual([
     'relay as (select id from `acme-prod.logs.relay`),',
     '-- mine',
-    '     mine as (select id from edge) select id from mine',
+    '     mine as (select id from relay) select id from mine',
   ]);
 });
 
 test("a caller's subset that takes a saved one's name hides it", () => {
-  const callerSql = 'with edge as (select id from edge) select id from edge; -- done';
+  const callerSql = 'with relay as (select id from relay) select id from relay; -- done';
   const { text, linesBefore } = assemble(saved, callerSql);
   expect(text.split('\n').slice(linesBefore - 1)).toEqual([
     'relay as (select id from `acme-prod.logs.relay`) (',
-    'with edge as (select id from edge) select id from edge  -- done',
+    'with relay as (select id from relay) select id from relay  -- done',
     ')',
   ]);
+});
+
+const chain = [
+  'with -- first',
+  'one as (select id from `cloudflare.logs.prod`), -- of the edge',
+  'two as (select id from `deno-relay-logs`) -- behind it',
+  ', -- before it',
+  'three as (select id from one) /* not of two */, four as (',
+  '  -- from audit',
+  '  select id from audit',
+  ')',
+  '-- the last',
+  'select id from two',
+].join('\n');
+
+test.each([
+  [
+    'those around it',
+    undefined,
+    [
+      'with -- first',
+      '-- of the edge',
+      'two as (select id from `acme-prod.logs.relay`) -- behind it',
+      '',
+      '/* not of two */',
+      '',
+      '',
+      '',
+      '-- the last',
+      'select id from two',
+    ],
+    ['deno-relay-logs'],
+  ],
+  [
+    'what others of them read stays',
+    'select id from three',
+    [
+      'with -- first',
+      'one as (select id from `acme-prod.logs.edge`)',
+      '-- behind it',
+      ', -- before it',
+      'three as (select id from one)',
+      'select id from three',
+    ],
+    ['cloudflare.logs.prod'],
+  ],
+  [
+    'all of them',
+    'with one as (select 1 as n) select n from one',
+    ['with one as (select 1 as n) select n from one'],
+    [],
+  ],
+])('subsets that a statement does not read give way to blanks: %s', (_, callerSql, lines, sources) => {
+  const assembled = assemble(chain, callerSql);
+  expect(assembled.text.split('\n').map(line => line.trim())).toEqual(lines);
+  expect(assembled.sources).toEqual(sources);
+});
+
+test('a subset that is not read needs no table', () => {
+  const partial = readTableMapping(['audit=acme-prod.logs.audit_2026']);
+  const sql = saved.replace('from edge, relay', 'from (select 1 as id) as edge');
+  const request = { sql, catalog, mapping: partial, parameterNames: [], arrayParameterNames: [] };
+  expect(assembleSql(request).sources).toEqual([]);
 });
 
 test.each([
