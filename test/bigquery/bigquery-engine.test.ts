@@ -1,7 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { complete, openScripted, type Script, type ScriptedEngine, savedSql } from './scripted-warehouse.ts';
+import {
+  complete,
+  dryRun,
+  openScripted,
+  type Script,
+  type ScriptedEngine,
+  savedSql,
+} from './scripted-warehouse.ts';
 import { refusal } from './warehouse-wire.ts';
 
 let opened: ScriptedEngine | undefined;
@@ -15,15 +22,6 @@ afterEach(async () => {
   vi.unstubAllEnvs();
   await opened?.close();
 });
-
-/** A dry run's answer. */
-function dryRun(statementType: string, tables: readonly string[] = []) {
-  const referencedTables = tables.map(name => {
-    const [projectId, datasetId, tableId] = name.split('.');
-    return { projectId, datasetId, tableId };
-  });
-  return { json: { statistics: { query: { statementType, referencedTables } } } };
-}
 
 const callerSql = 'select n\nfrom edge';
 /** Lines of the saved subsets. */
@@ -39,10 +37,10 @@ test('contract section 4: a text is dry-run once before it runs', async () => {
 });
 
 test.each([
-  ['no query', dryRun('INSERT')],
-  ['a script', dryRun('SCRIPT')],
-  ['a query over another table', dryRun('SELECT', ['acme-prod.logs.edge', 'acme-prod.logs.secrets'])],
-  ['a query over another project', dryRun('SELECT', ['other.logs.edge'])],
+  ['no query', dryRun({ statementType: 'INSERT' })],
+  ['a script', dryRun({ statementType: 'SCRIPT' })],
+  ['a query over another table', dryRun({ tables: ['acme-prod.logs.edge', 'acme-prod.logs.secrets'] })],
+  ['a query over another project', dryRun({ tables: ['other.logs.edge'] })],
 ])('contract section 4: what BigQuery calls %s does not run', async (_, answer) => {
   const { run, counts } = await open({ dryRun: [answer], query: [complete(['1'])] });
   const error = await run({ callerSql }).catch(thrown => thrown);
@@ -53,12 +51,8 @@ test.each([
 
 test('a dry run that failed inside of a good answer is no pass', async () => {
   const errorResult = { reason: 'invalidQuery', message: 'Bad things at [5:1]' };
-  const failed = {
-    json: {
-      status: { errorResult },
-      statistics: { query: { statementType: 'SELECT', referencedTables: [] } },
-    },
-  };
+  const { json } = dryRun();
+  const failed = { json: { ...json, status: { state: 'DONE', errorResult, errors: [errorResult] } } };
   const { run, counts } = await open({ dryRun: [failed] });
   await expect(run({ callerSql })).rejects.toMatchObject({ position: { line: 2, column: 1 } });
   expect(counts()).toEqual({});
@@ -163,7 +157,7 @@ test('a mapping of an unknown source stops the start', async () => {
 });
 
 test('a start checks the project and every table of the mapping by a dry run', async () => {
-  const { engine, asked, counts } = await open({ dryRun: [dryRun('SELECT')] });
+  const { engine, asked, counts } = await open({});
   await engine.checkWarehouse();
   expect(counts()).toEqual({});
   expect(asked.map(({ body }) => body.configuration.query.query)).toEqual([

@@ -73,7 +73,6 @@ test('closing takes no longer than the cancels of a warehouse that does not answ
 
 test('a gateway that stops cancels the job of a refresh that nobody waits for, though the first cancel be lost', async () => {
   const warehouse = await openWarehouse({
-    dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
     query: [complete(['1'], { schema: { fields: [{ name: 'n', type: 'INTEGER' }] } }), incomplete],
     results: ['hang'],
     cancel: ['reset', { json: {} }],

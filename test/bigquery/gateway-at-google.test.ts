@@ -8,7 +8,6 @@ import { complete } from './scripted-warehouse.ts';
 
 test('a gateway process lives through the end of its token, and through a time in which it has none that is good', async () => {
   const google = await openGoogle({
-    dryRun: [{ json: { statistics: { totalBytesProcessed: '0', query: { statementType: 'SELECT' } } } }],
     query: [complete(['1'])],
   });
   onTestFinished(google.close);

@@ -18,7 +18,6 @@ async function open(
   { maxBytesBilled = '1000' } = {},
 ) {
   const warehouse = await openWarehouse({
-    dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
     ...script,
   });
   const gateway = await openGateway({

@@ -88,15 +88,16 @@ test('an incomplete answer is never an empty success: the job is asked until it 
     results: [incomplete, incomplete, complete(['1', '2'])],
   });
   expect((await run()).rowsJson.toString()).toBe('[{"n":1},{"n":2}]');
-  expect(counts()).toEqual({ query: 1, results: 3 });
-  expect(asked.at(-1)?.params.get('location')).toBe('EU');
-  expect(asked.at(-1)?.params.get('formatOptions.useInt64Timestamp')).toBe('true');
+  expect(counts()).toEqual({ query: 1, results: 3, job: 1 });
+  const last = asked.findLast(({ what }) => what === 'results');
+  expect(last?.params.get('location')).toBe('EU');
+  expect(last?.params.get('formatOptions.useInt64Timestamp')).toBe('true');
 });
 
 test('follows pages up to max rows, and no further', async () => {
   const { run, asked, counts } = await open({
-    query: [complete(['1', '2'], { pageToken: 'b' })],
-    results: [complete(['3', '4'], { pageToken: 'c' })],
+    query: [complete(['1', '2'], { totalRows: '5', pageToken: 'b' })],
+    results: [complete(['3', '4'], { totalRows: '5', pageToken: 'c' })],
   });
   const result = await run({ maxRows: 3 });
   expect(result.rowsJson.toString()).toBe('[{"n":1},{"n":2},{"n":3}]');
@@ -122,7 +123,7 @@ test('background queries are batch jobs with a name of ours where that is config
   const names = inserts.map(({ body }) => body.jobReference.jobId);
   expect(names).toEqual([expect.stringMatching(/^gateway_/), names[0]]);
   expect(inserts[0]?.body.configuration.query.priority).toBe('BATCH');
-  expect(asked.at(-1)?.path).toContain(`/queries/${names[0]}`);
+  expect(asked.findLast(({ what }) => what === 'results')?.path).toContain(`/queries/${names[0]}`);
 });
 
 test.each<[string, Deed]>([
@@ -160,7 +161,7 @@ test('a lost job is started anew', async () => {
     results: [refusal(404, 'notFound', 'Not found: Job payer:EU.job_1'), complete(['1'])],
   });
   expect((await run()).rowCount).toBe(1);
-  expect(counts()).toEqual({ query: 2, results: 2 });
+  expect(counts()).toEqual({ query: 2, results: 2, job: 1 });
 });
 
 test('a job that found no table is not lost: it has failed', async () => {
@@ -174,7 +175,7 @@ test('a job that twice answers with a backend error has failed, and another one 
   const fault = refusal(503, 'backendError');
   const { run, counts } = await open({ query: [incomplete], results: [fault, fault, complete(['1'])] });
   expect((await run()).rowCount).toBe(1);
-  expect(counts()).toEqual({ query: 2, results: 3 });
+  expect(counts()).toEqual({ query: 2, results: 3, job: 1 });
 });
 
 test.each([
@@ -244,7 +245,7 @@ test.each<[string, Script]>([
   ['an answer that hangs after its headers', { query: ['hangAfterHeaders'] }],
   ['a poll that hangs', { query: [incomplete], results: ['hang'] }],
   ['a job that never ends', { query: [incomplete], results: [incomplete] }],
-  ['a page that hangs', { query: [complete(['1'], { pageToken: 'b' })], results: ['hang'] }],
+  ['a page that hangs', { query: [complete(['1'], { totalRows: '2', pageToken: 'b' })], results: ['hang'] }],
   ['a lock that hangs', { dryRun: ['hang'] }],
   ['faults without end', { query: [refusal(503, 'backendError')] }],
 ])('%s does not outlive its deadline', async (_, script) => {

@@ -5,19 +5,35 @@ import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bi
 import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
+import {
+  cancelAnswer,
+  type DryRunFacts,
+  dryRunJob,
+  incompleteAnswer,
+  jobResource,
+} from './bigquery-resources.ts';
+import { boundDryRun } from './bound-dry-run.ts';
+import { resultsFields } from './discovery-fields.ts';
 import { type Asked, type Deed, type Interference, perform, readAsked } from './warehouse-wire.ts';
 
 /** Answers of one kind of request, in order; the last one stays. */
 export type Script = Readonly<Record<string, readonly Deed[]>>;
 
-/** A complete answer of `jobs.query`, with one column `n`. */
+const fields = [{ name: 'n', type: 'INTEGER', mode: 'NULLABLE' }];
+
+const jobReference = { projectId: 'payer', jobId: 'job_1', location: 'EU' };
+
+/** A complete answer of `jobs.query`, with one column `n`; to `jobs.getQueryResults`, what that can say of it. */
 export function complete(values: readonly string[], more: object = {}) {
   return {
     json: {
+      kind: 'bigquery#queryResponse',
       jobComplete: true,
-      jobReference: { projectId: 'payer', jobId: 'job_1', location: 'EU' },
-      schema: { fields: [{ name: 'n', type: 'INTEGER' }] },
+      jobReference,
+      schema: { fields },
       rows: values.map(v => ({ f: [{ v }] })),
+      totalRows: String(values.length),
+      cacheHit: false,
       totalBytesProcessed: '10',
       totalBytesBilled: '20',
       totalSlotMs: '30',
@@ -26,29 +42,61 @@ export function complete(values: readonly string[], more: object = {}) {
   } satisfies Deed;
 }
 
-/** An answer of `jobs.query` before the job's end. */
-export const incomplete = {
-  json: { jobComplete: false, jobReference: { projectId: 'payer', jobId: 'job_1', location: 'EU' } },
-} satisfies Deed;
+/** An answer of `jobs.query` or `jobs.getQueryResults` before the job's end. */
+export const incomplete = { json: incompleteAnswer('bigquery#queryResponse', jobReference) } satisfies Deed;
 
-const select: Deed = {
-  json: {
-    kind: 'bigquery#job',
-    id: 'payer:EU.',
-    configuration: { dryRun: true, jobType: 'QUERY' },
-    // A dry run leaves no job, so none has an id.
-    jobReference: { projectId: 'payer', location: 'EU' },
-    status: { state: 'DONE' },
-    statistics: {
-      totalBytesProcessed: '77',
-      query: {
-        statementType: 'SELECT',
-        schema: { fields: [{ name: 'n', type: 'INTEGER' }] },
-        referencedTables: [{ projectId: 'acme-prod', datasetId: 'logs', tableId: 'edge' }],
-      },
+/** The answer to a dry run, by default of a text that reads one table and has one column `n`. */
+export function dryRun(facts: DryRunFacts = {}) {
+  const json = dryRunJob({ tables: ['acme-prod.logs.edge'], fields, bytes: 77, ...facts });
+  return { json } satisfies Deed;
+}
+
+/** What is answered where the script says nothing. */
+function unscripted(asked: Asked): Deed {
+  const { what, path, params, body } = asked;
+  const [, jobId = 'job_1'] = /\/(?:queries|jobs)\/([^/]+)/.exec(path) ?? [];
+  const reference = { ...jobReference, jobId, location: params.get('location') ?? 'EU' };
+  const query = { totalBytesProcessed: '10', totalBytesBilled: '20', statementType: 'SELECT' };
+  switch (what) {
+    case 'dryRun':
+      return boundDryRun(asked);
+    case 'insert': {
+      const { jobReference: named, configuration } = body;
+      return {
+        json: jobResource({ reference: { ...reference, ...named }, configuration, state: 'RUNNING' }),
+      };
+    }
+    case 'job':
+      return { json: jobResource({ reference, query, totalSlotMs: '30' }) };
+    case 'cancel':
+      return { json: cancelAnswer({ reference, state: 'RUNNING' }) };
+    default:
+      return complete(['1']);
+  }
+}
+
+/**
+ * An answer as `jobs.getQueryResults` gives it: it names the job that it was asked for, and has no word of what was billed,
+ * which `jobs.get` says.
+ */
+function asResults(deed: Deed, { path, params }: Asked): Deed {
+  if (typeof deed === 'string' || !('json' in deed) || !hasReference(deed.json)) return deed;
+  const known = Object.entries(deed.json).filter(([name]) => resultsFields.split(' ').includes(name));
+  const { location } = deed.json.jobReference;
+  const named = {
+    kind: 'bigquery#getQueryResultsResponse',
+    jobReference: {
+      projectId: 'payer',
+      jobId: path.split('/').at(-1),
+      location: params.get('location') ?? location,
     },
-  },
-};
+  };
+  return { ...deed, json: { ...Object.fromEntries(known), ...named } };
+}
+
+function hasReference(json: unknown): json is { jobReference: { location?: string } } {
+  return typeof json === 'object' && json !== null && 'jobReference' in json;
+}
 
 export type ScriptedEngine = {
   readonly engine: BigQueryEngine;
@@ -77,9 +125,10 @@ export async function openWarehouse(script: Script) {
     response.once('close', () => held.delete(seen));
     counts[seen.what] = (counts[seen.what] ?? 0) + 1;
     const instead = interfere(seen);
-    if (instead) return perform(instead, response);
-    const deeds = script[seen.what] ?? [seen.what === 'dryRun' ? select : { json: {} }];
-    await perform(deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!, response);
+    if (instead) return perform(seen.what === 'results' ? asResults(instead, seen) : instead, response);
+    const deeds = script[seen.what] ?? [unscripted(seen)];
+    const deed = deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!;
+    await perform(seen.what === 'results' ? asResults(deed, seen) : deed, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -25,9 +25,7 @@ beforeEach(async () => {
   // No pauses between attempts: which of them meets the deadline is not left to chance.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   requests = 1;
-  warehouse = await openWarehouse({
-    dryRun: [{ json: { statistics: { query: { statementType: 'SELECT' } } } }],
-  });
+  warehouse = await openWarehouse({});
   recover();
   gateway = await openGateway({
     now: '2026-01-15T12:00:00Z',

@@ -1,6 +1,7 @@
 import type { QueryParameter } from '../../src/engine/engine.ts';
 import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
 import type { Column, ResultSet } from '../../src/rows.ts';
+import type { Field } from './bigquery-resources.ts';
 
 /** The rows of a result as BigQuery has them. */
 export function toRecords({ columns, rowsJson }: ResultSet): object[] {
@@ -36,7 +37,7 @@ const olderNames: Readonly<Record<string, string>> = {
 };
 
 /** A column as BigQuery's schema has it. */
-export function toField({ name, type, mode, fields }: Column): object {
+export function toField({ name, type, mode, fields }: Column): Field {
   return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
 }
 

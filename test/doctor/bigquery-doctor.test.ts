@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { bigqueryEnvironment, sourceTables } from '../bigquery/bigquery-environment.ts';
+import { dryRun } from '../bigquery/scripted-warehouse.ts';
 import { type Deed, type Interference, refusal } from '../bigquery/warehouse-wire.ts';
-import { dryRunOf, examine, examineOver, schemaOf, textOf } from './examine-bigquery.ts';
+import { examine, examineOver, schemaOf, textOf } from './examine-bigquery.ts';
 
 const [edgeSource, edgeTable] = sourceTables[0]!;
 /** Says something of the first table alone. */
@@ -86,23 +87,23 @@ describe('what is wrong is found, with what to do', () => {
     [
       'a table that lacks a column',
       ofEdge(
-        dryRunOf(
-          edgeTable,
-          edgeColumns.filter(({ name }) => name !== 'event_message'),
-        ),
+        dryRun({
+          tables: [edgeTable],
+          fields: edgeColumns.filter(({ name }) => name !== 'event_message'),
+        }),
       ),
       `${edgeSource} is ${edgeTable}: column event_message is missing; needed: STRING`,
       `give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES`,
     ],
     [
       'a table with a column of another type',
-      ofEdge(dryRunOf(edgeTable, retyped)),
+      ofEdge(dryRun({ tables: [edgeTable], fields: retyped })),
       `${edgeSource} is ${edgeTable}: column timestamp is STRING; needed: TIMESTAMP`,
       `give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES`,
     ],
     [
       'a view',
-      ofEdge(dryRunOf('acme-prod.logs.behind', edgeColumns)),
+      ofEdge(dryRun({ tables: ['acme-prod.logs.behind'], fields: edgeColumns })),
       `${edgeSource} is ${edgeTable}: it is a view`,
       `name a table for ${edgeSource} in BIGQUERY_TABLES: of a view BigQuery names the tables behind it, which are not allowed`,
     ],

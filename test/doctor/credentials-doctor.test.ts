@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { openGoogle } from '../bigquery/google-stand-in.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { asTheyShouldBe, examine } from './examine-bigquery.ts';
+import { examine } from './examine-bigquery.ts';
 
 describe('credentials', () => {
   const authorities = getCACertificates();
@@ -17,7 +17,6 @@ describe('credentials', () => {
       vi.unstubAllEnvs();
       setDefaultCACertificates(authorities);
     });
-    google.interfere(asTheyShouldBe);
     spoil(google);
     for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
     setDefaultCACertificates([google.cert]);
@@ -58,7 +57,6 @@ describe('as processes, on their way to Google itself', () => {
   async function runAtGoogle(program: readonly string[], tokensRefused: readonly string[] = []) {
     const google = await openGoogle({});
     onTestFinished(google.close);
-    google.interfere(asTheyShouldBe);
     google.refuseTokens(...tokensRefused);
     const env = {
       ...process.env,

@@ -1,0 +1,43 @@
+import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
+import { readSources } from '../../src/duckdb/sources.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { bindStatement } from '../../src/googlesql/bind-statement.ts';
+import { resultColumns } from '../../src/googlesql/result-columns.ts';
+import { sourceTables } from './bigquery-environment.ts';
+import { dryRunJob } from './bigquery-resources.ts';
+import { toField } from './warehouse-rows.ts';
+import { type Asked, type Deed, refusal } from './warehouse-wire.ts';
+
+const catalog = sourceCatalog(readSources());
+
+/** Sources by their tables; the last one is that of tests with a single table. */
+const sourceOf = new Map<string, string>([
+  ...sourceTables.map(([source, table]) => [table, source] as const),
+  ['acme-prod.logs.edge', 'cloudflare.logs.prod'],
+]);
+
+/** Bytes that a text over any table would read. */
+const bytes = 77;
+
+/** Answers a dry run of any text over the tables of the tests as BigQuery would: its schema, its tables, what is wrong with it. */
+export function boundDryRun({ body }: Asked): Deed {
+  const { jobReference, configuration } = body;
+  const { query: text, queryParameters = [] } = configuration.query;
+  const sql = [...sourceOf].reduce((sofar, [table, source]) => sofar.replaceAll(table, source), text);
+  const tables = [...sourceOf.keys()].filter(table => text.includes(`\`${table}\``));
+  try {
+    const { query } = bindStatement({ sql, catalog, ...namesOf(queryParameters) });
+    const fields = resultColumns(query.columns).map(toField);
+    const { location } = jobReference;
+    return { json: dryRunJob({ location, tables, fields, configuration, bytes: tables.length && bytes }) };
+  } catch (error) {
+    if (error instanceof GatewayError) return refusal(400, 'invalidQuery', error.message);
+    throw error;
+  }
+}
+
+function namesOf(parameters: readonly { name: string; parameterType: { type: string } }[]) {
+  const named = (type: (of: string) => boolean) =>
+    parameters.filter(({ parameterType }) => type(parameterType.type)).map(({ name }) => name);
+  return { parameterNames: named(() => true), arrayParameterNames: named(type => type === 'ARRAY') };
+}
