@@ -22,6 +22,8 @@ export async function openEngine(
       clock,
       emit,
       maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+      maxWaitingQueries: config.MAX_WAITING_QUERIES,
+      maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
       memoryLimitMb: config.ENGINE_MEMORY_MB,
     });
   }

@@ -73,7 +73,7 @@ export const errorCodes = {
   too_many_requests: {
     status: 429,
     reason: 'rateLimitExceeded',
-    meaning: "The access token's rate is used up.",
+    meaning: 'Too many queries of this access token are waiting already.',
     retryAfterSeconds: 1,
   },
   headers_too_large: {

@@ -99,14 +99,19 @@ async function answerAll(run: RunStatement, waiting: readonly Waiting[]): Promis
   const answers = await runBatch(run, queries, termsOfAll(present.map(({ terms }) => terms))).catch(
     (error: unknown) => present.map(() => toGatewayError(error)),
   );
-  present.forEach(({ resolve, reject }, at) => {
+  const { caller } = present[0]!.terms;
+  const again: Waiting[] = [];
+  present.forEach((each, at) => {
     const answer = answers[at]!;
-    if (answer instanceof GatewayError) reject(answer);
-    else resolve(answer);
+    if (!(answer instanceof GatewayError)) each.resolve(answer);
+    // Refused for what the first caller has waiting: that is no reason to refuse the others.
+    else if (answer.code === 'too_many_requests' && each.terms.caller !== caller) again.push(each);
+    else each.reject(answer);
   });
+  await answerAll(run, again);
 }
 
-/** One run for several: until the last of them leaves, under the labels of the first; all else they have in common. */
+/** One run for several: until the last of them leaves, in the name and under the labels of the first; all else they have in common. */
 function termsOfAll(all: readonly QueryTerms[]): QueryTerms {
   return { ...all[0], signal: abortWithTheLast(all.map(({ signal }) => signal)) };
 }

@@ -51,7 +51,8 @@ export async function runBatch(
 
 /** Whether fewer values in one run may fare better: not where the engine is away, refuses any query, or nobody waits. */
 function isOfItsContent({ code, isOfSource }: GatewayError): boolean {
-  return !isOfSource && !['cancelled', 'unavailable', 'overloaded', 'deadline_exceeded'].includes(code);
+  const isOfTheMoment = ['cancelled', 'unavailable', 'overloaded', 'too_many_requests', 'deadline_exceeded'];
+  return !isOfSource && !isOfTheMoment.includes(code);
 }
 
 async function runPart(

@@ -2,7 +2,13 @@ import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts';
 import type { LoadReason } from './cache-events.ts';
 
 /** Failures of one gateway alone: another one may well succeed. */
-const ownFailures: ReadonlySet<ErrorCode> = new Set(['cancelled', 'overloaded', 'unavailable', 'internal']);
+const ownFailures: ReadonlySet<ErrorCode> = new Set([
+  'cancelled',
+  'overloaded',
+  'too_many_requests',
+  'unavailable',
+  'internal',
+]);
 
 /**
  * Writes a failure down for those who wait on other gateways; empty where they had better try for themselves.

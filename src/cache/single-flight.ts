@@ -1,3 +1,4 @@
+import { toGatewayError } from '../errors.ts';
 import { orAborted } from '../or-aborted.ts';
 
 /** Runs one load for any number of callers who ask for the same key at the same time. */
@@ -27,9 +28,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     return flight;
   }
 
-  return async (key, signal, load) => {
-    signal.throwIfAborted();
-    const flight = flights.get(key) ?? start(key, load);
+  async function wait(key: string, flight: Flight<T>, signal: AbortSignal): Promise<T> {
     flight.waiting++;
     try {
       return await orAborted(flight.result, signal);
@@ -41,6 +40,19 @@ export function createSingleFlight<T>(): SingleFlight<T> {
           flights.delete(key);
           flight.cancel.abort();
         }
+      }
+    }
+  }
+
+  return async (key, signal, load) => {
+    for (;;) {
+      signal.throwIfAborted();
+      const others = flights.get(key);
+      try {
+        return await wait(key, others ?? start(key, load), signal);
+      } catch (error) {
+        // Refused for what its first caller has waiting: that is no reason to refuse another one.
+        if (!others || toGatewayError(error).code !== 'too_many_requests') throw error;
       }
     }
   };

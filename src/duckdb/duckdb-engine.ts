@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import type { Engine, Explanation, Statement } from '../engine/engine.ts';
+import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
@@ -12,7 +13,6 @@ import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import type { BoundValue, EngineSettings } from './engine-protocol.ts';
 import { createEngineSupervisor } from './engine-supervisor.ts';
-import { createSlots } from './slots.ts';
 
 type DuckDbEngineOptions = {
   readonly databasePath: string;
@@ -20,8 +20,10 @@ type DuckDbEngineOptions = {
   readonly emit: (event: EngineEvent) => void;
   /** Queries that run at the same time. Default 4. */
   readonly maxConcurrentQueries?: number;
-  /** Queries that wait for one of those; more are refused as `overloaded`. Default 256. */
+  /** Queries that wait for one of those; more are refused as `overloaded`. Default 512. */
   readonly maxWaitingQueries?: number;
+  /** Queries of one caller that wait; more are refused as `too_many_requests`. Default 128. */
+  readonly maxWaitingPerCaller?: number;
   /** Megabytes for DuckDB's buffers; the process may be half as large again and 512 MB. Default 1024. */
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 64 MiB. */
@@ -44,7 +46,7 @@ const maxCompiled = 500;
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
   const { clock, emit } = options;
   const settings = engineSettings(options);
-  const slots = createSlots(settings.connections, options.maxWaitingQueries ?? 256);
+  const queue = createFairQueue(queueOptions(options));
   const supervisor = createEngineSupervisor({ settings, emit, graceMs: options.graceMs ?? 2000 });
   const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
 
@@ -112,7 +114,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     async run(statement, runOptions) {
       const limit = startLimit(runOptions);
       try {
-        const release = await slots.take(limit.signal, runOptions.priority);
+        const release = await queue.take(limit.signal, runOptions);
         // The slot is free again when DuckDB is done with the query, which may be later than the caller's answer.
         const result = runNow(statement, limit.signal).finally(release);
         return await orAborted(result, limit.signal);
@@ -126,6 +128,14 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     describe: async ({ sql, parameters }) =>
       (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
     close: () => supervisor.close(),
+  };
+}
+
+function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {
+  return {
+    slots: options.maxConcurrentQueries ?? 4,
+    maxWaiting: options.maxWaitingQueries ?? 512,
+    maxWaitingPerCaller: options.maxWaitingPerCaller ?? 128,
   };
 }
 

@@ -24,6 +24,11 @@ export type RunOptions = {
   readonly signal: AbortSignal;
   /** Milliseconds the query may take, counted from the call. */
   readonly timeoutMs: number;
+  /**
+   * Who asks, as far as fairness is concerned: the id of an access token. Slots and waiting places are shared out among
+   * callers. Default: the one caller without a name.
+   */
+  readonly caller?: string;
   /** `background`: nobody waits for it; callers' queries go first. Default `interactive`. */
   readonly priority?: QueryPriority;
   /** Any names and values, which a warehouse keeps with the query as far as it can, for its owner's accounts. Default: none. */
@@ -47,8 +52,8 @@ export type Explanation = {
 export type Engine = {
   /**
    * Runs one statement.
-   * @throws GatewayError `invalid_query`, `sandbox_refused`, `engine_failed`, `overloaded`, `deadline_exceeded`,
-   * `cancelled`, `unavailable`
+   * @throws GatewayError `invalid_query`, `sandbox_refused`, `engine_failed`, `overloaded`, `too_many_requests`,
+   * `deadline_exceeded`, `cancelled`, `unavailable`
    */
   run(statement: Statement, options: RunOptions): Promise<ResultSet>;
   /**

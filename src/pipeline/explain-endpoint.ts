@@ -51,11 +51,11 @@ export async function explainEndpoint(
 
 async function judge(
   { engine, queryTimeoutMs: timeoutMs }: PlanDeps,
-  { query, labels, maxBytesBilled }: Plan,
+  { caller, query, labels, maxBytesBilled }: Plan,
   { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
 ): Promise<Explanation | RefusedStatement> {
   try {
-    const options = { signal, timeoutMs, labels: labels(requestId), maxBytesBilled };
+    const options = { signal, timeoutMs, caller: caller.tokenId, labels: labels(requestId), maxBytesBilled };
     return await engine.explain(statementOf(query), options);
   } catch (thrown) {
     const { code, message, position } = toGatewayError(thrown);

@@ -83,7 +83,12 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   const labels = (requestId?: string) =>
     labelsOf(own, { endpoint: definition.name, tokenId: caller.tokenId, requestId });
   const run = (signal: AbortSignal, requestId?: string) =>
-    deps.runEndpointQuery(query, { signal, labels: labels(requestId), maxBytesBilled });
+    deps.runEndpointQuery(query, {
+      signal,
+      caller: caller.tokenId,
+      labels: labels(requestId),
+      maxBytesBilled,
+    });
 
   const load = { run: (signal: AbortSignal) => run(signal), maxBytesBilled };
   // No one request waits for it, and what comes of it is everybody's: behind callers, within the saved query's own limit.

@@ -46,6 +46,7 @@ function openEngine() {
     if (things.includes('bad')) throw new GatewayError('engine_failed', 'The query failed');
     if (things.includes('forbidden'))
       throw new GatewayError('engine_failed', 'No access', { isOfSource: true });
+    if (things.includes('greedy')) throw new GatewayError('too_many_requests', 'Too many are waiting');
     if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
     return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));
   };
@@ -99,6 +100,20 @@ test('what a caller waits for does not share a run that goes behind callers', as
   ]);
 });
 
+test('a run that is refused for what its first caller has waiting is begun anew for the others', async () => {
+  const { run, runs } = openEngine();
+  const share: RunStatement = async (statement, terms) => {
+    if (terms.caller === 'greedy') throw new GatewayError('too_many_requests', 'too many');
+    return run(statement, terms);
+  };
+  const gathered = gatherQueries(share, setImmediate);
+  const callers = ['greedy', 'modest', 'greedy', 'other'];
+  const asked = callers.map((caller, at) => gathered(query(`thing ${at}`), { ...never, caller }));
+  const answers = await Promise.allSettled(asked);
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(runs).toEqual([['thing 1', 'thing 3']]);
+});
+
 test('one that the engine can not stand is found by halves: it fails, the others have their rows', async () => {
   const { run, runs } = openEngine();
   const gathered = gatherQueries(run, setImmediate);
@@ -110,6 +125,7 @@ test('one that the engine can not stand is found by halves: it fails, the others
 
 test.each([
   ['the engine is away', 'away'],
+  ['the caller has too many waiting', 'greedy'],
   ['any query of the same tables is refused', 'forbidden'],
 ])('where %s, nothing is tried again', async (_, fault) => {
   const { run, runs } = openEngine();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
+import { GatewayError } from '../../src/errors.ts';
 
 const never = new AbortController().signal;
 
@@ -86,4 +87,13 @@ test('a caller who is gone already starts nothing', async () => {
   const asked = flights('a', AbortSignal.abort(new Error('gone')), async () => `${++loads}`);
   await expect(asked).rejects.toThrow('gone');
   expect(loads).toBe(0);
+});
+
+test('a load that is refused for what its first caller has waiting is begun anew for the others', async () => {
+  const flights = createSingleFlight<string>();
+  const refuse = () => Promise.reject(new GatewayError('too_many_requests', 'too many'));
+  const first = flights('a', never, refuse);
+  const second = flights('a', never, async () => 'rows');
+  await expect(first).rejects.toMatchObject({ code: 'too_many_requests' });
+  expect(await second).toBe('rows');
 });

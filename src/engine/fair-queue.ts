@@ -1,0 +1,174 @@
+import { GatewayError } from '../errors.ts';
+import type { RunOptions } from './engine.ts';
+
+/** A semaphore that is fair to callers: a bounded number of queries runs at the same time, whoever asks for how many. */
+export type FairQueue = {
+  /**
+   * Waits for a free slot. Among callers with queries waiting, the one with the fewest running is next; among equals, the one
+   * whose turn was longest ago. Each caller's own queries run in the order of the calls.
+   *
+   * The last free slot is kept for a caller that runs nothing: a running query cannot be paused, so without it a newcomer
+   * would wait for the end of somebody's long query. Background queries come after all callers and leave that slot free too;
+   * after eight starts in a row ahead of a waiting background query, it goes first, so that none waits for ever.
+   *
+   * @param run who asks, and whether anybody waits for the result
+   * @returns releases the slot; call it once
+   * @throws GatewayError `too_many_requests` when too many queries of this caller wait already, `overloaded` when too many
+   * wait altogether; the signal's reason when it aborts first
+   */
+  take(signal: AbortSignal, run?: Pick<RunOptions, 'caller' | 'priority'>): Promise<() => void>;
+};
+
+export type FairQueueOptions = {
+  /** Queries that run at the same time. */
+  readonly slots: number;
+  /** Queries of all callers that wait; background queries have as many places of their own. */
+  readonly maxWaiting: number;
+  /** Queries of one caller that wait. */
+  readonly maxWaitingPerCaller: number;
+};
+
+/** The queries of one caller, or those of the background. Forgotten as soon as there are none. */
+type Lane = {
+  /** Absent for the background. */
+  readonly caller?: string;
+  running: number;
+  readonly waiting: Set<() => void>;
+  /** When this lane last started a query or began to wait, as a sequence number. */
+  turn: number;
+};
+
+type State = {
+  readonly options: FairQueueOptions;
+  readonly callers: Map<string, Lane>;
+  readonly background: Lane;
+  free: number;
+  /** Queries of all callers that wait. */
+  callersWaiting: number;
+  /** Starts of callers' queries in a row while a background query waits. */
+  ahead: number;
+  sequence: number;
+};
+
+/** So many, and the background is next. */
+const maxAhead = 8;
+
+/** Makes a queue with all its slots free. */
+export function createFairQueue(options: FairQueueOptions): FairQueue {
+  const state: State = {
+    options,
+    callers: new Map(),
+    background: openLane(),
+    free: options.slots,
+    callersWaiting: 0,
+    ahead: 0,
+    sequence: 0,
+  };
+  return {
+    async take(signal, { caller = '', priority = 'interactive' } = {}) {
+      signal.throwIfAborted();
+      const isBackground = priority === 'background';
+      const lane = isBackground ? state.background : laneOf(state, caller);
+      const isNext = lane.waiting.size === 0 && !(isBackground && state.callersWaiting > 0);
+      if (isNext && mayStart(state, lane)) return start(state, lane);
+      try {
+        checkRoom(state, lane);
+        return await wait(state, lane, signal);
+      } finally {
+        forgetIfIdle(state, lane);
+      }
+    },
+  };
+}
+
+function mayStart({ options, background, free, ahead }: State, lane: Lane): boolean {
+  const leavesLastSlot = lane.running > 0 || (lane === background && ahead < maxAhead);
+  return free > (options.slots > 1 && leavesLastSlot ? 1 : 0);
+}
+
+function start(state: State, lane: Lane): () => void {
+  state.free--;
+  lane.running++;
+  lane.turn = ++state.sequence;
+  const isAhead = lane !== state.background && state.background.waiting.size > 0;
+  state.ahead = isAhead ? state.ahead + 1 : 0;
+  return () => {
+    state.free++;
+    lane.running--;
+    forgetIfIdle(state, lane);
+    for (let next = nextLane(state); next; next = nextLane(state)) {
+      const [begin] = next.waiting;
+      begin?.();
+    }
+  };
+}
+
+/** The lane whose first waiting query starts now; undefined where none may. */
+function nextLane(state: State): Lane | undefined {
+  const { background, ahead, callers } = state;
+  const isBackgroundReady = background.waiting.size > 0 && mayStart(state, background);
+  if (isBackgroundReady && ahead >= maxAhead) return background;
+  let next: Lane | undefined;
+  for (const lane of callers.values()) {
+    if (lane.waiting.size > 0 && (!next || goesBefore(lane, next))) next = lane;
+  }
+  // Where the caller that runs least may not start a query, no other may.
+  if (next) return mayStart(state, next) ? next : undefined;
+  return isBackgroundReady ? background : undefined;
+}
+
+function goesBefore(one: Lane, other: Lane): boolean {
+  return one.running === other.running ? one.turn < other.turn : one.running < other.running;
+}
+
+function checkRoom({ options, background, callersWaiting, free }: State, lane: Lane): void {
+  const { slots, maxWaiting, maxWaitingPerCaller } = options;
+  if (lane !== background && lane.waiting.size >= maxWaitingPerCaller) {
+    throw new GatewayError(
+      'too_many_requests',
+      `${lane.waiting.size} queries of this access token are waiting already; allowed: ${maxWaitingPerCaller}`,
+    );
+  }
+  if ((lane === background ? lane.waiting.size : callersWaiting) < maxWaiting) return;
+  throw new GatewayError(
+    'overloaded',
+    `${slots - free} queries are running and ${maxWaiting} are waiting already`,
+  );
+}
+
+function wait(state: State, lane: Lane, signal: AbortSignal): Promise<() => void> {
+  const waiters = lane === state.background ? 0 : 1;
+  const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+  const leave = () => {
+    signal.removeEventListener('abort', abort);
+    lane.waiting.delete(begin);
+    state.callersWaiting -= waiters;
+  };
+  const begin = () => {
+    leave();
+    resolve(start(state, lane));
+  };
+  const abort = () => {
+    leave();
+    reject(signal.reason);
+  };
+  if (lane.waiting.size === 0) lane.turn = ++state.sequence;
+  lane.waiting.add(begin);
+  state.callersWaiting += waiters;
+  signal.addEventListener('abort', abort, { once: true });
+  return promise;
+}
+
+function openLane(caller?: string): Lane {
+  return { ...(caller === undefined ? {} : { caller }), running: 0, waiting: new Set(), turn: 0 };
+}
+
+function laneOf({ callers }: State, caller: string): Lane {
+  const lane = callers.get(caller) ?? openLane(caller);
+  callers.set(caller, lane);
+  return lane;
+}
+
+function forgetIfIdle({ callers }: State, { caller, running, waiting }: Lane): void {
+  if (caller !== undefined && running === 0 && waiting.size === 0) callers.delete(caller);
+}

@@ -1,0 +1,257 @@
+import '../support/seed-properties.ts';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createFairQueue, type FairQueueOptions } from '../../src/engine/fair-queue.ts';
+
+const never = new AbortController().signal;
+
+/** A queue whose starts are written down, each by the name of what started. */
+function openQueue(options: Partial<FairQueueOptions> = {}) {
+  const queue = createFairQueue({ slots: 1, maxWaiting: 100, maxWaitingPerCaller: 100, ...options });
+  const started: string[] = [];
+  const take = async (name: string, priority: 'interactive' | 'background' = 'interactive') => {
+    const release = await queue.take(never, { caller: name.split(' ')[0]!, priority });
+    started.push(name);
+    return release;
+  };
+  return { queue, started, take };
+}
+
+test("one caller's queries beyond the free slots wait, and run in the order they came", async () => {
+  const { take, started } = openQueue();
+  const release = await take('a 1');
+  const queued = ['a 2', 'a 3'].map(async name => (await take(name))());
+  expect(started).toEqual(['a 1']);
+  release();
+  await Promise.all(queued);
+  expect(started).toEqual(['a 1', 'a 2', 'a 3']);
+});
+
+test('callers take turns, however many queries each of them has waiting', async () => {
+  const { take, started } = openQueue();
+  const release = await take('a 1');
+  const queued = ['a 2', 'a 3', 'a 4', 'b 1', 'b 2', 'c 1'].map(async name => (await take(name))());
+  release();
+  await Promise.all(queued);
+  expect(started).toEqual(['a 1', 'a 2', 'b 1', 'c 1', 'a 3', 'b 2', 'a 4']);
+});
+
+test('the caller who runs least is next', async () => {
+  const { take, started } = openQueue({ slots: 3 });
+  const [releaseFirst] = [await take('a 1'), await take('a 2')];
+  await take('b 1');
+  void take('a 3');
+  void take('b 2');
+  releaseFirst();
+  await new Promise(setImmediate);
+  // One slot is free, and stays so: both callers run something.
+  expect(started).toEqual(['a 1', 'a 2', 'b 1']);
+  await take('c 1');
+});
+
+test('the last slot is kept for a caller that runs nothing', async () => {
+  const { take, started } = openQueue({ slots: 4 });
+  const running = await Promise.all(['a 1', 'a 2', 'a 3'].map(name => take(name)));
+  void take('a 4');
+  void take('background', 'background');
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a 1', 'a 2', 'a 3']);
+  await take('b 1');
+  running[0]!();
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a 1', 'a 2', 'a 3', 'b 1']);
+  running[1]!();
+  await new Promise(setImmediate);
+  expect(started.at(-1)).toBe('a 4');
+});
+
+test('a caller over its share of the waiting places is refused, others are not', async () => {
+  const { take } = openQueue({ maxWaiting: 3, maxWaitingPerCaller: 2 });
+  await take('a 1');
+  void take('a 2');
+  void take('a 3');
+  await expect(take('a 4')).rejects.toMatchObject({
+    code: 'too_many_requests',
+    message: '2 queries of this access token are waiting already; allowed: 2',
+  });
+  void take('b 1');
+  await expect(take('c 1')).rejects.toMatchObject({
+    code: 'overloaded',
+    message: '1 queries are running and 3 are waiting already',
+  });
+});
+
+test('a caller that leaves the queue makes room and takes no slot', async () => {
+  const { queue } = openQueue({ maxWaiting: 1, maxWaitingPerCaller: 1 });
+  const release = await queue.take(never);
+  const caller = new AbortController();
+  const leaving = queue.take(caller.signal);
+  caller.abort(new Error('gone'));
+  await expect(leaving).rejects.toThrow('gone');
+  const next = queue.take(never);
+  release();
+  (await next)();
+  await queue.take(never);
+});
+
+test('what runs in the background leaves a slot to callers, and waits behind those that wait', async () => {
+  const { take, started } = openQueue({ slots: 2 });
+  const releaseFirst = await take('background 1', 'background');
+  const second = take('background 2', 'background');
+  const releaseCaller = await take('a 1');
+  const next = take('b 1');
+  releaseFirst();
+  const releaseNext = await next;
+  expect(started).toEqual(['background 1', 'a 1', 'b 1']);
+  releaseCaller();
+  releaseNext();
+  (await second)();
+  expect(started.at(-1)).toBe('background 2');
+});
+
+test('with one slot the background has its turn when no caller waits', async () => {
+  const { take } = openQueue();
+  (await take('background', 'background'))();
+  const release = await take('background', 'background');
+  const caller = take('a 1');
+  const background = take('background', 'background');
+  release();
+  (await caller)();
+  (await background)();
+});
+
+test('callers who never cease to come let one of the background go first now and then', async () => {
+  const { take, started } = openQueue();
+  let release = await take('first');
+  const names = [
+    ...Array.from({ length: 20 }, () => 'caller' as const),
+    ...Array.from({ length: 3 }, () => 'background' as const),
+  ];
+  const waiting = names.map(async name => {
+    release = await take(name, name === 'background' ? name : 'interactive');
+  });
+  for (let times = 0; times < waiting.length; times++) {
+    release();
+    await new Promise(setImmediate);
+  }
+  await Promise.all(waiting);
+  const order = started.slice(1).map(name => name[0]);
+  expect(order.join('')).toBe(`${'c'.repeat(8)}b${'c'.repeat(8)}b${'c'.repeat(4)}b`);
+});
+
+type Step =
+  | { readonly type: 'take'; readonly caller: string }
+  | { readonly type: 'release' | 'leave'; readonly pick: number };
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({ type: fc.constant('take'), caller: fc.constantFrom(...'aaaabcd*') }),
+    },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant('release'), pick: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('leave'), pick: fc.nat() }) },
+  ) as fc.Arbitrary<Step>, // fast-check widens the constants
+  { maxLength: 120, size: 'max' },
+);
+
+const shapes = fc.record({
+  slots: fc.integer({ min: 1, max: 5 }),
+  maxWaiting: fc.integer({ min: 1, max: 20 }),
+  maxWaitingPerCaller: fc.integer({ min: 1, max: 8 }),
+});
+
+type Query = {
+  readonly caller: string;
+  readonly leaving: AbortController;
+  state: 'waiting' | 'running' | 'over';
+  code?: string;
+  /** Starts of other callers since this one waits, where its caller runs nothing: by caller. */
+  readonly overtakenBy: Map<string, number>;
+  release?: () => void;
+};
+
+test('whatever comes, leaves and ends: slots are never lost or exceeded, shares hold, and nobody starves', async () => {
+  const run = async (options: FairQueueOptions, script: readonly Step[]) => {
+    const queue = createFairQueue(options);
+    const queries: Query[] = [];
+    const inState = (state: Query['state'], of?: string) =>
+      queries.filter(query => query.state === state && (of === undefined || query.caller === of));
+    const isCaller = ({ caller }: Query) => caller !== '*';
+
+    const take = (caller: string) => {
+      const query: Query = {
+        caller,
+        leaving: new AbortController(),
+        state: 'waiting',
+        overtakenBy: new Map(),
+      };
+      queries.push(query);
+      const priority = caller === '*' ? 'background' : 'interactive';
+      queue.take(query.leaving.signal, { caller, priority }).then(
+        release => {
+          query.state = 'running';
+          query.release = release;
+          for (const { caller: waiter, overtakenBy } of inState('waiting')) {
+            const isIdle = inState('running', waiter).length === 0;
+            if (waiter !== caller && isIdle) overtakenBy.set(caller, (overtakenBy.get(caller) ?? 0) + 1);
+          }
+          // A caller that runs something has had its turn.
+          for (const { overtakenBy } of inState('waiting', caller)) overtakenBy.clear();
+        },
+        (error: Error & { code?: string }) => {
+          query.state = 'over';
+          query.code = error.code ?? error.message;
+        },
+      );
+    };
+    const end = (query: Query | undefined) => {
+      if (!query) return;
+      query.state = 'over';
+      query.release?.();
+    };
+    const perform = (step: Step) => {
+      if (step.type === 'take') take(step.caller);
+      else {
+        // Who leaves may be running already: that ends nothing here.
+        const from = [...inState('running'), ...(step.type === 'leave' ? inState('waiting') : [])];
+        const picked = from[step.pick % from.length];
+        if (step.type === 'release') end(picked);
+        else picked?.leaving.abort(new Error('left'));
+      }
+    };
+    const check = () => {
+      const running = inState('running').length;
+      expect(running).toBeLessThanOrEqual(options.slots);
+      const waiting = inState('waiting');
+      expect(waiting.filter(isCaller).length).toBeLessThanOrEqual(options.maxWaiting);
+      for (const query of waiting.filter(isCaller)) {
+        const { caller } = query;
+        expect(inState('waiting', caller).length).toBeLessThanOrEqual(options.maxWaitingPerCaller);
+        const isIdle = inState('running', caller).length === 0;
+        // No slot stays free that a waiting query may have.
+        const kept = isIdle || options.slots === 1 ? 0 : 1;
+        expect(options.slots - running).toBeLessThanOrEqual(kept);
+        if (!isIdle || inState('waiting', caller)[0] !== query) continue;
+        for (const [other, times] of query.overtakenBy) expect([other, times]).toEqual([other, 1]);
+      }
+    };
+
+    for (const step of script) {
+      perform(step);
+      await new Promise(setImmediate);
+      check();
+    }
+    // Once nothing more comes, all that waits gets its turn, and all slots are there again.
+    for (let left = queries.length; left >= 0 && inState('running').length > 0; left--) {
+      end(inState('running')[0]);
+      await new Promise(setImmediate);
+      check();
+    }
+    expect(inState('waiting')).toEqual([]);
+    for (let slot = 0; slot < options.slots; slot++) {
+      await queue.take(AbortSignal.timeout(1000), { caller: `newcomer ${slot}` });
+    }
+  };
+  await fc.assert(fc.asyncProperty(shapes, steps, run), { numRuns: 200 });
+});

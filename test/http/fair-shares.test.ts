@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { openGateway } from '../support/open-gateway.ts';
+
+const rows = {
+  'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' })],
+};
+const path = '/api/endpoints/query/logs.all?project=ours';
+const otherToken = 'the-token-of-somebody-else';
+
+/** Runs for longer than any test, and can be interrupted. */
+function endlessPath(n: number): string {
+  const sql = `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
+  return `${path}&${new URLSearchParams({ sql })}`;
+}
+
+test('three hundred heavy queries of one token do not keep another token waiting (contract section 11)', async () => {
+  const gateway = await openGateway({
+    rows,
+    now: '2026-01-15T12:00:00Z',
+    environment: { TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex') },
+  });
+  onTestFinished(gateway.close);
+  const ask = () => gateway.get(path, { 'x-api-key': otherToken });
+  expect((await ask()).status).toBe(200);
+
+  const leaving = new AbortController();
+  const refused: { status: number; retryAfter: string | null; code: string }[] = [];
+  let others = 0;
+  const flood = Array.from({ length: 300 }, (_, n) =>
+    gateway.send(endlessPath(n), { signal: leaving.signal }).then(
+      ({ status, headers, body }) =>
+        refused.push({ status, retryAfter: headers.get('retry-after'), code: body.error.code }),
+      () => others++,
+    ),
+  );
+  // Three run, 128 wait, the rest is over the token's share.
+  await expect.poll(() => refused.length, { timeout: 20_000 }).toBe(300 - 3 - 128);
+  expect(new Set(refused.map(each => JSON.stringify(each)))).toEqual(
+    new Set([JSON.stringify({ status: 429, retryAfter: '1', code: 'too_many_requests' })]),
+  );
+  // Nothing of the flood ends in time: what is answered now did not wait for it.
+  for (let times = 0; times < 3; times++) expect((await ask()).body.result).toHaveLength(1);
+  expect(others).toBe(0);
+  leaving.abort();
+  await Promise.all(flood);
+});
