@@ -7,6 +7,8 @@ import { type Check, runChecks } from './doctor/check.ts';
 import { queryChecks } from './doctor/query-checks.ts';
 import { redisCheck } from './doctor/redis-check.ts';
 import { tokenCheck } from './doctor/token-check.ts';
+import type { GatewayEvent } from './events.ts';
+import type { SetupProblem } from './setup-error.ts';
 
 /**
  * Looks at everything that a gateway of this configuration needs, and says what is wrong and how to put it right.
@@ -23,7 +25,11 @@ export async function runDoctor(
     openEngine: async () => {
       // The engine would make the database that is not there.
       if (config.ENGINE === 'duckdb') await access(databasePath(config));
-      return openEngine(config, { clock, emit: () => undefined });
+      const advice: SetupProblem[] = [];
+      const emit = (event: GatewayEvent) => {
+        if (event.type === 'warehouse.warned') advice.push(event);
+      };
+      return { engine: await openEngine(config, { clock, emit }), advice };
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,

@@ -30,6 +30,14 @@ export type AssembledSql = {
   readonly columns: readonly Column[];
   /** Sources that the text names, each once. */
   readonly sources: readonly string[];
+  /** Each place where it names one. */
+  readonly reads: readonly SourceRead[];
+};
+
+/** A source that a text names, and the lines of the subset that names it; its final statement goes on to the end. */
+export type SourceRead = {
+  readonly source: string;
+  readonly lines: { readonly first: number; readonly last: number };
 };
 
 /**
@@ -56,6 +64,10 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
   const found = {
     columns: resultColumns(bound.query.columns),
     sources: [...new Set(tables.map(({ reference }) => reference.name))],
+    reads: tables.map(({ reference, span }) => ({
+      source: reference.name,
+      lines: linesAround(span, sql, subsets),
+    })),
   };
   if (callerSql === undefined) return { text: applyEdits(sql, edits), linesBefore: 0, ...found };
   const read = subsets.filter(({ isRead }) => isRead);
@@ -116,6 +128,14 @@ function unreadSpans(subsets: readonly PlacedSubset[]): Span[] {
     if (at > firstRead) return [{ start: subset.before.start, end: subset.end }];
     return [{ start: subset.start, end: subsets[at + 1]!.before.end }];
   });
+}
+
+/** Lines of the subset that holds a place; they are those of the saved query. Outside of all, the final statement's. */
+function linesAround(place: Span, sql: string, subsets: readonly PlacedSubset[]): SourceRead['lines'] {
+  const lineAt = (offset: number) => sql.slice(0, offset).split('\n').length;
+  const holder = subsets.find(({ start, end }) => start <= place.start && place.end <= end);
+  if (holder) return { first: lineAt(holder.start), last: lineAt(holder.end) };
+  return { first: lineAt(subsets.at(-1)?.end ?? 0), last: Infinity };
 }
 
 /** Where the path stands that names a source. */

@@ -3,6 +3,7 @@ import type { Engine, Explanation, RunOptions, Statement } from '../engine/engin
 import { defaultMaxResultBytes, resultTooLarge } from '../engine/result-too-large.ts';
 import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
+import type { Catalog } from '../googlesql/types.ts';
 import type { Column, ResultSet } from '../rows.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
 import { createBigQueryApi } from './bigquery-api.ts';
@@ -11,11 +12,12 @@ import type { BigQueryEvent } from './bigquery-events.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
 import { checkWarehouse } from './check-warehouse.ts';
 import type { JobRequest } from './job-bodies.ts';
+import { missingColumn } from './missing-column.ts';
 import { createOpenWork } from './open-work.ts';
 import { columnsOf, renderRows } from './render-rows.ts';
 import { createRetryBudget, type Retries, startRetries } from './retries.ts';
 import { type JobResult, runJob } from './run-job.ts';
-import { createSecondLock, type Verdict } from './second-lock.ts';
+import { createSecondLock, type SecondLock, type Verdict } from './second-lock.ts';
 import { sourceCatalog } from './source-catalog.ts';
 import type { TableMapping } from './table-mapping.ts';
 
@@ -50,7 +52,10 @@ const unhurried = (): RunOptions => ({ signal: new AbortController().signal, tim
 
 /** The executor on BigQuery. */
 export type BigQueryEngine = Engine & {
-  /** @throws SetupError that tells the operator what keeps queries from being answered: credentials, tables, their shapes. */
+  /**
+   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks.
+   * @throws SetupError that tells the operator what keeps queries from being answered: credentials, tables
+   */
   checkWarehouse(): Promise<void>;
 };
 
@@ -63,6 +68,7 @@ type Waiting = { readonly limit: Limit; readonly retries: Retries };
  */
 export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<BigQueryEngine> {
   const { mapping, emit, project } = options;
+  const told = { mapping, emit, project };
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
@@ -99,20 +105,13 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       openWork.add(running);
       return await running;
     } catch (error) {
-      const { linesBefore } = assembled;
+      const { linesBefore, reads } = assembled;
       const bytesLimit = ownLimit(options, runOptions);
-      throw toCallersError(error, { endpoint, ownSql, linesBefore, bytesLimit, project, mapping, emit });
+      const missing = missingColumn(error, { catalog, reads });
+      throw toCallersError(error, { endpoint, ownSql, linesBefore, bytesLimit, missing, ...told });
     } finally {
       waiting.limit.clear();
     }
-  }
-
-  function explain(statement: Statement, runOptions: RunOptions, ownSql?: string): Promise<Explanation> {
-    const ask = async (assembled: AssembledSql, waiting: Waiting) => {
-      const asked = { text: assembled.text, parameters: statement.parameters };
-      return explanationOf(assembled, await lock.ask(asked, waiting));
-    };
-    return within(statement, runOptions, ask, ownSql);
   }
 
   return {
@@ -125,14 +124,21 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
         );
         return renderResult(result, columns, options.maxResultBytes ?? defaultMaxResultBytes);
       }),
-    explain: (statement, runOptions) => explain(statement, runOptions),
-    async describe({ sql, parameters }) {
+    explain: (statement, runOptions) =>
+      within(statement, runOptions, (assembled, waiting) => explain(lock, statement, assembled, waiting)),
+    describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
-      return (await explain(statement, unhurried(), sql)).columns;
+      const ask = async (assembled: AssembledSql, waiting: Waiting) => {
+        const explained = explain(lock, statement, assembled, waiting);
+        return (await explained.catch(failure => insteadOf(failure, assembled, catalog))).columns;
+      };
+      return within(statement, unhurried(), ask, sql);
     },
     async checkWarehouse() {
       const waiting = begin('start', unhurried());
-      await checkWarehouse({ api, place: options, mapping, catalog }, waiting).finally(waiting.limit.clear);
+      const asked = { api, place: options, mapping, catalog };
+      const warnings = await checkWarehouse(asked, waiting).finally(waiting.limit.clear);
+      for (const warning of warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     async close() {
       // Jobs that were left are told so before the connections end.
@@ -140,6 +146,25 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       api.close();
     },
   };
+}
+
+async function explain(
+  lock: SecondLock,
+  { parameters }: Statement,
+  assembled: AssembledSql,
+  waiting: Waiting,
+): Promise<Explanation> {
+  return explanationOf(assembled, await lock.ask({ text: assembled.text, parameters }, waiting));
+}
+
+/** A saved query is not wrong because a table lacks what it reads: then its columns are those that our front-end knows. */
+function insteadOf(
+  failure: unknown,
+  { columns, reads }: AssembledSql,
+  catalog: Catalog,
+): Pick<Explanation, 'columns'> {
+  if (missingColumn(failure, { catalog, reads })) return { columns };
+  throw failure;
 }
 
 /** What a dry run says of a statement; what it does not say, our own front-end knows. */

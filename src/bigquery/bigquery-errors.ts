@@ -2,6 +2,7 @@ import { GatewayError, type SqlPosition } from '../errors.ts';
 import type { BigQueryEvent } from './bigquery-events.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { failureRow } from './failure-table.ts';
+import { type MissingColumn, missingColumnError } from './missing-column.ts';
 import type { TableMapping } from './table-mapping.ts';
 
 /** Whose text failed, and what of the warehouse is to stay unnamed. */
@@ -13,6 +14,8 @@ export type FailureContext = {
   readonly linesBefore: number;
   /** The limit of billed bytes that the run came with, where it is the one that holds. */
   readonly bytesLimit: number | undefined;
+  /** The column that a table lacks, where the failure is about one. */
+  readonly missing: MissingColumn | undefined;
   /** The project that pays. */
   readonly project: string;
   readonly mapping: TableMapping;
@@ -30,6 +33,10 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   }
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);
+  if (context.missing && !own) {
+    tell(error, context);
+    return missingColumnError(context.missing, error);
+  }
   // What BigQuery says of a place that somebody else wrote is about SQL that who asks does not know.
   const cleaned = position && !own ? undefined : cleanWords(words, context);
   if (cleaned === undefined) {

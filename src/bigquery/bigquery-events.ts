@@ -6,4 +6,6 @@ export type BigQueryEvent =
       readonly endpoint: string;
       readonly reason: string;
       readonly message: string;
-    };
+    }
+  /** Queries run, but not all of them, or at too high a price; `fix` says how that is put right. */
+  | { readonly type: 'warehouse.warned'; readonly found: string; readonly fix: string };

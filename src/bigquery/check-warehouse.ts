@@ -1,6 +1,6 @@
 import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
-import type { Catalog, CatalogTable } from '../googlesql/types.ts';
+import type { Catalog, CatalogTable, SqlType } from '../googlesql/types.ts';
 import { SetupError, type SetupProblem } from '../setup-error.ts';
 import type { Field, JobAnswer } from './bigquery-answers.ts';
 import type { BigQueryApi } from './bigquery-api.ts';
@@ -20,22 +20,41 @@ export type WarehouseToCheck = {
 
 type Waiting = { readonly limit: Limit; readonly retries: Retries };
 
+/** What was found of one table. */
+type TableFinding = {
+  /** What keeps every query from reading it. */
+  readonly problems: readonly SetupProblem[];
+  /** Columns that are not as the source has them: what reads them fails, all else runs. */
+  readonly misshapen: readonly SetupProblem[];
+  /** Whether any column is as the source has it. */
+  readonly isUsable: boolean;
+};
+
 /**
- * Says at the start what would keep every query from being answered: no credentials, a project that may not be used, or a table
+ * Looks at the start for what would keep queries from being answered: no credentials, a project that may not be used, or a table
  * of the mapping that is not there, may not be read, or has another shape than its source. Costs nothing: it asks by dry runs.
+ * @returns what fails some queries only: columns that a table lacks, or has of another type. A young project's tables are so
  * @throws SetupError with each problem, for the operator: it names tables
  */
-export async function checkWarehouse(warehouse: WarehouseToCheck, waiting: Waiting): Promise<void> {
-  const problems = await findProblems(warehouse, waiting);
-  if (problems.length > 0) throw new SetupError("BigQuery can't be used as it is set up.", problems);
-}
-
-async function findProblems(warehouse: WarehouseToCheck, waiting: Waiting): Promise<SetupProblem[]> {
+export async function checkWarehouse(
+  warehouse: WarehouseToCheck,
+  waiting: Waiting,
+): Promise<readonly SetupProblem[]> {
   // Without a table: what fails here would fail with each of them.
   const { failure } = await dryRun(warehouse, waiting, 'select 1');
-  if (failure) return [accessProblem(failure, warehouse.place)];
-  const tables = [...warehouse.mapping].map(([source, id]) => checkTable(warehouse, waiting, source, id));
-  return (await Promise.all(tables)).flat();
+  if (failure) throw unusable([accessProblem(failure, warehouse.place)]);
+  const findings = await Promise.all(
+    [...warehouse.mapping].map(([source, id]) => checkTable(warehouse, waiting, source, id)),
+  );
+  const problems = findings.flatMap(finding => finding.problems);
+  const misshapen = findings.flatMap(finding => finding.misshapen);
+  if (problems.length > 0) throw unusable([...problems, ...misshapen]);
+  if (misshapen.length > 0 && !findings.some(({ isUsable }) => isUsable)) throw unusable(misshapen);
+  return misshapen;
+}
+
+function unusable(problems: readonly SetupProblem[]): SetupError {
+  return new SetupError("BigQuery can't be used as it is set up.", problems);
 }
 
 async function checkTable(
@@ -43,29 +62,42 @@ async function checkTable(
   waiting: Waiting,
   source: string,
   { project, dataset, table }: TableId,
-): Promise<SetupProblem[]> {
+): Promise<TableFinding> {
   const name = `${project}.${dataset}.${table}`;
-  // A bound that nothing reaches: tables may want one.
-  const text = `select * from \`${name}\` where timestamp > timestamp '9999-12-31 00:00:00+00'`;
-  const { failure, answer } = await dryRun(warehouse, waiting, text);
+  const wrong = (problem: SetupProblem) => ({ problems: [problem], misshapen: [], isUsable: false });
+  const { text, failure, answer } = await readNothing(warehouse, waiting, name);
   if (failure) {
     const foundIn = await findRegion(warehouse, waiting, { text, failure });
-    return [tableProblem(failure, { source, name, ...(foundIn === undefined ? {} : { foundIn }) })];
+    return wrong(tableProblem(failure, { source, name, ...(foundIn === undefined ? {} : { foundIn }) }));
   }
   const query = answer?.statistics?.query;
   const read = (query?.referencedTables ?? []).map(id => `${id.projectId}.${id.datasetId}.${id.tableId}`);
   if (read.length > 0 && !read.includes(name)) {
-    return [
-      {
-        found: `${source} is ${name}: it is a view`,
-        fix: `name a table for ${source} in BIGQUERY_TABLES: of a view BigQuery names the tables behind it, which are not allowed`,
-      },
-    ];
+    return wrong({
+      found: `${source} is ${name}: it is a view`,
+      fix: `name a table for ${source} in BIGQUERY_TABLES: of a view BigQuery names the tables behind it, which are not allowed`,
+    });
   }
-  return misshapen(query?.schema?.fields ?? [], warehouse.catalog.get(source)).map(problem => ({
-    found: `${source} is ${name}: ${problem}`,
-    fix: `give the table the columns of schema/sources.json, or correct ${source} in BIGQUERY_TABLES`,
-  }));
+  const columns = warehouse.catalog.get(source)?.columns ?? [];
+  const found = misshapen(query?.schema?.fields ?? [], columns);
+  return {
+    problems: [],
+    misshapen: found.differences.map(difference => ({
+      found: `${source} is ${name}: ${difference}`,
+      fix: `give the table the columns of schema/sources.json, or correct ${source} in BIGQUERY_TABLES; until then, queries that read it fail`,
+    })),
+    isUsable: found.isUsable,
+  };
+}
+
+/** Asks for all columns of a table and for no rows. */
+async function readNothing(warehouse: WarehouseToCheck, waiting: Waiting, name: string) {
+  const all = `select * from \`${name}\``;
+  // A bound that nothing reaches: tables may want one.
+  const bounded = `${all} where timestamp > timestamp '9999-12-31 00:00:00+00'`;
+  const first = await dryRun(warehouse, waiting, bounded);
+  if (!first.failure?.message.startsWith('Unrecognized name: timestamp')) return { text: bounded, ...first };
+  return { text: all, ...(await dryRun(warehouse, waiting, all)) };
 }
 
 /** The region of a table that is not in the one where jobs are to run: where none is said, BigQuery finds it. */
@@ -101,16 +133,49 @@ async function dryRun(
   }
 }
 
-/** Top columns that are missing, or of another type than the source's; a server that says nothing of columns has them all. */
-function misshapen(fields: readonly Field[], source: CatalogTable | undefined): string[] {
-  if (fields.length === 0) return [];
-  return (source?.columns ?? []).flatMap(({ name, type }) => {
-    const needed = type.kind === 'ARRAY' ? `repeated ${type.element.kind}` : type.kind;
-    const field = fields.find(candidate => candidate.name.toLowerCase() === name.toLowerCase());
+/** Fields that one line names. */
+const maxNamed = 5;
+
+/**
+ * What of the source's columns is missing, or of another type: each column of the table's top, and in one line the fields within
+ * records. A server that says nothing of columns has them all.
+ */
+function misshapen(
+  fields: readonly Field[],
+  columns: CatalogTable['columns'],
+): { readonly differences: readonly string[]; readonly isUsable: boolean } {
+  if (fields.length === 0) return { differences: [], isUsable: true };
+  const onTop = columns.flatMap(({ name, type }) => {
+    const field = fieldNamed(fields, name);
+    const needed = neededType(type);
     if (!field) return [`column ${name} is missing; needed: ${needed}`];
     const found = typeOf(field);
     return found === needed ? [] : [`column ${name} is ${found}; needed: ${needed}`];
   });
+  const within = columns.flatMap(({ name, type }) => missingWithin(type, fieldNamed(fields, name), name));
+  const more = within.length > maxNamed ? ` and ${within.length - maxNamed} more` : '';
+  const inside =
+    within.length > 0 ? [`fields are missing: ${within.slice(0, maxNamed).join(', ')}${more}`] : [];
+  return { differences: [...onTop, ...inside], isUsable: onTop.length < columns.length };
+}
+
+/** Paths of the fields that a record lacks. */
+function missingWithin(type: SqlType, field: Field | undefined, path: string): string[] {
+  const record = type.kind === 'ARRAY' ? type.element : type;
+  if (record.kind !== 'STRUCT' || !field?.fields) return [];
+  const { fields } = field;
+  return record.fields.flatMap(({ name, type: inner }) => {
+    const own = fieldNamed(fields, name);
+    return own ? missingWithin(inner, own, `${path}.${name}`) : [`${path}.${name}`];
+  });
+}
+
+function neededType(type: SqlType): string {
+  return type.kind === 'ARRAY' ? `repeated ${type.element.kind}` : type.kind;
+}
+
+function fieldNamed(fields: readonly Field[], name: string): Field | undefined {
+  return fields.find(field => field.name.toLowerCase() === name.toLowerCase());
 }
 
 function typeOf(field: Field): string {
@@ -118,7 +183,7 @@ function typeOf(field: Field): string {
     const [column] = columnsOf([field]);
     return `${column!.mode === 'REPEATED' ? 'repeated ' : ''}${column!.type}`;
   } catch (error) {
-    if (error instanceof BigQueryFailure) return `of no use (${error.message})`;
+    if (error instanceof GatewayError) return `of no use (${error.message})`;
     throw error;
   }
 }

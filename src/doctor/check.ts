@@ -2,7 +2,12 @@ import { SetupError, type SetupProblem } from '../setup-error.ts';
 
 /** What a check found: fine, or what is wrong and how that is put right. */
 export type Finding =
-  | { readonly isFine: true; readonly found: string }
+  | {
+      readonly isFine: true;
+      readonly found: string;
+      /** What works as it is, and would be better otherwise. */
+      readonly advice?: readonly SetupProblem[];
+    }
   | { readonly isFine: false; readonly problems: readonly SetupProblem[] };
 
 /** One thing that the doctor looks at. */
@@ -26,11 +31,11 @@ export async function runChecks(checks: readonly Check[], say: (line: string) =>
     const finding = await look(check);
     isAllFine &&= finding.isFine;
     if (finding.isFine) say(`ok     ${check.subject}: ${finding.found}`);
-    else
-      for (const { found, fix } of finding.problems) {
-        say(`WRONG  ${check.subject}: ${found}`);
-        say(`       to do: ${fix}`);
-      }
+    const word = finding.isFine ? 'advice' : 'WRONG ';
+    for (const { found, fix } of (finding.isFine ? finding.advice : finding.problems) ?? []) {
+      say(`${word} ${check.subject}: ${found}`);
+      say(`       to do: ${fix}`);
+    }
   }
   return isAllFine;
 }

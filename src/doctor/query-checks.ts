@@ -2,7 +2,7 @@ import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { createEndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine } from '../engine/engine.ts';
-import { SetupError } from '../setup-error.ts';
+import { SetupError, type SetupProblem } from '../setup-error.ts';
 import type { Check } from './check.ts';
 
 type QueryChecksOptions = {
@@ -10,8 +10,8 @@ type QueryChecksOptions = {
   readonly directory: string;
   /** What to do where it does not open, and does not say so itself. */
   readonly fixForEngine: string;
-  /** Opens the engine that would run them; asked once. */
-  readonly openEngine: () => Promise<Engine>;
+  /** Opens the engine that would run them, and tells what it warns of; asked once. */
+  readonly openEngine: () => Promise<{ readonly engine: Engine; readonly advice: readonly SetupProblem[] }>;
   /** Milliseconds that one dry run may take. */
   readonly timeoutMs: number;
 };
@@ -35,8 +35,9 @@ export function queryChecks({ directory, fixForEngine, openEngine, timeoutMs }: 
       subject: 'engine',
       fixForFailure: fixForEngine,
       async look() {
-        engine = await openEngine();
-        return { isFine: true, found: 'opens' };
+        const opening = await openEngine();
+        engine = opening.engine;
+        return { isFine: true, found: 'opens', advice: opening.advice };
       },
     },
     {

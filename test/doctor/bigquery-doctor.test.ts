@@ -85,23 +85,6 @@ describe('what is wrong is found, with what to do', () => {
       `create the table, or correct ${edgeSource} in BIGQUERY_TABLES`,
     ],
     [
-      'a table that lacks a column',
-      ofEdge(
-        dryRun({
-          tables: [edgeTable],
-          fields: edgeColumns.filter(({ name }) => name !== 'event_message'),
-        }),
-      ),
-      `${edgeSource} is ${edgeTable}: column event_message is missing; needed: STRING`,
-      `give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES`,
-    ],
-    [
-      'a table with a column of another type',
-      ofEdge(dryRun({ tables: [edgeTable], fields: retyped })),
-      `${edgeSource} is ${edgeTable}: column timestamp is STRING; needed: TIMESTAMP`,
-      `give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES`,
-    ],
-    [
       'a view',
       ofEdge(dryRun({ tables: ['acme-prod.logs.behind'], fields: edgeColumns })),
       `${edgeSource} is ${edgeTable}: it is a view`,
@@ -146,5 +129,62 @@ describe('what is wrong is found, with what to do', () => {
     const { lines } = await examine(bigqueryEnvironment('http://127.0.0.1:1'));
     expect(lines[0]).toMatch(/^WRONG {2}engine: BigQuery does not answer as it should: .*ECONNREFUSED/);
     expect(lines[1]).toMatch(/^ +to do: see that this machine reaches BigQuery/);
+  });
+});
+
+describe('a table that lacks what its source has fails only what reads it', () => {
+  const without = (name: string) => edgeColumns.filter(column => column.name !== name);
+  const metadata = edgeColumns.find(({ name }) => name === 'metadata')!;
+  const request = { name: 'request', type: 'RECORD', mode: 'REPEATED', fields: [] };
+  const emptied = edgeColumns.map(column =>
+    column === metadata ? { ...metadata, fields: [request] } : column,
+  );
+  const noTimestamp: Interference = asked =>
+    textOf(asked).includes(`\`${edgeTable}\` where timestamp`)
+      ? refusal(400, 'invalidQuery', 'Unrecognized name: timestamp at [1:43]')
+      : ofEdge(dryRun({ tables: [edgeTable], fields: without('timestamp') }))(asked);
+
+  test.each<[string, Interference, RegExp]>([
+    [
+      'a column',
+      ofEdge(dryRun({ tables: [edgeTable], fields: without('event_message') })),
+      /: column event_message is missing; needed: STRING$/,
+    ],
+    [
+      'a column of its type',
+      ofEdge(dryRun({ tables: [edgeTable], fields: retyped })),
+      /: column timestamp is STRING; needed: TIMESTAMP$/,
+    ],
+    ['the column that tells the time', noTimestamp, /: column timestamp is missing; needed: TIMESTAMP$/],
+    [
+      'fields of a record',
+      ofEdge(dryRun({ tables: [edgeTable], fields: emptied })),
+      /: fields are missing: (?:metadata\.[\w.]+, ){4}metadata\.request\.\w+ and \d+ more$/,
+    ],
+  ])('%s', async (_, rule, found) => {
+    const { isAllFine, lines } = await examineOver(rule);
+    expect(lines.slice(0, 4)).toEqual([
+      'ok     engine: opens',
+      expect.stringMatching(`^advice engine: ${edgeSource} is ${edgeTable}`),
+      `       to do: give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES; until then, queries that read it fail`,
+      'ok     saved queries: 2 valid: logs.all, usage.api-counts',
+    ]);
+    expect(lines[1]).toMatch(found);
+    expect(isAllFine).toBe(true);
+  });
+
+  test('where no table has a column of its source, nothing starts', async () => {
+    const { isAllFine, lines } = await examineOver(asked =>
+      textOf(asked).startsWith('select *')
+        ? dryRun({
+            tables: sourceTables.map(([, table]) => table),
+            fields: [{ name: 'other', type: 'STRING' }],
+          })
+        : undefined,
+    );
+    expect(lines[0]).toBe(
+      `WRONG  engine: ${edgeSource} is ${edgeTable}: column timestamp is missing; needed: TIMESTAMP`,
+    );
+    expect(isAllFine).toBe(false);
   });
 });
