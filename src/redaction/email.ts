@@ -1,8 +1,9 @@
+import { isLocalPart } from './ascii.ts';
 import { replacement } from './replacement.ts';
 
 const at = /@|%40/gi;
-/** One character of the part before the `@`; the rarer legal ones (`=`, `/`, `"`) end it, as they do in log text. */
-const localCharacter = /[\p{L}\p{N}._%+'-]/u;
+/** Beside ASCII, letters and digits of all scripts stand before the `@`. */
+const otherLocalCharacter = /[\p{L}\p{N}]/u;
 const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/uy;
 /** `logo@2x.png` is a picture. */
 const picture = /^[1-9]x\.(?:png|jpe?g|gif|webp|svg|avif)$/i;
@@ -28,9 +29,13 @@ export function redactEmails(text: string): string {
 /** Walks back from the sign, never over what an earlier sign has walked: linear on any text. */
 function localStart(text: string, sign: number, floor: number): number {
   let start = sign;
-  while (start > floor && localCharacter.test(text[start - 1]!)) start--;
+  while (start > floor && isLocalCharacter(text.charCodeAt(start - 1))) start--;
   while (start < sign && /['.%+-]/.test(text[start]!)) start++;
   return start;
+}
+
+function isLocalCharacter(code: number): boolean {
+  return code < 128 ? isLocalPart(code) : otherLocalCharacter.test(String.fromCharCode(code));
 }
 
 function domainEnd(text: string, start: number): number | undefined {

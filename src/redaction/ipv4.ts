@@ -1,3 +1,5 @@
+import { isAlphanumeric } from './ascii.ts';
+import { endsWithEscape } from './escapes.ts';
 import { replacement } from './replacement.ts';
 
 /** Digits with single dots between them, at most one more group than an address has. */
@@ -11,10 +13,6 @@ const product = /(?:^|[^\w./@-])([a-z][\w+-]*)\/$/i;
 const addressWords = new Set(
   'ip ipv4 addr address host client peer src dst source destination remote from to via localhost'.split(' '),
 );
-
-/** An escape in front of an address, whose last letter or digits are no part of it: `\n`, `=`, `%3D`. */
-const escapeBefore = /(?:\\[bfnrt]|\\u[0-9a-f]{4}|%[2357][0-9a-f]|%40|%0[9ad])$/i;
-const longestEscape = 6;
 
 /** Longest product name that is looked for before a version. */
 const longestProduct = 64;
@@ -33,8 +31,7 @@ function addressStart(text: string, digits: string, at: number): number | undefi
   if (isIpv4(digits) && hasBoundaryBefore(text, at)) return 0;
   const first = digits.indexOf('.');
   for (let skip = 1; skip <= Math.min(4, first - 1); skip++) {
-    const isAfterEscape = escapeBefore.test(text.slice(Math.max(0, at + skip - longestEscape), at + skip));
-    if (isAfterEscape && isIpv4(digits.slice(skip))) return skip;
+    if (endsWithEscape(text, at + skip) && isIpv4(digits.slice(skip))) return skip;
   }
   return undefined;
 }
@@ -46,8 +43,8 @@ function isIpv4(digits: string): boolean {
 }
 
 function hasBoundaryBefore(text: string, at: number): boolean {
-  const isLetter = at > 0 && /[a-z]/i.test(text[at - 1]!);
-  return !isLetter || escapeBefore.test(text.slice(Math.max(0, at - longestEscape), at));
+  // A digit can't be there: these are all the digits.
+  return !isAlphanumeric(text.charCodeAt(at - 1)) || endsWithEscape(text, at);
 }
 
 function isVersion(text: string, start: number, end: number): boolean {

@@ -1,126 +1,229 @@
+import { isAlphanumeric, isDigit, isHex } from './ascii.ts';
+import { endsWithEscape } from './escapes.ts';
 import { replacement } from './replacement.ts';
 
-/** A stretch that can hold addresses: hexadecimal groups and colons, `%3A` too, with two colons at least. */
-const stretch = /(?:[0-9a-f]|%3A|:){2,}/gi;
-const token = /%3A|:|[0-9a-f]+/gi;
+/** A colon, as it is or percent-encoded: every address has two. */
+const anyColon = /:|%3a/gi;
 const dottedQuad = /\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![0-9a-z])/iy;
 /** An interface's name belongs to the address; only link-local and multicast addresses have one. */
 const zone = /%[0-9a-z_.-]*[0-9a-z]/iy;
-const hasZone = /^f[ef]/i;
-/** An address has at most eight groups and seven colons; a port adds one of each. */
-const mostTokens = 17;
-/** Eight groups, with a port, or six before an IPv4 address, whose first number is a token here. */
-const uncompressedTokens = new Set([15, 17, 13]);
-/** The digits of an escape, which are no part of an address: `%5B2001:db8::1`. */
-const percentDigits = /^(?:[2357][0-9a-f]|40|0[9ad])/i;
+/** The end of an IPv4 address up to its last dot: what follows it starts nothing. */
+const threeNumbers = /\d\.\d+\.\d+\.$/;
+const longestThreeNumbers = 12;
+/** Digits of an escape at the beginning of a stretch, which are no part of an address: `%5B2001:db8::1`. */
+const percentDigits = /(?:[2357][0-9a-f]|40|0[9ad])/iy;
+const unicodeDigits = /[0-9a-f]{4}/iy;
 
-type Token = {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-  readonly isColon: boolean;
-};
+const code = { colon: 0x3a, percent: 0x25, three: 0x33, a: 0x61, dot: 0x2e, backslash: 0x5c } as const;
 
-/** Replaces IPv6 addresses, but not times, MAC addresses, fingerprints or scopes such as `std::string`. */
+/**
+ * Replaces IPv6 addresses, but not times, MAC addresses, fingerprints or scopes such as `std::string`. An address has at most
+ * nine groups of five characters, so no character is read more often than that many times.
+ */
 export function redactIpv6(text: string): string {
   let out = '';
   let copied = 0;
-  for (const { 0: run, index } of text.matchAll(stretch)) {
-    const skip = text[index - 1] === '%' && percentDigits.test(run) ? 2 : 0;
-    const tokens = tokenize(run.slice(skip), index + skip);
-    for (let from = 0; from < tokens.length; from++) {
-      if (tokens[from]!.start < copied || !canStart(text, tokens, from)) continue;
-      const end = longestAddress(text, tokens, from);
-      if (end === undefined) continue;
-      out += text.slice(copied, tokens[from]!.start) + replacement;
-      copied = end;
+  let read = 0;
+  anyColon.lastIndex = 0;
+  for (let found = anyColon.exec(text); found; found = anyColon.exec(text)) {
+    let start = found.index;
+    while (start > read && isHex(text.charCodeAt(start - 1))) start--;
+    const end = stretchEnd(text, found.index);
+    for (let at = start + escapeDigits(text, start); at < end; ) {
+      const addressEnd = canStart(text, start, at) ? longestAddress(text, at) : undefined;
+      if (addressEnd === undefined) {
+        at = tokenEnd(text, at);
+        continue;
+      }
+      out += text.slice(copied, at) + replacement;
+      copied = addressEnd;
+      at = nextToken(text, at, addressEnd);
     }
+    read = Math.max(end, copied);
+    anyColon.lastIndex = read;
   }
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-function tokenize(run: string, offset: number): Token[] {
-  return Array.from(run.matchAll(token), ({ 0: text, index }) => ({
-    text,
-    start: offset + index,
-    end: offset + index + text.length,
-    isColon: text.endsWith(':') || (text.length === 3 && text[0] === '%'),
-  }));
+/** Where the hexadecimal groups and colons end that begin before or at this place. */
+function stretchEnd(text: string, from: number): number {
+  let at = from;
+  for (let next = tokenEnd(text, at); next > at; next = tokenEnd(text, at)) at = next;
+  return at;
 }
 
-function canStart(text: string, tokens: readonly Token[], from: number): boolean {
-  const { start, isColon } = tokens[from]!;
-  if (isColon) {
-    if (!tokens[from + 1]?.isColon || tokens[from + 2]?.isColon) return false;
+/** The end of the colon or of the group of hexadecimal digits at this place; the place itself where there is neither. */
+function tokenEnd(text: string, from: number): number {
+  const colon = colonLength(text, from);
+  if (colon > 0) return from + colon;
+  let at = from;
+  while (isHex(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** Leaves out the tokens that an address took; it may have ended inside one. */
+function nextToken(text: string, from: number, addressEnd: number): number {
+  let at = from;
+  while (at < addressEnd) {
+    const end = tokenEnd(text, at);
+    if (end === at) return addressEnd;
+    at = end;
   }
-  if (start === 0) return true;
-  const before = text.slice(Math.max(0, start - 12), start);
-  if (/(?:\\[bfnrt]|\\u[0-9a-f]{4}|%[2357][0-9a-f]|%40|%0[9ad])$/i.test(before)) return true;
+  return at;
+}
+
+/** Characters of the colon at this place; 0 where there is none. */
+function colonLength(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === code.colon) return 1;
+  const isEncoded =
+    first === code.percent &&
+    text.charCodeAt(at + 1) === code.three &&
+    (text.charCodeAt(at + 2) | 0x20) === code.a;
+  return isEncoded ? 3 : 0;
+}
+
+/** How many characters at the beginning of a stretch belong to an escape that began before it. */
+function escapeDigits(text: string, start: number): number {
+  const before = text.charCodeAt(start - 1);
+  if (before === code.percent) return matchesAt(percentDigits, text, start) ? 2 : 0;
+  // `\b` and `\f`: the letter is a hexadecimal digit too.
+  if (before === code.backslash) return /[bf]/.test(text.charAt(start)) ? 1 : 0;
+  return text.slice(start - 2, start) === '\\u' && matchesAt(unicodeDigits, text, start) ? 4 : 0;
+}
+
+/** Whether an address may start at this token: a group, or exactly two colons, and no part of a word or number before. */
+function canStart(text: string, stretchStart: number, at: number): boolean {
+  const colon = colonLength(text, at);
+  if (colon > 0) {
+    const second = colonLength(text, at + colon);
+    if (second === 0 || colonLength(text, at + colon + second) > 0) return false;
+  } else if (at > stretchStart && !isHex(text.charCodeAt(at - 1))) {
+    return true; // a group after a colon
+  }
+  const before = text.charCodeAt(at - 1);
+  if (isAlphanumeric(before)) return endsWithEscape(text, at);
+  if (colon > 0 || before !== code.dot) return true;
   // The last number of an IPv4 address starts nothing; what follows it may: `10.0.0.1.::1`.
-  return !(isColon ? /[0-9a-z]$/i : /[0-9a-z]$|\d\.\d+\.\d+\.$/i).test(before);
+  return !threeNumbers.test(text.slice(Math.max(0, at - longestThreeNumbers), at));
 }
 
-/** The end of the longest address that starts at this token. */
-function longestAddress(text: string, tokens: readonly Token[], from: number): number | undefined {
-  const { furthest, isCompressed } = reach(tokens, from);
-  for (let to = furthest; to > from + 1; to--) {
-    if (!isCompressed && !uncompressedTokens.has(to - from)) continue;
-    const { end } = tokens[to - 1]!;
-    const quad = stickyEnd(dottedQuad, text, end);
-    const isWhole = quad !== undefined || !/[0-9a-z]/i.test(text[end] ?? ' ');
-    const some = tokens.slice(from, to);
-    if (!isWhole || !isIpv6(some, quad !== undefined)) continue;
-    const addressEnd = quad ?? end;
-    return hasZone.test(some[0]!.text) ? (stickyEnd(zone, text, addressEnd) ?? addressEnd) : addressEnd;
+/** What has been read of an address so far. */
+type Reading = {
+  groups: number;
+  /** Of the last group. */
+  length: number;
+  isNumber: boolean;
+  /** How many groups are not of 2, and not of 4 characters. */
+  notOfTwo: number;
+  notOfFour: number;
+  hasDigit: boolean;
+  isCompressed: boolean;
+  startsCompressed: boolean;
+  /** Whether the last thing read is a `::`. */
+  endsCompressed: boolean;
+};
+
+/** Eight groups and a port. */
+const mostGroups = 9;
+/** Digits of a port. */
+const longestPort = 5;
+
+/** The end of the longest address that starts here. */
+function longestAddress(text: string, start: number): number | undefined {
+  const reading = emptyReading();
+  let longest: number | undefined;
+  let at = start;
+  for (;;) {
+    const colon = colonLength(text, at);
+    if (colon > 0) {
+      const second = colonLength(text, at + colon);
+      const isThird = reading.endsCompressed;
+      if (isThird || (second > 0 && reading.isCompressed)) break;
+      reading.startsCompressed ||= second > 0 && at === start;
+      reading.isCompressed ||= second > 0;
+      reading.endsCompressed = second > 0;
+      at += colon + second;
+      if (second === 0) continue;
+    } else {
+      const end = readGroup(text, at, reading);
+      if (end === undefined) break;
+      at = end;
+    }
+    const end = endOfAddress(text, at, reading);
+    if (end !== undefined) longest = end;
   }
-  return undefined;
+  const hasZone = longest !== undefined && /^f[ef]/i.test(text.slice(start, start + 2));
+  if (hasZone && matchesAt(zone, text, longest!)) return zone.lastIndex;
+  return longest;
 }
 
-/** How far an address can go at most; looking no further keeps hostile text cheap. */
-function reach(tokens: readonly Token[], from: number): { furthest: number; isCompressed: boolean } {
-  let isCompressed = false;
-  let to = from;
-  for (; to < Math.min(tokens.length, from + mostTokens); to++) {
-    const isDouble = to > from && tokens[to]!.isColon && tokens[to - 1]!.isColon;
-    if (isDouble && isCompressed) break;
-    if (!tokens[to]!.isColon && tokens[to]!.text.length > 5) break;
-    isCompressed ||= isDouble;
+function emptyReading(): Reading {
+  return {
+    groups: 0,
+    length: 0,
+    isNumber: false,
+    notOfTwo: 0,
+    notOfFour: 0,
+    hasDigit: false,
+    isCompressed: false,
+    startsCompressed: false,
+    endsCompressed: false,
+  };
+}
+
+/** Reads one more group. @returns its end; undefined where there is none that an address can have */
+function readGroup(text: string, start: number, reading: Reading): number | undefined {
+  let digits = 0;
+  let at = start;
+  for (; at - start <= longestPort && isHex(text.charCodeAt(at)); at++) {
+    if (isDigit(text.charCodeAt(at))) digits++;
   }
-  return { furthest: to, isCompressed };
+  const length = at - start;
+  // Only a port, after eight groups, may be longer than four.
+  const mostDigits = reading.groups === mostGroups - 1 ? longestPort : 4;
+  if (length === 0 || length > mostDigits || reading.groups === mostGroups) return undefined;
+  reading.groups++;
+  reading.length = length;
+  reading.isNumber = digits === length;
+  reading.hasDigit ||= digits > 0;
+  if (length !== 2) reading.notOfTwo++;
+  if (length !== 4) reading.notOfFour++;
+  reading.endsCompressed = false;
+  return at;
 }
 
-function stickyEnd(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
+/** The end of what has been read, with an IPv4 address at its end, if it is an address and nothing but one. */
+function endOfAddress(text: string, at: number, reading: Reading): number | undefined {
+  const isQuad =
+    text.charCodeAt(at) === code.dot && !reading.endsCompressed && matchesAt(dottedQuad, text, at);
+  const end = isQuad ? dottedQuad.lastIndex : at;
+  if (!isQuad && isAlphanumeric(text.charCodeAt(at))) return undefined;
+  if (isQuad && !(reading.isNumber && reading.length <= 3)) return undefined;
+  return isAddress(reading, Number(isQuad)) ? end : undefined;
 }
 
-function isIpv6(tokens: readonly Token[], hasQuad: boolean): boolean {
-  const spelled = tokens.map(({ text, isColon }) => (isColon ? ':' : text)).join('');
-  const halves = spelled.split('::');
-  if (halves.length > 2 || /^:[^:]|[^:]:$|:::/.test(spelled)) return false;
-  const groups = spelled.split(':').filter(Boolean);
-  if (hasQuad && !/^\d{1,3}$/.test(groups.at(-1) ?? '')) return false;
-  if (halves.length === 2) {
-    return groups.length > 0 && groups.length + Number(hasQuad) <= 7 && isNoScope(spelled, groups);
-  }
+function isAddress(reading: Reading, quads: number): boolean {
+  const { groups, notOfTwo, isNumber } = reading;
+  if (reading.isCompressed) return groups > 0 && groups + quads <= 7 && isNoScope(reading);
   // Eight pairs of digits are an EUI-64 or a part of a fingerprint.
-  if (groups.every(group => group.length === 2)) return false;
-  if (groups.length === 9) return areGroups(groups.slice(0, 8)) && /^\d{1,5}$/.test(groups[8]!);
-  return areGroups(groups) && groups.length + Number(hasQuad) === 8;
-}
-
-function areGroups(groups: readonly string[]): boolean {
-  return groups.every(group => group.length <= 4);
+  if (notOfTwo === 0) return false;
+  if (groups === mostGroups) return isNumber;
+  return groups + quads === 8;
 }
 
 /** Without a digit, `a::b` is more likely a name in a scope; `::a`, `a:b::`, `dead::beef` and `a:b::c` are addresses. */
-function isNoScope(spelled: string, groups: readonly string[]): boolean {
-  if (!areGroups(groups)) return false;
+function isNoScope(reading: Reading): boolean {
   return (
-    /\d/.test(spelled) ||
-    spelled.startsWith('::') ||
-    (spelled.endsWith('::') && groups.length > 1) ||
-    groups.length > 2 ||
-    groups.every(({ length }) => length === 4)
+    reading.hasDigit ||
+    reading.startsCompressed ||
+    (reading.endsCompressed && reading.groups > 1) ||
+    reading.groups > 2 ||
+    reading.notOfFour === 0
   );
+}
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

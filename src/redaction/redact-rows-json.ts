@@ -1,4 +1,5 @@
-import { type RedactionKinds, redactText } from './redact-text.ts';
+import { redactText } from './redact-text.ts';
+import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -10,7 +11,10 @@ const colon = 0x3a;
  * @param json valid JSON, without white space between a key and its colon
  * @param kinds default: all
  */
-export function redactRowsJson(json: Buffer | string, kinds: RedactionKinds = {}): Buffer {
+export function redactRowsJson(
+  json: Buffer | string,
+  kinds: readonly RedactionKind[] = redactionKinds,
+): Buffer {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json;
   const parts: Buffer[] = [];
   let copied = 0;

@@ -2,22 +2,14 @@ import { redactBearerTokens, redactJwts } from './credentials.ts';
 import { redactEmails } from './email.ts';
 import { redactIpv4 } from './ipv4.ts';
 import { redactIpv6 } from './ipv6.ts';
-
-/** Which personal data is replaced; what is absent is on. */
-export type RedactionKinds = {
-  readonly ipv4?: boolean;
-  readonly ipv6?: boolean;
-  readonly email?: boolean;
-  readonly bearer?: boolean;
-  readonly jwt?: boolean;
-};
+import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 
 /**
  * Replaces personal data in a text by `REDACTED`, in time linear in its length (contract section 9).
  * A second run changes nothing. Lengths of networks (`/24`) and ports stay.
  * @param kinds default: all
  */
-export function redactText(value: string, kinds: RedactionKinds = {}): string {
+export function redactText(value: string, kinds: readonly RedactionKind[] = redactionKinds): string {
   let text = value;
   // Addresses glued together, as in `10.0.0.1.f::1`, show themselves only when their neighbour is gone.
   for (let round = 0; round < mostRounds; round++) {
@@ -31,14 +23,14 @@ export function redactText(value: string, kinds: RedactionKinds = {}): string {
 /** Bounds the time on hostile text; glued addresses need two or three. */
 const mostRounds = 8;
 
-function redactOnce(value: string, kinds: RedactionKinds): string {
+function redactOnce(value: string, kinds: readonly RedactionKind[]): string {
   let text = value;
-  if (kinds.jwt !== false && text.includes('eyJ')) text = redactJwts(text);
-  if (kinds.ipv6 !== false && /(?::|%3A)[0-9a-f]*(?::|%3A)/i.test(text)) text = redactIpv6(text);
-  if (kinds.ipv4 !== false && /\d\.\d/.test(text)) text = redactIpv4(text);
+  if (kinds.includes('jwt') && text.includes('eyJ')) text = redactJwts(text);
+  if (kinds.includes('ipv6') && /(?::|%3A)[0-9a-f]*(?::|%3A)/i.test(text)) text = redactIpv6(text);
+  if (kinds.includes('ipv4') && /\d\.\d/.test(text)) text = redactIpv4(text);
   // From here on the order matters: an IP address may be a part of an e-mail address, and either of a token,
   // never the other way round.
-  if (kinds.email !== false && /@|%40/.test(text)) text = redactEmails(text);
-  if (kinds.bearer !== false && /bearer/i.test(text)) text = redactBearerTokens(text);
+  if (kinds.includes('email') && /@|%40/.test(text)) text = redactEmails(text);
+  if (kinds.includes('bearer') && /bearer/i.test(text)) text = redactBearerTokens(text);
   return text;
 }
