@@ -50,15 +50,16 @@ export const mathRows = [
     row(`${name}(NUMERIC, INT64) NUMERIC`, unsupported),
     row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported),
   ]),
-  ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE', 'IEEE_DIVIDE'].flatMap(name => exact(name, 2)),
-  ...['SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'].flatMap(name => exact(name, 2)),
-  ...exact('LOG', 1),
   row('LOG(FLOAT64) FLOAT64', 'bq_ln($1)'),
   row('LOG(FLOAT64, FLOAT64) FLOAT64', '(bq_ln($1) / bq_ln($2))'),
   row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
   row('DIV(INT64, INT64) INT64', 'bq_div($1, $2)'),
   row('SAFE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / nullif($2, 0))'),
   row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
+  // After FLOAT64: integers would fit either, and BigQuery makes them FLOAT64.
+  ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE', 'IEEE_DIVIDE'].flatMap(name => exact(name, 2)),
+  ...['SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'].flatMap(name => exact(name, 2)),
+  ...exact('LOG', 1),
   ...Object.entries({ SAFE_ADD: '+', SAFE_SUBTRACT: '-', SAFE_MULTIPLY: '*' }).flatMap(([name, symbol]) => [
     row(`${name}(INT64, INT64) INT64`, `try($1 ${symbol} $2)`),
     row(
