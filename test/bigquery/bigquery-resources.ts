@@ -107,6 +107,18 @@ export function dryRunJob(facts: DryRunFacts) {
   };
 }
 
+/** A dry run, as jobs.query answers it: no id either, and no word of the tables. */
+export function dryRunAnswer({ location = 'EU', fields = [], bytes = 0, cacheHit = false }: DryRunFacts) {
+  return {
+    kind: 'bigquery#queryResponse',
+    schema: { fields },
+    jobReference: { projectId: 'payer', location },
+    totalBytesProcessed: String(cacheHit ? 0 : bytes),
+    jobComplete: true,
+    cacheHit,
+  };
+}
+
 /** What both jobs.query and jobs.getQueryResults say of a job that has not ended. */
 export function incompleteAnswer(kind: string, jobReference: JobReference) {
   return { kind, jobReference, jobComplete: false };

@@ -51,7 +51,7 @@ export async function openEmulatingWarehouse({ engine, table, source }: Emulatin
     const parameters = readParameters(queryParameters);
     const statement = { endpoint: 'emulator', sql, parameters, maxRows: 100_000 };
     const result = await engine.run(statement, { signal, timeoutMs: 60_000 });
-    return emulatorResult(result.columns.map(toField), toRecords(result));
+    return emulatorResult(result.columns.map(toField), toRecords(result, { isInt64: true }));
   }
 
   server.listen(0, '127.0.0.1');

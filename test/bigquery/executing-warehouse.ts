@@ -1,187 +1,156 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Engine } from '../../src/engine/engine.ts';
-import { toGatewayError } from '../../src/errors.ts';
-import type { ResultSet } from '../../src/rows.ts';
-import { readParameters, toField, toRecords } from './warehouse-rows.ts';
+import {
+  cancelAnswer,
+  dryRunAnswer,
+  dryRunJob,
+  type ErrorProto,
+  incompleteAnswer,
+  jobResource,
+} from './bigquery-resources.ts';
+import { checkRequest } from './check-request.ts';
+import { Refusal } from './refusal.ts';
+import {
+  createWarehouseJobs,
+  factsOf,
+  type JobsOptions,
+  refusalOf,
+  type WarehouseJob,
+} from './warehouse-jobs.ts';
+import { toField, toRecords } from './warehouse-rows.ts';
 import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
 
-type ExecutingOptions = {
-  /** Answers the queries. */
-  readonly engine: Engine;
-  /** Sources by the name of their table: `project.dataset.table`. */
-  readonly sourceOf: ReadonlyMap<string, string>;
+type ExecutingOptions = Omit<JobsOptions, 'location'> & {
   /** Rows of one page. */
   readonly pageRows: number;
+  /** Where the tables lie. Default `EU`. */
+  readonly location?: string;
 };
 
-type Job = {
-  readonly jobId: string;
-  readonly controller: AbortController;
-  readonly done: Promise<void>;
-  result?: ResultSet;
-  refusal?: { readonly message: string; readonly reason: string };
-};
+/** Milliseconds that a request waits for its job's end where it does not say. */
+const defaultWaitMs = 10_000;
 
-/** A refusal as BigQuery's REST has it. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly reason: string;
-  constructor(status: number, reason: string, message: string) {
-    super(message);
-    this.status = status;
-    this.reason = reason;
-  }
-}
+/** Bytes of a page's rows, about: there is one row at least. */
+const maxPageBytes = 10_000_000;
 
 /**
  * A server in BigQuery's place that answers with what the embedded engine finds, by BigQuery's REST: jobs.query, jobs.insert,
- * getQueryResults with pages, jobs.get, jobs.cancel, dry runs. Source: BigQuery REST reference, v2.
+ * getQueryResults with pages, jobs.get, jobs.cancel, dry runs by both ways. Sources: recorded conversations, the discovery
+ * document of BigQuery v2; the official clients drive it in tests of their own.
  */
-export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: ExecutingOptions) {
-  const jobs = new Map<string, Job>();
+export async function openExecutingWarehouse(options: ExecutingOptions) {
+  const { pageRows, location: home = 'EU' } = options;
+  const jobs = createWarehouseJobs({ ...options, location: home });
   const asked: Asked[] = [];
   let interfere: Interference = () => undefined;
   const server = createServer(async (request, response) => {
     const seen = await readAsked(request);
     asked.push(seen);
-    await perform(interfere(seen) ?? (await answerTo(seen)), response);
+    await perform(interfere(seen) ?? (await answerTo(seen, response)), response);
   });
 
-  async function answerTo(seen: Asked): Promise<Deed> {
+  async function answerTo(seen: Asked, response: ServerResponse): Promise<Deed> {
+    if (seen.what === 'unknown')
+      return { status: 404, text: '<!DOCTYPE html><title>Error 404 (Not Found)</title>' };
     try {
-      return { json: await carryOut(seen) };
+      checkRequest(seen);
+      return { json: await carryOut(seen, response) };
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return refusal(error.status, error.reason, error.message);
+      if (error instanceof Refusal) return refusal(error.status, error.reason, error.message);
+      // A fault of the fake: a request that is never answered would tell nobody.
+      return refusal(500, 'fakeIsBroken', String(error));
     }
   }
 
-  async function carryOut({ what, path, params, body }: Asked): Promise<object> {
+  async function carryOut(seen: Asked, response: ServerResponse): Promise<object> {
+    const { what, path, params, body } = seen;
     const [, jobId = ''] = /\/(?:queries|jobs)\/([^/]+)/.exec(path) ?? [];
-    const { query } = body?.configuration ?? {};
+    const wait = (job: WarehouseJob, ms: unknown) => untilDone(job, Number(ms ?? defaultWaitMs), response);
     switch (what) {
       case 'query': {
-        const job = begin(`of_${body.requestId}`, body.query, body.queryParameters);
-        return page(await within(job, Number(body.timeoutMs)), new URLSearchParams());
+        // Its requestId is no promise: a query that changes nothing runs again.
+        const { location, jobTimeoutMs, timeoutMs, maxResults, formatOptions } = body;
+        const job = jobs.begin({ query: body, configuration: { query: body }, location, jobTimeoutMs });
+        await wait(job, timeoutMs);
+        return queryAnswer(job, { maxResults, isInt64: formatOptions?.useInt64Timestamp === true });
       }
       case 'dryRun':
-        return dryRun(query.query, query.queryParameters);
+        return dryRun(body);
       case 'insert':
-        if (jobs.has(body.jobReference.jobId)) throw new Refusal(409, 'duplicate', 'Already Exists: Job');
-        return describeJob(begin(body.jobReference.jobId, query.query, query.queryParameters));
-      case 'results':
-        return page(jobOf(jobId), params);
-      case 'cancel':
-        return cancel(jobOf(jobId));
+        return jobResource(factsOf(await insert(body)));
+      case 'results': {
+        const job = jobs.find(jobId, params.get('location'));
+        await wait(job, params.get('timeoutMs'));
+        return resultsAnswer(job, readPaging(params));
+      }
+      case 'cancel': {
+        const job = jobs.find(jobId, params.get('location'));
+        job.cancel();
+        return cancelAnswer(factsOf(job));
+      }
       default:
-        return describeJob(jobOf(jobId));
+        return jobResource(factsOf(jobs.find(jobId, params.get('location'))));
     }
   }
 
-  /** The text with the names that the embedded engine knows. */
-  function localise(sql: string): string {
-    return [...sourceOf].reduce(
-      (text, [table, source]) => text.replaceAll(`\`${table}\``, `\`${source}\``),
-      sql,
+  /** A bad query is not refused here: it is a job, and that has failed. */
+  async function insert({ jobReference, configuration }: Asked['body']): Promise<WarehouseJob> {
+    const { jobId, location } = jobReference ?? {};
+    const { query, jobTimeoutMs } = configuration;
+    const failure = await jobs.dryRun(query, location).then(
+      () => undefined,
+      ({ reason, message }: Refusal): ErrorProto => ({ reason, message }),
     );
+    if (jobId) jobs.checkFree(jobId, location);
+    return jobs.begin({ query, configuration, jobId, location, jobTimeoutMs, failure });
   }
 
-  function begin(jobId: string, sql: string, parameters: unknown): Job {
-    const known = jobs.get(jobId);
-    if (known) return known;
-    const controller = new AbortController();
-    const statement = {
-      endpoint: 'warehouse',
-      sql: localise(sql),
-      parameters: readParameters(parameters),
-      maxRows: 100_000,
-    };
-    const job: Job = {
-      jobId,
-      controller,
-      done: engine.run(statement, { signal: controller.signal, timeoutMs: 60_000 }).then(
-        result => {
-          job.result = result;
-        },
-        (error: unknown) => {
-          job.refusal = { message: toGatewayError(error).message, reason: 'invalidQuery' };
-        },
-      ),
-    };
-    jobs.set(jobId, job);
-    return job;
+  async function dryRun(body: Asked['body']): Promise<object> {
+    const query = body.configuration?.query ?? body;
+    const found = await jobs.dryRun(query, body.configuration ? body.jobReference?.location : body.location);
+    const facts = { ...found, fields: found.columns.map(toField), configuration: body.configuration };
+    return body.configuration ? dryRunJob(facts) : dryRunAnswer(facts);
   }
 
-  async function within(job: Job, timeoutMs: number): Promise<Job> {
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([job.done, new Promise(resolve => (timer = setTimeout(resolve, timeoutMs)))]);
-    clearTimeout(timer);
-    return job;
+  function queryAnswer(job: WarehouseJob, paging: Paging): object {
+    const { createdMs, reference, billed } = job;
+    const times = { creationTime: String(createdMs), startTime: String(createdMs + 1) };
+    const common = { jobCreationReason: { code: 'REQUESTED' }, location: reference.location, ...times };
+    const page = answerOf(job, 'bigquery#queryResponse', paging);
+    if (!job.result) return { ...page, ...common };
+    const endTime = String(createdMs + 2);
+    return { ...page, ...common, endTime, totalBytesBilled: String(billed), totalSlotMs: '5' };
   }
 
-  function jobOf(jobId: string): Job {
-    const job = jobs.get(jobId);
-    if (!job) throw new Refusal(404, 'notFound', 'Not found: Job');
-    return job;
+  function resultsAnswer(job: WarehouseJob, paging: Paging): object {
+    return { ...answerOf(job, 'bigquery#getQueryResultsResponse', paging), etag: 'mE+etag==' };
   }
 
-  function page({ jobId, result, refusal }: Job, params: URLSearchParams): object {
-    const jobReference = { projectId: 'payer', jobId, location: 'EU' };
-    if (refusal) throw new Refusal(400, refusal.reason, refusal.message);
-    if (!result) return { jobComplete: false, jobReference };
-    const rows = toRecords(result);
-    const start = Number(params.get('pageToken') ?? 0);
-    const end = start + Math.min(pageRows, Number(params.get('maxResults') ?? pageRows));
+  /** What both ways to rows say. */
+  function answerOf(
+    { reference, result, failure, bytes, cacheHit }: WarehouseJob,
+    kind: string,
+    paging: Paging,
+  ) {
+    if (failure) throw refusalOf(failure);
+    if (!result) return incompleteAnswer(kind, reference);
+    const { start = 0, maxResults = pageRows, isInt64 } = paging;
+    const all = toRecords(result, { isInt64 });
+    const rows = cut(all.slice(start, start + Math.min(pageRows, maxResults)));
+    const end = start + rows.length;
     return {
+      kind,
+      jobReference: reference,
       jobComplete: true,
-      jobReference,
       schema: { fields: result.columns.map(toField) },
-      rows: rows.slice(start, end),
-      totalRows: String(rows.length),
-      totalBytesProcessed: '1000',
-      totalBytesBilled: '10000',
-      totalSlotMs: '5',
-      ...(end < rows.length ? { pageToken: String(end) } : {}),
+      totalRows: String(all.length),
+      totalBytesProcessed: String(bytes),
+      cacheHit,
+      ...(rows.length > 0 ? { rows } : {}),
+      // Nor is there a token where no rows were asked for.
+      ...(rows.length > 0 && end < all.length ? { pageToken: tokenOf(end) } : {}),
     };
-  }
-
-  function describeJob({ jobId, result, refusal }: Job): object {
-    return {
-      jobReference: { projectId: 'payer', jobId, location: 'EU' },
-      status: { state: result || refusal ? 'DONE' : 'RUNNING', ...(refusal ? { errorResult: refusal } : {}) },
-      statistics: {
-        totalBytesProcessed: '1000',
-        query: { statementType: 'SELECT', totalBytesBilled: '10000' },
-      },
-    };
-  }
-
-  function cancel(job: Job): object {
-    job.controller.abort(new Error('cancelled'));
-    return { job: describeJob(job) };
-  }
-
-  async function dryRun(sql: string, parameters: unknown): Promise<object> {
-    const statement = {
-      endpoint: 'dry run',
-      sql: localise(sql),
-      parameters: readParameters(parameters),
-      maxRows: 1,
-    };
-    const options = { signal: new AbortController().signal, timeoutMs: 10_000 };
-    const explained = await engine.explain(statement, options).catch((error: unknown) => {
-      throw new Refusal(400, 'invalidQuery', toGatewayError(error).message);
-    });
-    const tables = [...sourceOf].filter(([, source]) => explained.sources.includes(source));
-    const referencedTables = tables.map(([table]) => {
-      const [projectId, datasetId, tableId] = table.split('.');
-      return { projectId, datasetId, tableId };
-    });
-    const schema = { fields: explained.columns.map(toField) };
-    const query = { statementType: 'SELECT', referencedTables, schema };
-    return { statistics: { totalBytesProcessed: '1000', query } };
   }
 
   server.listen(0, '127.0.0.1');
@@ -191,6 +160,8 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
     url: `http://127.0.0.1:${port}`,
     /** All that it was asked, in order. */
     asked,
+    /** Names of the jobs that it has run, in order. */
+    jobIds: () => jobs.all().map(({ reference }) => reference.jobId),
     /** Has requests treated otherwise from now on: where the rule says nothing, they are answered. */
     interfere(rule: Interference) {
       interfere = rule;
@@ -200,4 +171,40 @@ export async function openExecutingWarehouse({ engine, sourceOf, pageRows }: Exe
       server.close();
     },
   };
+}
+
+type Paging = { readonly start?: number; readonly maxResults?: number; readonly isInt64: boolean };
+
+/** @throws Refusal 400 for a token that it did not give */
+function readPaging(params: URLSearchParams): Paging {
+  const token = params.get('pageToken');
+  const start = token ? Number(/^BE(\d+)A$/.exec(token)?.[1]) : Number(params.get('startIndex') ?? 0);
+  if (Number.isNaN(start)) throw new Refusal(400, 'invalid', 'Invalid value for pageToken');
+  const isInt64 = params.get('formatOptions.useInt64Timestamp') === 'true';
+  return {
+    start,
+    isInt64,
+    ...(params.has('maxResults') ? { maxResults: Number(params.get('maxResults')) } : {}),
+  };
+}
+
+const tokenOf = (start: number) => `BE${start}A`;
+
+/** As many rows as fit into a page. */
+function cut(rows: readonly object[]): readonly object[] {
+  let bytes = 0;
+  const end = rows.findIndex((row, at) => {
+    bytes += JSON.stringify(row).length;
+    return at > 0 && bytes > maxPageBytes;
+  });
+  return end < 0 ? rows : rows.slice(0, end);
+}
+
+/** Resolves at the job's end, when the time is over, or when nobody waits for the answer any more. */
+async function untilDone(job: WarehouseJob, waitMs: number, response: ServerResponse): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, waitMs);
+  response.once('close', over.resolve);
+  await Promise.race([job.done, over.promise]);
+  clearTimeout(timer);
 }

@@ -3,11 +3,16 @@ import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
 import type { Column, ResultSet } from '../../src/rows.ts';
 import type { Field } from './bigquery-resources.ts';
 
+type Format = {
+  /** Timestamps as whole microseconds. Default, as BigQuery's: seconds, with all the doubts of a double. */
+  readonly isInt64?: boolean;
+};
+
 /** The rows of a result as BigQuery has them. */
-export function toRecords({ columns, rowsJson }: ResultSet): object[] {
+export function toRecords({ columns, rowsJson }: ResultSet, format: Format = {}): object[] {
   // Our engine renders an array of rows.
   const rows = parseExactJson(rowsJson.toString()) as Record<string, unknown>[];
-  return rows.map(row => toRecord(columns, row));
+  return rows.map(row => toRecord(columns, row, format));
 }
 
 type WireParameter = {
@@ -41,16 +46,29 @@ export function toField({ name, type, mode, fields }: Column): Field {
   return { name, type: olderNames[type] ?? type, mode, ...(fields ? { fields: fields.map(toField) } : {}) };
 }
 
-function toRecord(columns: readonly Column[], row: Record<string, unknown>): object {
-  return { f: columns.map(column => ({ v: toCell(column, row[column.name]) })) };
+function toRecord(columns: readonly Column[], row: Record<string, unknown>, format: Format): object {
+  return { f: columns.map(column => ({ v: toCell(column, row[column.name], format) })) };
 }
 
 /** A value as BigQuery's rows have it: every scalar a text. */
-function toCell(column: Column, value: unknown): unknown {
+function toCell(column: Column, value: unknown, format: Format): unknown {
   if (Array.isArray(value))
-    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element) }));
+    return value.map(element => ({ v: toCell({ ...column, mode: 'NULLABLE' }, element, format) }));
   if (value === null) return null;
   // A value of this type is an object of its fields.
-  if (column.type === 'STRUCT') return toRecord(column.fields ?? [], value as Record<string, unknown>);
-  return keptDigits(value) ?? String(value);
+  if (column.type === 'STRUCT')
+    return toRecord(column.fields ?? [], value as Record<string, unknown>, format);
+  const text = keptDigits(value) ?? String(value);
+  if (column.type === 'TIMESTAMP' && !format.isInt64) return doubleText(Number(text) / 1e6);
+  return column.type === 'FLOAT64' && Number.isFinite(Number(text)) ? doubleText(Number(text)) : text;
+}
+
+/** A double as BigQuery writes it, which is Java's way: `1.0`, `1.768471319999999E9`. */
+function doubleText(value: number): string {
+  const size = Math.abs(value);
+  const [digits = '', exponent] = (
+    size === 0 || (size >= 1e-3 && size < 1e7) ? `${value}` : value.toExponential()
+  ).split('e');
+  const whole = digits.includes('.') ? digits : `${digits}.0`;
+  return exponent === undefined ? whole : `${whole}E${Number(exponent)}`;
 }

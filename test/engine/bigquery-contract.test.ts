@@ -14,7 +14,7 @@ test('who leaves cancels the job within a second, and an answer says what it cos
   const { engine, warehouse, close } = await open();
   const statement = { endpoint: 'contract', parameters: [], maxRows: 10 };
   const { receipt } = await engine.run(
-    { ...statement, sql: 'select 1 as n' },
+    { ...statement, sql: 'select id from `cloudflare.logs.prod`' },
     { signal: new AbortController().signal, timeoutMs: 5000 },
   );
   expect(receipt).toMatchObject({ bytesProcessed: 1000, bytesBilled: 10_000, slotMs: 5 });
