@@ -145,6 +145,7 @@ export async function composeGateway(
       pipeline,
       endpoints,
       graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
+      onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     }),
     schedule: warming.schedule,
     metrics: async () => ({

@@ -1,6 +1,7 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Column } from '../rows.ts';
-import type { Rows } from './read-rows.ts';
-import type { Builder } from './schema-builder.ts';
+import { columnsBytes, type Rows } from './read-rows.ts';
+import type { Builder, FieldContext } from './schema-builder.ts';
 
 /** Adds the types that hold rows of unknown shape: their columns with BigQuery's types, and the rows as JSON. */
 export function addSqlTypes(builder: Builder) {
@@ -22,7 +23,7 @@ export function addSqlTypes(builder: Builder) {
         type: [column],
         nullable: { list: true, items: false },
         description: 'The fields of a STRUCT.',
-        resolve: ({ fields }) => fields,
+        resolve: ({ fields }, _args, context, info) => fields && listColumns(context, fields, info),
       }),
     }),
   });
@@ -34,16 +35,21 @@ export function addSqlTypes(builder: Builder) {
         type: [column],
         nullable: { list: false, items: false },
         description: "In the statement's order.",
-        resolve: ({ columns }) => columns,
+        resolve: ({ columns }, _args, context, info) => listColumns(context, columns, info),
       }),
       rows: t.field({
         type: ['JSON'],
         nullable: { list: false, items: false },
         description:
           'Objects by column name, in the JSON of the REST route: a TIMESTAMP is microseconds since 1970.',
-        resolve: ({ rows }) => rows,
+        resolve: ({ rows, bytes }, _args, context, info) =>
+          context.list(rows, info, { bytes, convert: row => row }),
       }),
     }),
   });
   return result;
+}
+
+function listColumns(context: FieldContext, columns: readonly Column[], info: GraphQLResolveInfo) {
+  return context.list(columns, info, { bytes: columnsBytes(columns), convert: column => column });
 }

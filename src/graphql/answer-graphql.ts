@@ -1,5 +1,6 @@
-import { type GraphQLSchema, parse } from 'graphql';
+import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import { readCredentials } from '../auth/read-credentials.ts';
 import { chooseCoding, codeBody } from '../content-coding.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
@@ -7,9 +8,15 @@ import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
-import { failedReply, maskError, sameErrorCodes } from './graphql-errors.ts';
+import { failedReply, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
+import { createLargeOperations } from './large-operations.ts';
+import { limitComparisons } from './limit-comparisons.ts';
+import { limitIntrospection } from './limit-introspection.ts';
+import { limitNesting, malformed } from './limit-nesting.ts';
 import { limitRootFields } from './limit-root-fields.ts';
+import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
+import { renderResult } from './render-result.ts';
 import { createResponseMemo } from './response-memo.ts';
 
 type GraphqlOptions = {
@@ -17,12 +24,25 @@ type GraphqlOptions = {
   readonly endpoints: EndpointRegistry;
   /** Serve the GraphiQL page to browsers. */
   readonly graphiql: boolean;
+  /** Hears of faults of ours; the caller is told none of it but the request's id. */
+  readonly onFault: (requestId: string, cause: unknown) => void;
 };
 
-/** Saved queries one document may ask for, bytes of its request, tokens of its text. */
+/** Saved queries one document may ask for, fragments that it may have and spread, equal names in one selection, fields of its introspection, levels and tokens of its text, bytes of its request. */
 const maxRootFields = 100;
+const maxFragments = 100;
+const maxRepeats = 10;
+const maxIntrospectionFields = 50_000;
+const maxNesting = 50;
+const maxTokens = 5_000;
 const maxBodyBytes = 1024 * 1024;
-const maxTokens = 10_000;
+
+/** Large operations that go on, and that wait, at the same time. */
+const maxLarge = 2;
+const maxLargeWaiting = 16;
+
+/** Characters of the documents that are kept as parsed; a syntax tree takes a hundred times the memory of its text. */
+const maxDocumentLength = 256 * 1024;
 
 /** The GraphQL door (contract section 3): GraphQL over HTTP, with the tokens, errors and entries of REST. */
 export type GraphqlDoor = {
@@ -44,9 +64,14 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
     cors: false,
     logging: false,
     maskedErrors: { maskError },
-    plugins: [limits, sameErrorCodes, cacheExtensions],
+    parserAndValidationCache: {
+      documentCache: documentCache<DocumentNode>(),
+      errorCache: documentCache<Error>(),
+    },
+    plugins: [limits, sameErrorCodes, cacheExtensions, reportFaults(options.onFault), keepResult],
   });
 
+  const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
   const memo = createResponseMemo(options.pipeline);
 
   async function execute(exchange: Exchange): Promise<Reply> {
@@ -54,21 +79,28 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
     const wantsPage = options.graphiql && request.method === 'GET' && queryText === '';
     if (!wantsPage || !request.headers.accept?.includes('text/html')) {
       options.pipeline.tokens.authenticate(readCredentials(request.headers));
+      // Yoga would answer who asks for a stream with one.
+      if (!/json|\*\/\*|application\/\*/i.test(request.headers.accept || '*/*')) throw notAcceptable();
     }
     const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : undefined;
-    const context = openContext(options.pipeline, exchange);
-    const response = await yoga.fetch(
-      `http://gateway/graphql?${queryText}`,
-      { method: request.method, headers: fetchHeaders(exchange), body, signal: exchange.signal },
-      context,
-    );
-    const reply = await toReply(response);
-    memo.set(
-      { method: request.method, headers: request.headers, queryText, body: latin1(body) },
-      reply,
-      context,
-    );
-    return coded(exchange, reply);
+    const budget = openBudget(largeOperations);
+    try {
+      const context = openContext(options.pipeline, exchange, budget);
+      const response = await yoga.fetch(
+        `http://gateway/graphql?${queryText}`,
+        { method: request.method, headers: fetchHeaders(exchange), body, signal: exchange.signal },
+        context,
+      );
+      const reply = await toReply(response, context);
+      memo.set(
+        { method: request.method, headers: request.headers, queryText, body: latin1(body) },
+        reply,
+        context,
+      );
+      return await coded(exchange, reply);
+    } finally {
+      budget.close();
+    }
   }
 
   return {
@@ -76,7 +108,9 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
       try {
         return await execute(exchange);
       } catch (thrown) {
-        return failedReply(toGatewayError(thrown), exchange.requestId);
+        const error = toGatewayError(thrown);
+        if (error.code === 'internal') options.onFault(exchange.requestId, error.cause);
+        return failedReply(error, exchange.requestId);
       }
     },
     answerAtOnce(request, requestId) {
@@ -121,10 +155,68 @@ function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
   };
 }
 
+/** What was made of documents that came before, by their text. */
+function documentCache<Value extends object>() {
+  return new LRUCache<string, Value>({
+    maxSize: maxDocumentLength,
+    sizeCalculation: (_value, text) => text.length + 1,
+  });
+}
+
+const limitingRules = [
+  limitRootFields(maxRootFields),
+  limitComparisons(maxFragments, maxRepeats),
+  limitIntrospection(maxIntrospectionFields),
+];
+
 const limits: Plugin<OperationContext> = {
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return;
+    setRequestParser(async request => {
+      try {
+        return await requestParser(request);
+      } catch (thrown) {
+        if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
+        throw malformed(
+          `The variables or extensions of the request are not JSON: ${thrown.message.slice(0, 120)}`,
+        );
+      }
+    });
+  },
   onParse: ({ setParseFn }) =>
-    setParseFn((source, parseOptions) => parse(source, { ...parseOptions, maxTokens })),
-  onValidate: ({ addValidationRule }) => addValidationRule(limitRootFields(maxRootFields)),
+    setParseFn((source, parseOptions) => {
+      limitNesting(String(source), maxNesting, maxTokens);
+      return parse(source, { ...parseOptions, maxTokens });
+    }),
+  onValidate: ({ setValidationFn }) =>
+    setValidationFn((schema, document, rules) => {
+      // First, for they are cheap: GraphQL's own rules take up to a second for a document that these refuse.
+      const refusals = validate(schema, document, limitingRules);
+      return refusals.length > 0 ? refusals : validate(schema, document, rules);
+    }),
+};
+
+function reportFaults(onFault: GraphqlOptions['onFault']): Plugin<OperationContext, OperationContext> {
+  return {
+    onResultProcess({ result, serverContext }) {
+      if (Array.isArray(result) || !('errors' in result)) return;
+      for (const error of result.errors ?? []) {
+        const fault = faultOf(error);
+        if (fault) onFault(serverContext.requestId, fault.cause);
+      }
+    },
+  };
+}
+
+/** Has Yoga settle status and headers alone: the result is written by `renderResult`, within the operation's budget. */
+const keepResult: Plugin<OperationContext, OperationContext> = {
+  onResultProcess({ result, setResult, serverContext }) {
+    const stringify = (sanitized: object) => {
+      serverContext.output.result = sanitized;
+      return '';
+    };
+    setResult({ ...result, stringify });
+  },
 };
 
 const cacheExtensions: Plugin<OperationContext> = {
@@ -138,15 +230,14 @@ const cacheExtensions: Plugin<OperationContext> = {
   }),
 };
 
-/** Yoga answers 406 and 415 without a body; ours have one. */
-async function toReply(response: Response): Promise<Reply> {
-  const body = Buffer.from(await response.arrayBuffer());
-  if (body.length === 0 && response.status === 406) {
-    throw new GatewayError(
-      'not_acceptable',
-      'Accept excludes application/json and application/graphql-response+json',
-    );
-  }
+/**
+ * Yoga answers 406 and 415 without a body; ours have one.
+ * @throws GatewayError also for an operation that is over its budget
+ */
+async function toReply(response: Response, { budget, output: { result } }: OperationContext): Promise<Reply> {
+  budget.signal.throwIfAborted();
+  const body = result ? await renderResult(result, budget) : Buffer.from(await response.arrayBuffer());
+  if (body.length === 0 && response.status === 406) throw notAcceptable();
   if (body.length === 0 && response.status === 415) {
     throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json');
   }
@@ -158,6 +249,13 @@ async function toReply(response: Response): Promise<Reply> {
     },
     body,
   };
+}
+
+function notAcceptable(): GatewayError {
+  return new GatewayError(
+    'not_acceptable',
+    'Accept excludes application/json and application/graphql-response+json',
+  );
 }
 
 /** Compresses a reply for a client that takes it so. */

@@ -3,7 +3,7 @@ import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
 import { GatewayError } from '../errors.ts';
 import { addSqlTypes } from './add-sql-types.ts';
-import { type Row, type Rows, toGraphqlRows } from './read-rows.ts';
+import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
 
 /**
@@ -40,7 +40,7 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
             nullable: !column.required && !column.repeated,
             description: column.description,
             // Pothos wants the value of the type above; which one that is, only the header knows.
-            resolve: source => readColumn(column, source) as never,
+            resolve: source => source[column.name] as never,
           }),
         ]),
       ),
@@ -62,7 +62,7 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
           : {}),
       },
       resolve: async (_root, args: Arguments, context, info) =>
-        toGraphqlRows(await loadRows(endpoint, args, context, info)),
+        listRows(endpoint, await loadRows(endpoint, args, context, info), context, info),
     }),
   );
 }
@@ -116,11 +116,36 @@ function loadRows(
   return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
 }
 
-/** A caller's SQL may leave columns out; asking for one of those is the caller's fault. */
-function readColumn({ name }: ColumnDefinition, row: Row): unknown {
-  const value = row[name];
-  if (value !== undefined) return value;
-  throw new GatewayError('invalid_query', `Column "${name}" is not among those that \`sql\` returns`);
+/** A caller's SQL may leave columns out; asking for one of those is the caller's fault, and the error of the whole field. */
+function listRows(
+  { columns: declared }: EndpointDefinition,
+  { columns, rows, bytes }: Rows,
+  context: FieldContext,
+  info: GraphQLResolveInfo,
+) {
+  const convert = rowConverter(columns);
+  const absent = declared.filter(({ name }) => columns.every(column => column.name !== name));
+  if (absent.length === 0) return context.list(rows, info, { bytes, convert });
+  let asked: ColumnDefinition | undefined;
+  const check = () => {
+    if (asked) throw columnIsAbsent(asked);
+  };
+  const withAbsent: Row = {};
+  for (const column of absent) {
+    const get = () => {
+      asked ??= column;
+      // The executor takes no null here, and would call it a fault of ours.
+      if (column.required || column.repeated) check();
+      return null;
+    };
+    Object.defineProperty(withAbsent, column.name, { get });
+  }
+  const toRow = (row: Row): Row => Object.setPrototypeOf({ ...convert(row) }, withAbsent);
+  return context.list(rows, info, { bytes, convert: toRow, check });
+}
+
+function columnIsAbsent({ name }: ColumnDefinition): GatewayError {
+  return new GatewayError('invalid_query', `Column "${name}" is not among those that \`sql\` returns`);
 }
 
 function argumentType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {

@@ -43,11 +43,20 @@ function isCoercion(error: GraphQLError): boolean {
 
 function toGraphqlError(error: GatewayError, at?: GraphQLError): GraphQLError {
   const { code, status, position, retryAfterSeconds } = error;
-  return new GraphQLError(error.message, {
+  const masked = new GraphQLError(error.message, {
     nodes: at?.nodes,
     path: at?.path,
     extensions: { code, status, ...position, retryAfterSeconds },
   });
+  if (code === 'internal') faults.set(masked, error);
+  return masked;
+}
+
+const faults = new WeakMap<GraphQLError, GatewayError>();
+
+/** The fault of ours that a masked error stands for. */
+export function faultOf(error: GraphQLError): GatewayError | undefined {
+  return faults.get(error);
 }
 
 /** Whatever fails before there is an operation: same form, the error's own status. */

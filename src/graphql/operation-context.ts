@@ -9,12 +9,17 @@ import { readLabelsHeader } from '../pipeline/query-labels.ts';
 import { readRedactHeader } from '../pipeline/read-redact-header.ts';
 import { readsNoCache } from '../pipeline/reads-no-cache.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
+import { boundedList } from './bounded-list.ts';
+import type { OperationBudget } from './operation-budget.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
   readonly requestId: string;
+  readonly budget: OperationBudget;
+  /** Holds what the operation came to, ready to be written; Yoga copies the context, so it is set within. */
+  readonly output: { result?: object };
   /** The answers that the fields got, in the order in which they came. */
   readonly fieldAnswers: FieldAnswer[];
 };
@@ -28,8 +33,10 @@ const patienceMs = 60;
 /** One operation's context: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
-  { requestId, request: { headers }, signal }: Exchange,
+  { requestId, request: { headers }, signal: caller }: Exchange,
+  budget: OperationBudget,
 ): OperationContext {
+  const signal = AbortSignal.any([caller, budget.signal]);
   type Key = { readonly endpoint: EndpointDefinition; readonly parameters: RawParameters };
   const load = async ({ endpoint, parameters }: Key, runEndpointQuery: RunEndpointQuery) => {
     const answer = await runEndpoint(
@@ -47,7 +54,11 @@ export function openContext(
         signal,
       },
     );
-    return { answer, rows: { columns: answer.columns, rows: readRows(answer.body) } };
+    const { columns, body } = answer;
+    budget.addRows(body.length);
+    await budget.enterIfLarge(signal);
+    const rows: Rows = { columns, bytes: body.length, rows: await readRows(body, budget.turns) };
+    return { answer, rows };
   };
   type Loaded = Awaited<ReturnType<typeof load>>;
   const loader = new DataLoader<Key, Loaded, string>(keys => loadTogether(keys), {
@@ -75,7 +86,9 @@ export function openContext(
     fieldAnswers.push({ path, answer });
     return rows;
   };
-  return { requestId, fieldAnswers, loadRows };
+  const list: FieldContext['list'] = (items, info, options) =>
+    boundedList(budget, items, info, { signal, ...options });
+  return { requestId, budget, output: {}, fieldAnswers, loadRows, list };
 }
 
 /** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are and what they cost. */

@@ -1,26 +1,106 @@
-import { parseExactJson } from '../exact-json.ts';
+import { GatewayError } from '../errors.ts';
+import { mayHaveBigInteger, parseExactJson } from '../exact-json.ts';
 import { formatTimestamp } from '../parse-timestamp.ts';
 import type { Column, ColumnType } from '../rows.ts';
+import type { Turns } from '../turns.ts';
 
 /** One row, by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows of an answer in the wire form of REST (contract section 2), integers exact at any size, and their columns. */
-export type Rows = { readonly columns: readonly Column[]; readonly rows: readonly Row[] };
+export type Rows = {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** Bytes of the rows as they came. */
+  readonly bytes: number;
+};
 
-/** Reads the rows of a REST body `{"result":[…]}`. */
-export function readRows(body: Buffer): Row[] {
-  return (parseExactJson(body.toString()) as { result: Row[] }).result; // our own rendering
+/** Bytes of a body that is parsed in one go. */
+const maxBytesAtOnce = 64 * 1024;
+
+/** Bytes of one row, which is always parsed in one go, and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
+const maxRowBytes = 1024 * 1024;
+const maxExactRowBytes = 256 * 1024;
+
+/**
+ * Reads the rows of a REST body `{"result":[…]}`.
+ * @throws GatewayError `result_too_large` for a row over the limit
+ */
+export async function readRows(body: Buffer, turns: Turns): Promise<Row[]> {
+  if (body.length <= maxBytesAtOnce) {
+    return (parseExactJson(body.toString()) as { result: Row[] }).result; // our own rendering
+  }
+  const rows: Row[] = [];
+  let at = body.indexOf('[') + 1;
+  while (body[at] === openingBrace) {
+    const end = endOfRow(body, at);
+    rows.push(parseRow(body, at, end));
+    while (turns.isOver()) await turns.next();
+    // After a row comes the comma before the next one, or the bracket that ends the list.
+    at = end + 1;
+  }
+  return rows;
 }
 
-/** Brings rows from the wire form of REST into that of GraphQL's scalars: instants are text, JSON is JSON. */
-export function toGraphqlRows({ columns, rows }: Rows): readonly Row[] {
+function parseRow(body: Buffer, start: number, end: number): Row {
+  const length = end - start;
+  if (length > maxRowBytes) throw rowTooLarge(length, maxRowBytes);
+  const text = body.toString('utf8', start, end);
+  if (length > maxExactRowBytes && mayHaveBigInteger(text)) throw rowTooLarge(length, maxExactRowBytes);
+  return parseExactJson(text) as Row; // an object, by its first brace
+}
+
+function rowTooLarge(length: number, max: number): GatewayError {
+  const which = max === maxRowBytes ? '' : ' where it has integers beyond 2^53';
+  return new GatewayError(
+    'result_too_large',
+    `A row has ${length} bytes; allowed in GraphQL${which}: ${max}. REST takes longer ones`,
+  );
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+
+/** Where the object that starts here ends; behind its brace. */
+function endOfRow(bytes: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === quote) at = closingQuote(bytes, at);
+    else if (byte === openingBrace) depth++;
+    else if (byte === closingBrace && --depth === 0) return at + 1;
+  }
+  return bytes.length;
+}
+
+/** The place of the quotation mark that ends the string that starts here: the first with an even number of backslashes before it. */
+function closingQuote(bytes: Buffer, start: number): number {
+  let end = bytes.indexOf(quote, start + 1);
+  while (end >= 0) {
+    let before = end - 1;
+    while (bytes[before] === backslash) before--;
+    if ((end - before) % 2 === 1) return end;
+    end = bytes.indexOf(quote, end + 1);
+  }
+  return bytes.length;
+}
+
+/** Bytes of columns as JSON, those of their own fields left out, at most. */
+export function columnsBytes(columns: readonly Column[]): number {
+  return columns.reduce((bytes, { name }) => bytes + 2 * name.length + 32, 0);
+}
+
+/** Makes what brings a row from the wire form of REST into that of GraphQL's scalars: instants are text, JSON is JSON. */
+export function rowConverter(columns: readonly Column[]): (row: Row) => Row {
   const converted = columns.filter(({ type }) => converters[type] !== undefined);
-  if (converted.length === 0) return rows;
-  return rows.map(row => ({
-    ...row,
-    ...Object.fromEntries(converted.map(column => [column.name, convert(column, row[column.name])])),
-  }));
+  if (converted.length === 0) return row => row;
+  return row => {
+    const copy: Record<string, unknown> = { ...row };
+    for (const column of converted) copy[column.name] = convert(column, row[column.name]);
+    return copy;
+  };
 }
 
 function convert({ type, mode }: Column, value: unknown): unknown {

@@ -21,6 +21,9 @@ type Remembered = {
 
 const maxBytes = 16 * 1024 * 1024;
 
+/** Longer results are made again: one of them would push out hundreds. */
+const maxResultBytes = 1024 * 1024;
+
 /** Beside its texts. */
 const overheadBytes = 2048;
 
@@ -31,7 +34,12 @@ const overheadBytes = 2048;
 export function createResponseMemo(pipeline: PipelineDeps): ResponseMemo {
   const results = new LRUCache<string, Remembered>({
     maxSize: maxBytes,
-    sizeCalculation: ({ start }, key) => start.length + key.length + overheadBytes,
+    // The bodies that it was made of live as long as it does.
+    sizeCalculation: ({ start, fields }, key) =>
+      fields.reduce(
+        (bytes, { answer }) => bytes + answer.body.length,
+        start.length + key.length + overheadBytes,
+      ),
   });
 
   const isUnchanged = ({ answer }: FieldAnswer) => bodyAtOnce(pipeline, answer.plan) === answer.body;
@@ -53,6 +61,7 @@ export function createResponseMemo(pipeline: PipelineDeps): ResponseMemo {
     },
     set(request, { status, headers, body }, context) {
       const { fieldAnswers } = context;
+      if (body.length > maxResultBytes) return;
       const isCached = fieldAnswers.length > 0 && fieldAnswers.every(({ answer }) => answer.bodyDigest);
       const text = body.toString('latin1');
       const end = endOf(context);

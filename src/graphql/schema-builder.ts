@@ -1,12 +1,20 @@
 import SchemaBuilder from '@pothos/core';
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type GraphQLResolveInfo } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import type { ListOptions } from './bounded-list.ts';
 import type { Rows } from './read-rows.ts';
 
-/** What a field needs to answer: the rows of one endpoint for one set of parameters. */
+/** What the fields of an operation need to answer. */
 export type FieldContext = {
+  /** The rows of one endpoint for one set of parameters. */
   readonly loadRows: (endpoint: EndpointDefinition, parameters: RawParameters, path: string) => Promise<Rows>;
+  /** The items of a list field, within the operation's budget; every list is given so. */
+  readonly list: <From, To>(
+    items: readonly From[],
+    info: GraphQLResolveInfo,
+    options: ListOptions<From, To>,
+  ) => Promise<readonly To[]>;
 };
 
 type Scalar<T> = { Input: T; Output: T };

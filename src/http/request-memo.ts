@@ -46,7 +46,9 @@ const overheadBytes = 1024;
 export function createRequestMemo(): RequestMemo {
   const remembered = new LRUCache<string, Remembered>({
     maxSize: maxBytes,
-    sizeCalculation: ({ hit }, key) => overheadBytes + key.length + (hit?.text.length ?? 0),
+    // The body that an answer was made of lives as long as it does.
+    sizeCalculation: ({ hit }, key) =>
+      overheadBytes + key.length + (hit ? hit.text.length + hit.body.length : 0),
   });
   return {
     get: request => (isPlain(request) ? remembered.get(keyOf(request)) : undefined),

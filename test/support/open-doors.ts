@@ -64,7 +64,12 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   const server = createHttpServer({
     pipeline,
     schedule: createMemorySchedule({ clock, maxKeys: 1 }),
-    graphql: createGraphqlDoor({ pipeline, endpoints, graphiql: false }),
+    graphql: createGraphqlDoor({
+      pipeline,
+      endpoints,
+      graphiql: false,
+      onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
+    }),
     metrics: async () => ({ status: 200, headers: {}, body: Buffer.from(await metrics.render()) }),
     openapi: () => ({}),
     cors: { origins: ['*'] },

@@ -1,0 +1,94 @@
+import { GatewayError } from '../errors.ts';
+import { type Turns, takeTurns } from '../turns.ts';
+import type { LargeOperations } from './large-operations.ts';
+
+/** Fields of one result, those of lists counted for each item. Documented in `docs/graphql.md`. */
+export const maxResultFields = 250_000;
+
+/** Bytes of one result, and of the rows that it is made of. Documented in `docs/graphql.md`. */
+export const maxResultBytes = 16 * 1024 * 1024;
+
+/** Up to these an operation is done in one go: slices would cost more than they give others. */
+const atOnce = { fields: 5_000, bytes: 256 * 1024 };
+
+/** Over these an operation is large: few of them go on at the same time. */
+const large = { fields: 20_000, rowsBytes: 512 * 1024, bytes: 2 * 1024 * 1024 };
+
+/** What one operation may cost: counted while it executes, so that no fragment or alias hides anything. */
+export type OperationBudget = {
+  /** Aborted with the failure as soon as the budget is exceeded: what still runs for the operation is of no use. */
+  readonly signal: AbortSignal;
+  /** Shared by all that is done for the operation. */
+  readonly turns: Turns;
+  /** Whether so far all of it can be done in one go. */
+  isSmall(): boolean;
+  /**
+   * Counts fields of the result, and an upper bound of the bytes they are written with.
+   * @throws GatewayError `result_too_large`
+   */
+  addFields(count: number, bytes: number): void;
+  /**
+   * Counts the bytes of rows that were fetched for the operation.
+   * @throws GatewayError `result_too_large`
+   */
+  addRows(bytes: number): void;
+  /**
+   * Waits until a large operation may go on: few do at the same time, because each holds all its rows in memory.
+   * @throws GatewayError `overloaded` where too many wait already; the signal's reason when it aborts first
+   */
+  enterIfLarge(signal: AbortSignal): Promise<void>;
+  /**
+   * Counts bytes of the finished result.
+   * @throws GatewayError `result_too_large`
+   */
+  addWritten(bytes: number): void;
+  /** To be called once, at the end of the operation. */
+  close(): void;
+};
+
+/** Opens the budget of one operation. */
+export function openBudget(largeOperations: LargeOperations): OperationBudget {
+  const controller = new AbortController();
+  let fields = 0;
+  let estimatedBytes = 0;
+  let rowsBytes = 0;
+  let writtenBytes = 0;
+  let entered: Promise<() => void> | undefined;
+
+  function fail(what: string, limit: number): never {
+    const message = `The result has more than ${limit} ${what}; allowed: ${limit}. Ask for fewer rows or fields`;
+    if (!controller.signal.aborted) controller.abort(new GatewayError('result_too_large', message));
+    throw controller.signal.reason;
+  }
+
+  const isLarge = () => fields > large.fields || rowsBytes > large.rowsBytes || estimatedBytes > large.bytes;
+  return {
+    signal: controller.signal,
+    turns: takeTurns(),
+    isSmall: () => fields <= atOnce.fields && estimatedBytes + rowsBytes <= atOnce.bytes,
+    addFields(count, bytes) {
+      fields += count;
+      estimatedBytes += bytes;
+      if (fields > maxResultFields) fail('fields', maxResultFields);
+    },
+    addRows(bytes) {
+      rowsBytes += bytes;
+      if (rowsBytes > maxResultBytes) fail('bytes of rows', maxResultBytes);
+    },
+    async enterIfLarge(signal) {
+      if (!isLarge()) return;
+      entered ??= largeOperations.take(signal);
+      await entered;
+    },
+    addWritten(bytes) {
+      writtenBytes += bytes;
+      if (writtenBytes > maxResultBytes) fail('bytes', maxResultBytes);
+    },
+    close() {
+      entered?.then(
+        release => release(),
+        () => undefined, // it aborted while it waited, and has no place to give back
+      );
+    },
+  };
+}

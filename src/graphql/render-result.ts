@@ -1,0 +1,67 @@
+import { GatewayError } from '../errors.ts';
+import { keptDigits } from '../exact-json.ts';
+import type { OperationBudget } from './operation-budget.ts';
+
+/** Levels below which a value is written in one piece: data, field, list of rows, row. */
+const maxDepth = 4;
+
+/** Characters that are gathered before they become bytes. */
+const blockLength = 64 * 1024;
+
+/**
+ * Writes the result of an operation as JSON, a large one in slices.
+ * @throws GatewayError `result_too_large`, as soon as it is
+ */
+export async function renderResult(result: unknown, budget: OperationBudget): Promise<Buffer> {
+  if (budget.isSmall()) return Buffer.from(stringify(result));
+  const blocks: Buffer[] = [];
+  let text = '';
+  const flush = () => {
+    const block = Buffer.from(text);
+    budget.addWritten(block.length);
+    blocks.push(block);
+    text = '';
+  };
+  for (const piece of pieces(result, 0)) {
+    text += piece;
+    if (text.length >= blockLength) flush();
+    while (budget.turns.isOver()) await budget.turns.next();
+  }
+  flush();
+  return Buffer.concat(blocks);
+}
+
+/** The JSON text of a value, piece by piece; what has no JSON in an object is left out, as JSON.stringify does. */
+function* pieces(value: unknown, depth: number): Generator<string> {
+  if (depth >= maxDepth || !isContainer(value)) {
+    yield stringify(value);
+    return;
+  }
+  const isList = Array.isArray(value);
+  let before = isList ? '[' : '{';
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined && !isList) continue;
+    yield isList ? before : `${before}${JSON.stringify(key)}:`;
+    yield* pieces(member, depth + 1);
+    before = ',';
+  }
+  if (before !== ',') yield before;
+  yield isList ? ']' : '}';
+}
+
+/** Whether a value is written member by member: errors and exact integers know their own JSON. */
+function isContainer(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && !('toJSON' in value) && keptDigits(value) === undefined
+  );
+}
+
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch (thrown) {
+    // JSON.stringify calls itself for each level; JSON.parse, which read the value, does not.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw new GatewayError('result_too_large', 'A JSON value of the result is nested too deeply');
+  }
+}
