@@ -140,16 +140,19 @@ describe('the size of a result is bounded while it executes', () => {
     expect(body.data.logsAllSql.rows).toHaveLength(900);
   });
 
-  test('a column that `sql` leaves out is one error, not one a row', async () => {
+  test.each([
+    ['eventMessage', 'event_message'],
+    ['metadata', 'metadata'],
+  ])('a column that `sql` leaves out is one error, not one a row: %s', async (field, column) => {
     const { body } = await ask(
-      `query ($sql: String!) { logsAll(project: "ours", sql: $sql) { ${aliases(50, 'metadata')} } }`,
+      `query ($sql: String!) { logsAll(project: "ours", sql: $sql) { ${aliases(50, field)} } }`,
       { sql },
     );
     expect([body.data, body.errors.length, error(body)]).toEqual([
       { logsAll: null },
       1,
       {
-        message: 'Column "metadata" is not among those that `sql` returns',
+        message: `Column "${column}" is not among those that \`sql\` returns`,
         code: 'invalid_query',
         status: 400,
       },
