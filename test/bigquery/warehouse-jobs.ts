@@ -145,7 +145,8 @@ export function createWarehouseJobs({ engine, sourceOf, location: home }: JobsOp
         job.result = result;
         if (!varying.test(query.query)) cached.add(cacheKey(query));
       } catch (error) {
-        job.failure = problemOf(error, timeoutMs);
+        const wasCancelled = controller.signal.aborted;
+        job.failure = wasCancelled ? stopped('User requested cancellation') : problemOf(error, timeoutMs);
       }
     }
   }
@@ -210,8 +211,6 @@ function problemOf(error: unknown, timeoutMs: number): ErrorProto {
   switch (code) {
     case 'deadline_exceeded':
       return stopped(`Job timed out after ${timeoutMs / 1000}s`);
-    case 'cancelled':
-      return stopped('User requested cancellation');
     case 'invalid_query':
     case 'sandbox_refused':
       return { reason: 'invalidQuery', message, location: 'q' };
