@@ -26,6 +26,7 @@ import { createMetrics } from './metrics/metrics.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import { runQuery } from './pipeline/run-query.ts';
 import type { Progress } from './progress-bar.ts';
+import { createRedactor } from './redaction/redactor.ts';
 import { sampleProjects } from './sample/vocabulary.ts';
 import { writeSampleAside } from './sample/write-sample-aside.ts';
 import { createMemoryStore } from './store/memory-store.ts';
@@ -126,6 +127,7 @@ export async function composeGateway(
   const warming = openWarming(config, warmingDeps, warmsHere);
   metrics.watch(warming.schedule);
   const runStatement = run('interactive');
+  const redactor = createRedactor();
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
@@ -138,6 +140,8 @@ export async function composeGateway(
     clock,
     emit,
     queryTimeoutMs: config.QUERY_TIMEOUT_MS,
+    redactKinds: config.REDACT_KINDS,
+    redactor,
   };
   const server = createHttpServer({
     pipeline,
@@ -165,6 +169,7 @@ export async function composeGateway(
       await closeServer(server);
       tokens.close();
       await warming.close();
+      await redactor.close();
       await close();
     },
   };

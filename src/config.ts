@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readTableMapping, type TableMapping } from './bigquery/table-mapping.ts';
+import { redactionKinds } from './redaction/redaction-kinds.ts';
 import { checkRedisUrl } from './store/redis-url.ts';
 
 const count = (fallback: number, min: number, max: number) =>
@@ -48,6 +49,7 @@ export const variables = {
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
+  REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
   NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off.' },

@@ -153,6 +153,11 @@ export class GatewayError extends Error {
   get status(): number {
     return errorCodes[this.code].status;
   }
+
+  /** The same failure in other words. */
+  withMessage(message: string): GatewayError {
+    return new GatewayError(this.code, message, this);
+  }
 }
 
 /** Turns anything thrown into a GatewayError; a bug becomes `internal` and keeps its cause for the log. */

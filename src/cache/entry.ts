@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Column, ResultSet } from '../rows.ts';
@@ -60,6 +60,12 @@ function joined(parts: readonly Buffer[]): Buffer {
 /** 128 bits of SHA-256 as base64url: enough to tell two bodies of one URL apart. */
 export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
+}
+
+/** The same digest, calculated on another thread. */
+export async function digestAside(body: Buffer): Promise<string> {
+  const digest = await webcrypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>); // no body is shared
+  return Buffer.from(digest, 0, 16).toString('base64url');
 }
 
 /** Changes with the layout below; an entry of another layout is none. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { redactionKinds } from '../redaction/redaction-kinds.ts';
 
 const name = z
   .string()
@@ -99,6 +100,7 @@ export const headerSchema = z
     public: z.boolean().default(false),
     sandbox: z.boolean().default(false),
     redactPii: z.boolean().default(false),
+    redactKinds: z.array(z.enum(redactionKinds)).min(1, 'must name at least one kind').optional(),
     batch: batch.optional(),
   })
   .refine(header => header.warmSeconds === 0 || header.warmSeconds <= header.cacheSeconds, {

@@ -3,6 +3,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { Explanation, QueryParameter } from '../engine/engine.ts';
 import { GatewayError, type SqlPosition, toGatewayError } from '../errors.ts';
 import { type EndpointQuestion, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
+import { redactError } from './redact-error.ts';
 import { startStages } from './stages.ts';
 
 /** What an endpoint would do for a question, found out without running a query. */
@@ -51,15 +52,16 @@ export async function explainEndpoint(
 
 async function judge(
   { engine, queryTimeoutMs: timeoutMs }: PlanDeps,
-  { caller, query, labels, maxBytesBilled }: Plan,
+  { caller, query, labels, maxBytesBilled, redact }: Plan,
   { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
 ): Promise<Explanation | RefusedStatement> {
   try {
     const options = { signal, timeoutMs, caller: caller.tokenId, labels: labels(requestId), maxBytesBilled };
     return await engine.explain(statementOf(query), options);
   } catch (thrown) {
-    const { code, message, position } = toGatewayError(thrown);
+    const error = redactError(thrown, redact);
+    const { code, message, position } = toGatewayError(error);
     if (code === 'invalid_query' || code === 'sandbox_refused') return { code, message, position };
-    throw thrown;
+    throw error;
   }
 }

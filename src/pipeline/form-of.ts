@@ -1,5 +1,7 @@
-import { digestOf, type Entry } from '../cache/entry.ts';
+import { digestAside, digestOf, type Entry } from '../cache/entry.ts';
 import { redactRowsJson } from '../redaction/redact-rows-json.ts';
+import type { RedactionKind } from '../redaction/redaction-kinds.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { Receipt } from '../rows.ts';
 
 /** A body as one caller sees it. */
@@ -18,15 +20,61 @@ export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'createdAtM
   readonly receipt?: Receipt;
 };
 
-const redactedForms = new WeakMap<Rendered, Form>();
+/** The kinds of personal data that a caller is not to see; absent: the rows are given as they are. */
+export type Redaction = readonly RedactionKind[] | undefined;
 
-/** Gives the body of rows, redacted where asked for (contract section 5: redaction happens after the cache). */
-export function formOf(rows: Rendered, redact: boolean): Form {
-  if (!redact) return { body: rows.body, digest: rows.bodyDigest };
-  const known = redactedForms.get(rows);
-  if (known) return known;
-  const body = redactRowsJson(rows.body);
-  const form = { body, digest: rows.bodyDigest && digestOf(body) };
-  redactedForms.set(rows, form);
-  return form;
+/** The redacted form of rows, or the promise of the one that is being made. */
+type Place = { form?: Form; coming?: Promise<Form> | undefined };
+
+const placesOf = new WeakMap<Rendered, Map<string, Place>>();
+
+/** Longer bodies are redacted on another thread: hostile text of this length holds the event loop for some 10 ms. */
+const maxBytesNow = 64 * 1024;
+
+/**
+ * Gives the body of rows, redacted where asked for (contract section 5: redaction happens after the cache).
+ * @returns undefined if that would hold the event loop for too long
+ */
+export function formNow(rows: Rendered, kinds: Redaction): Form | undefined {
+  if (!kinds) return plainForm(rows);
+  const place = placeOf(rows, kinds);
+  if (!place.form && rows.body.length <= maxBytesNow) {
+    const body = redactRowsJson(rows.body, kinds);
+    place.form = { body, digest: rows.bodyDigest && digestOf(body) };
+  }
+  return place.form;
+}
+
+/**
+ * The same, however long it takes; rows that several callers wait for are redacted once.
+ * @throws GatewayError as the redactor does
+ */
+export async function formOf(rows: Rendered, kinds: Redaction, redactor: Redactor): Promise<Form> {
+  if (!kinds) return plainForm(rows);
+  const form = formNow(rows, kinds);
+  if (form) return form;
+  const place = placeOf(rows, kinds);
+  place.coming ??= makeAside(rows, kinds, redactor).finally(() => {
+    place.coming = undefined;
+  });
+  place.form = await place.coming;
+  return place.form;
+}
+
+function plainForm({ body, bodyDigest }: Rendered): Form {
+  return { body, digest: bodyDigest };
+}
+
+async function makeAside(rows: Rendered, kinds: readonly RedactionKind[], redactor: Redactor): Promise<Form> {
+  const body = await redactor.redact(rows.body, kinds);
+  return { body, digest: rows.bodyDigest && (await digestAside(body)) };
+}
+
+function placeOf(rows: Rendered, kinds: readonly RedactionKind[]): Place {
+  const places = placesOf.get(rows) ?? new Map<string, Place>();
+  placesOf.set(rows, places);
+  const key = kinds.join();
+  const place = places.get(key) ?? {};
+  places.set(key, place);
+  return place;
 }

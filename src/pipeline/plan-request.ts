@@ -6,10 +6,13 @@ import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import type { ResultSet } from '../rows.ts';
 import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
 import { findEndpoint } from './find-endpoint.ts';
+import type { Redaction } from './form-of.ts';
 import { labelsOf, readLabels } from './query-labels.ts';
+import { redactError } from './redact-error.ts';
 import type { Stages } from './stages.ts';
 
 export type PlanDeps = {
@@ -20,6 +23,8 @@ export type PlanDeps = {
   readonly engine: Pick<Engine, 'explain'>;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
+  /** What is redacted for endpoints that don't say it themselves. */
+  readonly redactKinds: readonly RedactionKind[];
 };
 
 /** One question to one saved query, by whichever door it came. */
@@ -58,7 +63,8 @@ export type Plan = {
   readonly maxBytesBilled: number | undefined;
   /** Runs the statement, within the limits and under the labels of the caller. */
   readonly run: (signal: AbortSignal, requestId?: string) => Promise<ResultSet>;
-  readonly redact: boolean;
+  /** What the caller is not to see; absent: the rows are given as they are. */
+  readonly redact: Redaction;
   readonly mustLoad: boolean;
 };
 
@@ -72,13 +78,28 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
   const definition = findEndpoint(deps.endpoints, question.endpoint);
   stages.done('auth');
 
-  const input = await question.readInput(definition);
+  // Until the request has said whether it wants to see personal data, a failure shows none.
+  const kinds = definition.redactKinds ?? deps.redactKinds;
+  let redact: Redaction = kinds;
+  try {
+    const input = await question.readInput(definition);
+    redact = (input.redactPii ?? definition.redactPii) ? kinds : undefined;
+    const mustLoad = input.noCache && caller.scopes.has('no-cache');
+    const meaning = readMeaning(deps, caller, definition, input);
+    stages.done('params');
+    return { endpointsVersion, caller, definition, redact, mustLoad, ...meaning };
+  } catch (thrown) {
+    throw redactError(thrown, redact);
+  }
+}
+
+/** What the input asks of the endpoint: its query, the cache's request, and the limits and labels of the caller. */
+function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinition, input: RequestInput) {
   const parameters = bindParameters(definition, input.parameters);
   const callerSql = readCallerSql(definition, input.parameters);
   const query = { definition, parameters, callerSql };
   const own = readLabels(definition.labels, input.labels);
   const maxBytesBilled = smaller(definition.maxBytesBilled, caller.maxBytesBilled);
-  stages.done('params');
 
   const labels = (requestId?: string) =>
     labelsOf(own, { endpoint: definition.name, tokenId: caller.tokenId, requestId });
@@ -102,19 +123,8 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
       }),
     maxBytesBilled: definition.maxBytesBilled,
   };
-
-  return {
-    endpointsVersion,
-    caller,
-    definition,
-    query,
-    cacheRequest: cacheRequestOf(deps.queryTimeoutMs, query, { load, renewal }),
-    labels,
-    maxBytesBilled,
-    run,
-    redact: input.redactPii ?? definition.redactPii,
-    mustLoad: input.noCache && caller.scopes.has('no-cache'),
-  };
+  const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, { load, renewal });
+  return { query, cacheRequest, labels, maxBytesBilled, run };
 }
 
 /** Whether the same question still means the same: the token is accepted, and the definitions are those of then. */

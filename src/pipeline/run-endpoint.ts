@@ -7,8 +7,9 @@ import type { SingleFlight } from '../cache/single-flight.ts';
 import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { toGatewayError } from '../errors.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { Column, Receipt } from '../rows.ts';
-import { formOf, type Rendered } from './form-of.ts';
+import { type Form, formNow, formOf, type Rendered } from './form-of.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import {
   type EndpointQuestion,
@@ -17,6 +18,7 @@ import {
   type PlanDeps,
   planRequest,
 } from './plan-request.ts';
+import { redactError } from './redact-error.ts';
 import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
@@ -26,6 +28,8 @@ export type PipelineDeps = PlanDeps & {
   /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
   readonly sharedRuns: SingleFlight<Rendered>;
   readonly clock: Clock;
+  /** Redacts what would hold the event loop for too long. */
+  readonly redactor: Redactor;
   /** Hears of every answer that is worth warming; must cost next to nothing. */
   readonly noteRead?: (digest: string, query: EndpointQuery) => void;
   readonly emit: (event: PipelineEvent) => void;
@@ -62,11 +66,12 @@ export type Answer = {
  */
 export async function runEndpoint(deps: PipelineDeps, request: EndpointRequest): Promise<Answer> {
   const stages = startStages();
+  let plan: Plan | undefined;
   try {
-    const plan = await planRequest(deps, request, stages);
+    plan = await planRequest(deps, request, stages);
     return await answerPlan(deps, plan, request, stages);
   } catch (thrown) {
-    throw failed(deps, request, stages, thrown);
+    throw failed(deps, request, stages, redactError(thrown, plan?.redact));
   }
 }
 
@@ -84,7 +89,8 @@ export async function runPlan(
   try {
     return await answerPlan(deps, plan, request, stages);
   } catch (thrown) {
-    throw failed(deps, { ...request, endpoint: plan.definition.name }, stages, thrown);
+    const error = redactError(thrown, plan.redact);
+    throw failed(deps, { ...request, endpoint: plan.definition.name }, stages, error);
   }
 }
 
@@ -101,15 +107,16 @@ export function answerAtOnce(
 ): Answer | undefined {
   const startedMs = performance.now();
   const entry = peekPlan(deps, plan);
-  if (!entry || !canSend(formOf(entry, plan.redact).body)) return undefined;
+  const form = entry && formNow(entry, plan.redact);
+  if (!form || !canSend(form.body)) return undefined;
   const ms = performance.now() - startedMs;
-  return answered(deps, plan, requestId, entry, 'hit', [{ name: 'cache', ms }], ms);
+  return answered(deps, plan, requestId, entry, form, 'hit', [{ name: 'cache', ms }], ms);
 }
 
 /** The body that `answerAtOnce` would give; asked by doors that keep something made of it. */
 export function bodyAtOnce(deps: PipelineDeps, plan: Plan): Buffer | undefined {
   const entry = peekPlan(deps, plan);
-  return entry && formOf(entry, plan.redact).body;
+  return entry && formNow(entry, plan.redact)?.body;
 }
 
 function peekPlan(deps: PipelineDeps, plan: Plan): Entry | undefined {
@@ -136,11 +143,10 @@ async function answerPlan(
   stages.done(state === 'miss' ? 'query' : 'cache');
   return finish(entry, state, receipt);
 
-  function finish(rows: Rendered, cache: CacheState, receipt: Receipt | undefined): Answer {
-    // Made here, so that its time is told; whoever asks again finds it.
-    formOf(rows, plan.redact);
+  async function finish(rows: Rendered, cache: CacheState, receipt: Receipt | undefined): Promise<Answer> {
+    const form = await formOf(rows, plan.redact, deps.redactor);
     if (plan.redact) stages.done('redact');
-    const answer = answered(deps, plan, requestId, rows, cache, stages.list(), stages.totalMs());
+    const answer = answered(deps, plan, requestId, rows, form, cache, stages.list(), stages.totalMs());
     return receipt ? { ...answer, receipt } : answer;
   }
 }
@@ -165,13 +171,13 @@ function answered(
   plan: Plan,
   requestId: string,
   rows: Rendered,
+  form: Form,
   state: CacheState,
   stages: readonly Stage[],
   ms: number,
 ): Answer {
-  const { definition, caller, redact } = plan;
+  const { definition, caller } = plan;
   if (definition.warmSeconds > 0) deps.noteRead?.(plan.cacheRequest.key.digest, plan.query);
-  const form = formOf(rows, redact);
   const answer: Answer = {
     plan,
     endpoint: definition,

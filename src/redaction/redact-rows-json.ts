@@ -5,6 +5,9 @@ const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
 
+/** Bytes of JSON that are read between two pauses. */
+const sliceBytes = 64 * 1024;
+
 /**
  * Replaces personal data in the string values of JSON text, at any depth.
  * Keys, numbers, booleans, null and strings without personal data stay byte for byte.
@@ -15,9 +18,24 @@ export function redactRowsJson(
   json: Buffer | string,
   kinds: readonly RedactionKind[] = redactionKinds,
 ): Buffer {
-  const bytes = typeof json === 'string' ? Buffer.from(json) : json;
+  const slices = redactInSlices(typeof json === 'string' ? Buffer.from(json) : json, kinds);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * The same with pauses between strings, for a caller with other work to do in between.
+ * @returns the bytes themselves where nothing is replaced
+ */
+export function* redactInSlices(
+  bytes: Buffer,
+  kinds: readonly RedactionKind[],
+): Generator<undefined, Buffer, undefined> {
   const parts: Buffer[] = [];
   let copied = 0;
+  let paused = 0;
   let start = bytes.indexOf(quote);
   while (start >= 0) {
     const end = stringEnd(bytes, start);
@@ -30,6 +48,10 @@ export function redactRowsJson(
       }
     }
     start = bytes.indexOf(quote, end);
+    if (end - paused >= sliceBytes) {
+      paused = end;
+      yield;
+    }
   }
   return copied === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copied)]);
 }

@@ -16,6 +16,8 @@ import { createGraphqlDoor } from '../../src/graphql/answer-graphql.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { runQuery } from '../../src/pipeline/run-query.ts';
+import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
+import { createRedactor } from '../../src/redaction/redactor.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
 
@@ -59,8 +61,9 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   const runStatement: RunStatement = (statement, terms) =>
     runQuery({ engine, emit, queryTimeoutMs }, statement, terms);
   const runEndpointQuery: RunEndpointQuery = (query, terms) => runStatement(statementOf(query), terms);
+  const redaction = { redactKinds: redactionKinds, redactor: createRedactor() };
   const runs = { engine, runStatement, runEndpointQuery, sharedRuns, queryTimeoutMs };
-  const pipeline = { tokens, endpoints, cache, clock, emit, ...runs };
+  const pipeline = { tokens, endpoints, cache, clock, emit, ...runs, ...redaction };
   const server = createHttpServer({
     pipeline,
     schedule: createMemorySchedule({ clock, maxKeys: 1 }),
@@ -96,6 +99,7 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
       });
       endpoints.close();
       tokens.close();
+      await redaction.redactor.close();
       await cache.close();
       await rm(directory, { recursive: true });
     },

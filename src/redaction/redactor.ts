@@ -1,0 +1,99 @@
+import { Worker } from 'node:worker_threads';
+import { GatewayError } from '../errors.ts';
+import type { RedactionKind } from './redaction-kinds.ts';
+import type { RedactionJob, RedactionResult } from './redaction-worker.ts';
+
+/** Redacts bodies on a thread of its own, so that the event loop goes on meanwhile. */
+export type Redactor = {
+  /**
+   * Replaces personal data as `redactRowsJson` does.
+   * @returns the body itself if nothing is replaced
+   * @throws GatewayError `overloaded` if too much is waiting; `unavailable` if the thread ended
+   */
+  redact(body: Buffer, kinds: readonly RedactionKind[]): Promise<Buffer>;
+  /** Ends the thread, and rejects what it has not done. */
+  close(): Promise<void>;
+};
+
+type Waiting = {
+  readonly body: Buffer;
+  readonly resolve: (redacted: Buffer) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Bytes of bodies that may wait for the thread, which has a copy of each. A single body may be larger. */
+const maxWaitingBytes = 128 * 1024 * 1024;
+
+/** Megabytes of strings that the thread may hold: one string can be as long as a whole result. */
+const maxHeapMb = 512;
+
+/** Milliseconds after which a thread without work ends, and gives its memory back. */
+const idleMs = 10_000;
+
+/** Makes a redactor; its thread starts with the first body. */
+export function createRedactor(): Redactor {
+  const waiting = new Map<number, Waiting>();
+  let waitingBytes = 0;
+  let lastId = 0;
+  let thread: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  function take(id: number): Waiting | undefined {
+    const found = waiting.get(id);
+    waiting.delete(id);
+    waitingBytes -= found?.body.length ?? 0;
+    return found;
+  }
+
+  function ended(worker: Worker): void {
+    if (thread !== worker) return;
+    thread = undefined;
+    for (const id of [...waiting.keys()]) {
+      const message = 'The redaction of the result was interrupted; try again';
+      take(id)?.reject(new GatewayError('unavailable', message));
+    }
+  }
+
+  function start(): Worker {
+    const worker = new Worker(new URL('./redaction-worker.ts', import.meta.url), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+    });
+    worker.unref();
+    worker.on('message', ({ id, body }: RedactionResult) => {
+      const found = take(id);
+      found?.resolve(body ? Buffer.from(body.buffer, body.byteOffset, body.length) : found.body);
+      if (waiting.size === 0) idle = setTimeout(() => void close(), idleMs).unref();
+    });
+    // The thread is out of memory; `exit` follows.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => ended(worker));
+    return worker;
+  }
+
+  async function close(): Promise<void> {
+    clearTimeout(idle);
+    const worker = thread;
+    if (!worker) return;
+    ended(worker);
+    await worker.terminate();
+  }
+
+  return {
+    redact(body, kinds) {
+      clearTimeout(idle);
+      if (waiting.size > 0 && waitingBytes + body.length > maxWaitingBytes) {
+        const message = 'Too many large results are being redacted; try again';
+        return Promise.reject(new GatewayError('overloaded', message));
+      }
+      thread ??= start();
+      const id = ++lastId;
+      const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+      waiting.set(id, { body, resolve, reject });
+      waitingBytes += body.length;
+      thread.postMessage({ id, body, kinds } satisfies RedactionJob);
+      return promise;
+    },
+    close,
+  };
+}

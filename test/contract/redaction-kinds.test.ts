@@ -1,0 +1,107 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { longestTurn } from '../support/longest-turn.ts';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+const redact = { 'lf-endpoint-redact-pii': 'true' };
+const message = 'from 203.0.113.7 or 2001:db8::1 by ada@example.com';
+
+/** A saved query without a source that a caller may send SQL to. */
+const savedQuery = (name: string, id: number, settings: string) => `/*
+id: 7e57ab1e-0000-4000-8000-00000000001${id}
+name: ${name}
+description: A message that the caller sends.
+parameters:
+  message: { type: string, description: Any text. }
+  at: { type: timestamp, description: Any time. }
+columns:
+  message: { type: STRING, description: The message. }
+sandbox: true
+${settings}
+*/
+with messages as (select @message as message) select message from messages`;
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    now: '2026-01-15T12:00:00Z',
+    environment: { REDACT_KINDS: 'ipv4, email' },
+    sqlFiles: {
+      'plain.messages.sql': savedQuery('plain.messages', 1, ''),
+      'own.messages.sql': savedQuery(
+        'own.messages',
+        2,
+        'redactKinds: [ipv6]\nredactPii: true\ncacheSeconds: 60',
+      ),
+    },
+  });
+  return () => gateway.close();
+});
+
+const ask = (endpoint: string, parameters: Record<string, string>, headers: Record<string, string> = {}) =>
+  gateway.get(`/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`, headers);
+
+describe('contract section 9: each kind is switchable', () => {
+  test('by configuration', async () => {
+    const { body } = await ask('plain.messages', { message }, redact);
+    expect(body.result).toEqual([{ message: 'from REDACTED or 2001:db8::1 by REDACTED' }]);
+  });
+
+  test('by endpoint, from the cache too', async () => {
+    for (const state of ['MISS', 'HIT', 'HIT']) {
+      const { body, headers } = await ask('own.messages', { message });
+      expect(body.result).toEqual([{ message: 'from 203.0.113.7 or REDACTED by ada@example.com' }]);
+      expect(headers.get('x-cache')).toBe(state);
+    }
+    const plain = await ask('own.messages', { message }, { 'lf-endpoint-redact-pii': 'false' });
+    expect(plain.body.result).toEqual([{ message }]);
+  });
+
+  test('in GraphQL as in REST', async () => {
+    const query = `{ ownMessages(message: ${JSON.stringify(message)}) { message } }`;
+    const { body } = await gateway.graphql(query);
+    expect(body.data.ownMessages[0].message).toBe('from 203.0.113.7 or REDACTED by ada@example.com');
+  });
+});
+
+describe('contract section 9: messages of errors are redacted as rows are', () => {
+  const failures = {
+    'a value that a parameter does not take': { at: 'ada@example.com' },
+    'a value that the engine names': {
+      message: 'ada@example.com',
+      sql: 'select cast(message as int64) as message from messages',
+    },
+    'a name in SQL': { sql: 'select `ada@example.com` as message from messages' },
+  };
+  test.each(Object.entries(failures))('%s', async (_, parameters) => {
+    const plain = await ask('plain.messages', parameters, { 'lf-endpoint-redact-pii': 'false' });
+    expect(plain.status).toBe(400);
+    const redacted = await ask('plain.messages', parameters, redact);
+    expect(redacted.text).not.toContain('ada@example.com');
+    expect(redacted.body.error.message).toBe(
+      plain.body.error.message.replaceAll('ada@example.com', 'REDACTED'),
+    );
+    expect(redacted.body.error.errors[0]).toEqual({
+      ...plain.body.error.errors[0],
+      message: redacted.body.error.message,
+    });
+  });
+
+  test('in GraphQL, and where a query is only explained', async () => {
+    const query = '{ plainMessages(at: "ada@example.com") { message } }';
+    expect((await gateway.graphql(query)).text).toContain('ada@example.com');
+    expect((await gateway.graphql(query, {}, redact)).text).not.toContain('ada@example.com');
+    const explained = { explain: 'true', sql: 'select `ada@example.com` as message from messages' };
+    expect((await ask('plain.messages', explained)).text).toContain('ada@example.com');
+    expect((await ask('plain.messages', explained, redact)).text).not.toContain('ada@example.com');
+  });
+});
+
+test('contract section 11: redacting rows of hostile text holds the event loop for less than 100 ms', async () => {
+  const sql =
+    "select repeat('1:', 30000) as message from messages cross join unnest(generate_array(1, 100)) as n";
+  await ask('plain.messages', { sql: sql.replace('100)', '1)') }, redact);
+  const { result, turnMs } = await longestTurn(() => ask('own.messages', { sql }, redact));
+  expect(result.status).toBe(200);
+  expect(result.text).toContain('"message":"REDACTED:');
+  expect(turnMs).toBeLessThan(100);
+}, 60_000);

@@ -1,0 +1,19 @@
+/**
+ * Does something, and watches the event loop meanwhile.
+ * @returns the result, and milliseconds of processor time of the longest turn; other processes hardly change it
+ */
+export async function longestTurn<T>(act: () => Promise<T>): Promise<{ result: T; turnMs: number }> {
+  const action = act();
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  void action.then(end, end);
+  let turnMs = 0;
+  for (let before = process.threadCpuUsage(); !isOver; before = process.threadCpuUsage()) {
+    await new Promise(resolve => setImmediate(resolve));
+    const { user, system } = process.threadCpuUsage(before);
+    turnMs = Math.max(turnMs, (user + system) / 1000);
+  }
+  return { result: await action, turnMs };
+}
