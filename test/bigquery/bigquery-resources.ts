@@ -33,7 +33,7 @@ export type JobFacts = {
   readonly state?: 'PENDING' | 'RUNNING' | 'DONE';
   readonly failure?: ErrorProto;
   /** What `statistics.query` says, once it is done. */
-  readonly query?: object;
+  readonly query?: { readonly totalBytesProcessed: string; readonly [name: string]: unknown };
   readonly totalSlotMs?: string;
   /** Milliseconds since 1970. */
   readonly createdMs?: number;
@@ -41,7 +41,8 @@ export type JobFacts = {
 
 /** A job, as jobs.insert, jobs.get and jobs.cancel describe it. Kind, status, reference and statistics are always there. */
 export function jobResource(job: JobFacts) {
-  const { reference, configuration, state = 'DONE', failure, query, totalSlotMs, createdMs = 0 } = job;
+  const { reference, configuration, state = 'DONE', failure, totalSlotMs, createdMs = 0 } = job;
+  const query = job.query && { ...job.query, totalSlotMs };
   const { projectId, jobId, location } = reference;
   const isDone = state === 'DONE';
   const times = {
@@ -49,7 +50,6 @@ export function jobResource(job: JobFacts) {
     ...(state === 'PENDING' ? {} : { startTime: String(createdMs + 1) }),
     ...(isDone ? { endTime: String(createdMs + 2) } : {}),
   };
-  const totalBytesProcessed = query && 'totalBytesProcessed' in query ? query.totalBytesProcessed : '0';
   return {
     kind: 'bigquery#job',
     etag: 'mE+etag==',
@@ -60,7 +60,7 @@ export function jobResource(job: JobFacts) {
     jobReference: reference,
     statistics: {
       ...times,
-      ...(isDone && query ? { totalBytesProcessed, ...(totalSlotMs ? { totalSlotMs } : {}), query } : {}),
+      ...(isDone && query ? { totalBytesProcessed: query.totalBytesProcessed, totalSlotMs, query } : {}),
     },
     status: { state, ...(failure ? { errorResult: failure, errors: [failure] } : {}) },
   };

@@ -29,14 +29,17 @@ export const requestFields: Readonly<Record<string, string>> = {
 const commonParameters =
   '$.xgafv access_token alt callback fields key oauth_token prettyPrint quotaUser uploadType upload_protocol';
 
-/** Parameters of the address, by kind of request. Source: as above, `resources.jobs.methods`. */
+/**
+ * Parameters of the address, by kind of request. Source: as above, `resources.jobs.methods`; `projection` is not in there, but
+ * Google's Python client sends it with every jobs.get and jobs.cancel.
+ */
 export const addressParameters: Readonly<Record<string, string>> = {
   query: commonParameters,
   insert: commonParameters,
   dryRun: commonParameters,
   results: `${commonParameters} formatOptions.timestampOutputFormat formatOptions.useInt64Timestamp location maxResults pageToken startIndex timeoutMs`,
-  job: `${commonParameters} location`,
-  cancel: `${commonParameters} location`,
+  job: `${commonParameters} location projection`,
+  cancel: `${commonParameters} location projection`,
 };
 
 /** What an answer of jobs.getQueryResults may say. Source: as above, `GetQueryResultsResponse`. */
