@@ -17,14 +17,36 @@ const invalidCredentials = refusal(401, 'authError', 'Request had invalid authen
 /** Key file of a service account, `gcloud` login, identity of another cloud, or service account of the machine itself. */
 export type CredentialsKind = 'key' | 'login' | 'workload' | 'machine';
 
+/** What stands in for BigQuery itself, without credentials and without TLS. */
+type PlainWarehouse = {
+  readonly url: string;
+  interfere(rule: Interference): void;
+  close(): void;
+};
+
+type GoogleOptions = {
+  readonly kind?: CredentialsKind;
+  /** The universe that the credentials are of, which has a domain of its own. Default: Google's, `googleapis.com`. */
+  readonly universe?: string;
+};
+
+/** A scripted warehouse, at Google. */
+export async function openGoogle(script: Script, kind?: CredentialsKind) {
+  return standInForGoogle(await openWarehouse(script), kind ? { kind } : {});
+}
+
 /**
- * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, which does as
- * the script says for who has a good token, and for `oauth2.googleapis.com` and the like, which give tokens `t1`, `t2`, … for an hour.
+ * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, for regional
+ * endpoints and for those of another universe, where the warehouse answers who has a good token, and for `oauth2.googleapis.com`
+ * and the like, which give tokens `t1`, `t2`, … for an hour.
  * @returns among others the environment that has a process go there, with credentials
  */
-export async function openGoogle(script: Script, kind: CredentialsKind = 'key') {
+export async function standInForGoogle<Warehouse extends PlainWarehouse>(
+  warehouse: Warehouse,
+  { kind = 'key', universe = 'googleapis.com' }: GoogleOptions = {},
+) {
   const directory = await mkdtemp(join(tmpdir(), 'google-'));
-  const { cert, key, certFile } = await makeCertificate(directory);
+  const { cert, key, certFile } = await makeCertificate(directory, universe);
 
   let given = 0;
   let refusedTokens: ReadonlySet<string> = new Set();
@@ -43,7 +65,6 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
     });
     response.end(JSON.stringify(answer));
   });
-  const warehouse = await openWarehouse(script);
   let interfere: Interference = () => undefined;
   warehouse.interfere(asked => {
     const token = asked.authorization?.replace('Bearer ', '');
@@ -53,10 +74,10 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
     return interfere(asked);
   });
   const tokenPort = await listen(tokenServer);
-  const ports: Record<string, number> = {
-    'bigquery.googleapis.com:443': Number(new URL(warehouse.url).port),
-    'oauth2.googleapis.com:443': tokenPort,
-    'sts.googleapis.com:443': tokenPort,
+  const warehousePort = Number(new URL(warehouse.url).port);
+  const portOf = (host: string) => {
+    if (/^bigquery\.([a-z\d-]+\.rep\.)?[a-z.-]+:443$/.test(host)) return warehousePort;
+    return /^(oauth2|sts)\.googleapis\.com:443$/.test(host) ? tokenPort : undefined;
   };
 
   const proxy = createServer();
@@ -64,7 +85,7 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
   proxy.on('connect', ({ url = '' }, socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
-    const port = ports[url];
+    const port = portOf(url);
     if (!port) return socket.destroy();
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const inner = new TLSSocket(socket, { isServer: true, cert, key });
@@ -75,7 +96,7 @@ export async function openGoogle(script: Script, kind: CredentialsKind = 'key') 
 
   const environment: Record<string, string> = {
     HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}`,
-    ...(await giveCredentials(kind, directory, tokenPort)),
+    ...(await giveCredentials(kind, directory, { tokenPort, universe })),
     NODE_EXTRA_CA_CERTS: certFile,
   };
   return {
@@ -114,9 +135,10 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port; // it listens on TCP
 }
 
-async function makeCertificate(directory: string) {
+async function makeCertificate(directory: string, universe: string) {
   const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-  const names = ['-subj', '/CN=googleapis.com', '-addext', 'subjectAltName=DNS:*.googleapis.com'];
+  const hosts = ['googleapis.com', 'europe-west3.rep.googleapis.com', universe].map(host => `DNS:*.${host}`);
+  const names = ['-subj', '/CN=googleapis.com', '-addext', `subjectAltName=${hosts.join(',')}`];
   const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const files = ['-keyout', keyFile, '-out', certFile];
   await promisify(execFile)('openssl', ['req', '-x509', ...made, ...files, ...names]);
@@ -127,16 +149,17 @@ async function makeCertificate(directory: string) {
 async function giveCredentials(
   kind: CredentialsKind,
   directory: string,
-  metadataPort: number,
+  { tokenPort, universe }: { readonly tokenPort: number; readonly universe: string },
 ): Promise<Record<string, string>> {
   // Nothing of this machine's own is found.
   const elsewhere = { CLOUDSDK_CONFIG: directory, NO_PROXY: '127.0.0.1' };
   if (kind === 'machine') {
-    const host = `127.0.0.1:${metadataPort}`;
+    const host = `127.0.0.1:${tokenPort}`;
     return { ...elsewhere, GCE_METADATA_HOST: host, GOOGLE_APPLICATION_CREDENTIALS: '' };
   }
   const file = join(directory, 'credentials.json');
-  await writeFile(file, JSON.stringify(await credentialsFile(kind, directory)));
+  const credentials = await credentialsFile(kind, directory);
+  await writeFile(file, JSON.stringify({ ...credentials, universe_domain: universe }));
   return { ...elsewhere, GOOGLE_APPLICATION_CREDENTIALS: file };
 }
 

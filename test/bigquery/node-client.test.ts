@@ -1,6 +1,8 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { BigQuery, type Job, type Query } from '@google-cloud/bigquery';
 import { PassThroughClient } from 'google-auth-library';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { standInForGoogle } from './google-stand-in.ts';
 import { openDrivenWarehouse } from './open-driven-warehouse.ts';
 import { openWarehouse } from './scripted-warehouse.ts';
 
@@ -422,4 +424,27 @@ test('the client understands what the scripted warehouse says where nothing is s
   expect((await job.getQueryResults())[0]).toEqual([{ n: 1 }]);
   expect((await job.getMetadata())[0].status.state).toBe('DONE');
   expect((await job.cancel())[0].kind).toBe('bigquery#jobCancelResponse');
+});
+
+test('the client goes to the server that stands in for Google, with credentials', async () => {
+  const google = await standInForGoogle(await openWarehouse({}));
+  const authorities = getCACertificates();
+  for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
+  setDefaultCACertificates([google.cert]);
+  onTestFinished(async () => {
+    await google.close();
+    vi.unstubAllEnvs();
+    setDefaultCACertificates(authorities);
+  });
+  const googleClient = new BigQuery({ projectId: 'payer', retryOptions: { autoRetry: false } });
+  expect((await googleClient.query('select 1 as n'))[0]).toEqual([{ n: 1 }]);
+  expect(google.asked.at(-1)).toMatchObject({
+    authorization: 'Bearer t1',
+    host: 'bigquery.googleapis.com',
+  });
+  google.refuseTokens('t1');
+  await expect(googleClient.query('select 1 as n')).rejects.toMatchObject({
+    code: 401,
+    errors: [{ domain: 'global', reason: 'authError', location: 'Authorization', locationType: 'header' }],
+  });
 });

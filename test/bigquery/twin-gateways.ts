@@ -10,6 +10,7 @@ import { edgeRow } from '../support/edge-row.ts';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';
+import { standInForGoogle } from './google-stand-in.ts';
 
 /**
  * Starts two gateways over the same rows, each a process of its own: one asks a server in BigQuery's place, the other its
@@ -31,11 +32,14 @@ export async function startTwins(environment: Record<string, string> = {}) {
   const databasePath = join(directory, 'logs.duckdb');
   const engine = await createDuckDbEngine({ databasePath, clock, emit: () => undefined });
   const sourceOf = new Map(sourceTables.map(([source, table]) => [table, source]));
-  const warehouse = await openExecutingWarehouse({ engine, sourceOf, pageRows: 7 });
+  // At Google itself, so that nothing is forgiven that only an emulator's would be.
+  const executing = await openExecutingWarehouse({ engine, sourceOf, pageRows: 7 });
+  const warehouse = await standInForGoogle(executing);
   const overBigQuery = await startGatewayProcess(
     {
       ...shared,
-      ...bigqueryEnvironment(warehouse.url),
+      ...bigqueryEnvironment(''),
+      ...warehouse.environment,
       BIGQUERY_LOCATION: 'EU',
     },
     agent,
@@ -47,7 +51,7 @@ export async function startTwins(environment: Record<string, string> = {}) {
     async stop() {
       agent.destroy();
       await Promise.all([overBigQuery.kill(), embedded.kill()]);
-      warehouse.close();
+      await warehouse.close();
       await engine.close();
       await rm(directory, { recursive: true, force: true });
     },

@@ -53,10 +53,11 @@ describe('contract section 4: subsets that a statement does not read are left ou
   let local: Engine;
   let opened: Awaited<ReturnType<typeof openContractWarehouse>>;
   beforeAll(async () => {
-    opened = await openContractWarehouse((engine, names) => {
+    opened = await openContractWarehouse(async (engine, names) => {
       local = engine;
       const sourceOf = new Map([[names.table, names.source]]);
-      return openExecutingWarehouse({ engine, sourceOf, pageRows: 10 });
+      const { url, close } = await openExecutingWarehouse({ engine, sourceOf, pageRows: 10 });
+      return { endpoint: url, close };
     });
   });
   afterAll(() => opened.close());

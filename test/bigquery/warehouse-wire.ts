@@ -12,6 +12,8 @@ export type Asked = {
   readonly body: any;
   /** The header that says who asks. */
   readonly authorization: string | undefined;
+  /** The server that was meant, without a port where that is the usual one. */
+  readonly host: string | undefined;
   readonly atMs: number;
 };
 
@@ -69,9 +71,9 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   const text = Buffer.concat(chunks).toString();
   const { pathname: path, searchParams: params } = new URL(request.url ?? '', 'http://warehouse');
   const body = text ? JSON.parse(text) : undefined;
-  const { authorization } = request.headers;
+  const { authorization, host } = request.headers;
   const what = kindOf(request.method, path, body);
-  return { what, path, params, body, authorization, atMs: performance.now() };
+  return { what, path, params, body, authorization, host, atMs: performance.now() };
 }
 
 /** Does with a request as it is told; an answer is compressed for a client that takes gzip, as Google does. */

@@ -26,7 +26,11 @@ export async function openContractEngine(directory: string) {
 }
 
 /** A server in BigQuery's place. */
-type Warehouse = { readonly url: string; close(): unknown };
+type Warehouse = {
+  /** Undefined: Google's own, which the environment leads to. */
+  readonly endpoint: string | undefined;
+  close(): unknown;
+};
 
 /**
  * The adapter for BigQuery over a server that answers with what the embedded engine finds.
@@ -41,7 +45,7 @@ export async function openContractWarehouse<Server extends Warehouse>(
   const warehouse = await openWarehouse(local, names);
   const engine = await createBigQueryEngine({
     project: 'payer',
-    endpoint: warehouse.url,
+    ...(warehouse.endpoint ? { endpoint: warehouse.endpoint } : {}),
     mapping: readTableMapping([`${names.source}=${names.table}`]),
     sources: readSources(),
     emit: () => undefined,
@@ -53,7 +57,7 @@ export async function openContractWarehouse<Server extends Warehouse>(
     warehouse,
     close: async () => {
       await engine.close();
-      warehouse.close();
+      await warehouse.close();
       await local.close();
       await rm(directory, { recursive: true });
     },
