@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
+import { replaceFile } from './auth/replace-file.ts';
 import { readTokens } from './auth/token-file.ts';
 import { createTokens } from './auth/tokens.ts';
+import { withFileLock } from './auth/with-file-lock.ts';
 import { statementOf } from './batch/endpoint-query.ts';
 import { gatherQueries, type RunEndpointQuery } from './batch/gather-queries.ts';
 import type { RunStatement } from './batch/run-batch.ts';
@@ -92,13 +94,13 @@ async function bringSample(
 async function sampleToken(config: Config): Promise<string | undefined> {
   if (config.TOKEN_HASHES || (await readTokens(tokensFile(config))).length > 0) return undefined;
   const file = join(config.DATA_DIR, 'sample-token');
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch {
+  return withFileLock(file, async () => {
+    const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+    if (kept) return kept;
     const token = `sample_${randomBytes(18).toString('base64url')}`;
-    await writeFile(file, `${token}\n`, { mode: 0o600 });
+    await replaceFile(file, `${token}\n`);
     return token;
-  }
+  });
 }
 
 /**

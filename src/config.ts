@@ -42,7 +42,7 @@ export const variables = {
   BIGQUERY_RESERVATION: { schema: text.optional(), meaning: 'Reservation of the jobs, `projects/P/locations/L/reservations/R`; unset: the one that the project is assigned to.' },
   BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has slots left.' },
   REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
-  ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development.' },
+  ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development; with `NODE_ENV=production` 24 characters or more.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
@@ -52,7 +52,7 @@ export const variables = {
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
-  NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off.' },
+  NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off, prints no token, and refuses a short `ACCESS_TOKEN`.' },
   LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Least level that is logged, as JSON lines on standard error.' },
   QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take.' },
   MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 256), meaning: 'Queries that the embedded engine runs at the same time; more wait.' },
@@ -66,6 +66,9 @@ export const variables = {
   WARM_MAX_KEYS: { schema: count(20_000, 1, 1_000_000), meaning: 'Keys that are kept warm; those that are read least go first.' },
   WARM_BYTES_PER_HOUR: { schema: count(0, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one worker lets the engine read in an hour; 0 = no limit.' },
 } satisfies Record<string, { schema: z.ZodType; meaning: string }>; // biome-ignore format: a table
+
+/** Characters of a plain token that are too many to guess: 18 random bytes as base64. */
+const minTokenLength = 24;
 
 type Variables = typeof variables;
 
@@ -92,6 +95,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
+  }
+  const { NODE_ENV, ACCESS_TOKEN = '' } = config;
+  if (NODE_ENV === 'production' && ACCESS_TOKEN && String(ACCESS_TOKEN).length < minTokenLength) {
+    problems.push(
+      `ACCESS_TOKEN: too short for NODE_ENV=production; allowed: ${minTokenLength} characters or more`,
+    );
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config as Config; // each value has come through its own schema

@@ -51,19 +51,29 @@ const worthABar = 5000;
 function welcome(config: Config, origin: string, token: string | undefined, project: string): string {
   const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
   const route = `${origin}/api/endpoints/query`;
+  const isShown = token !== undefined && config.NODE_ENV !== 'production';
+  const shown = isShown ? token : '<ACCESS_TOKEN>';
   return `
 Saved query gateway at ${origin}
   engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
   cache    ${cache}
   GraphQL  ${origin}/graphql
   OpenAPI  ${origin}/openapi.json
-  token    ${token ?? 'issued tokens only (npm run token -- list)'}
+  token    ${isShown ? token : whereTokenIs(config, token)}
 
 Try:
-  curl -H 'X-API-KEY: ${token ?? '<ACCESS_TOKEN>'}' '${route}/logs.all?project=${project}'
-  curl -H 'X-API-KEY: ${token ?? '<ACCESS_TOKEN>'}' '${route}/usage.api-counts?interval=hourly&project=${project}'
+  curl -H 'X-API-KEY: ${shown}' '${route}/logs.all?project=${project}'
+  curl -H 'X-API-KEY: ${shown}' '${route}/usage.api-counts?interval=hourly&project=${project}'
 
 `;
+}
+
+/** In production the log is no place for a token. */
+function whereTokenIs({ ACCESS_TOKEN, DATA_DIR }: Config, token: string | undefined): string {
+  if (token === undefined) return 'issued tokens only (npm run token -- list)';
+  return ACCESS_TOKEN
+    ? 'ACCESS_TOKEN of the environment'
+    : `in ${DATA_DIR}/sample-token, until one is issued`;
 }
 
 /** A failure that was foreseen says enough itself; only a fault of ours needs its stack. */

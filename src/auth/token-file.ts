@@ -1,9 +1,11 @@
 import { randomBytes as systemRandomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { hashToken } from './hash-token.ts';
+import { replaceFile } from './replace-file.ts';
+import { withFileLock } from './with-file-lock.ts';
 
 /** What a token may be allowed beside reading saved queries: administration, asking past the cache, and asking what a query would cost. */
 export const scopes = ['admin', 'no-cache', 'explain'] as const;
@@ -27,8 +29,13 @@ const recordSchema = z.strictObject({
 /** An issued token as it is kept: everything but the token itself. */
 export type TokenRecord = Readonly<z.infer<typeof recordSchema>>;
 
-type IssueOptions = {
+type FileOptions = {
   readonly file: string;
+  /** Milliseconds that other commands are waited for. Default 15 s. */
+  readonly lockMs?: number;
+};
+
+type IssueOptions = FileOptions & {
   /** Who will use it. */
   readonly name: string;
   /** Default: none. */
@@ -59,20 +66,24 @@ export async function issueToken(options: IssueOptions): Promise<string> {
     createdAt: new Date(options.clock.now()).toISOString(),
     ...(options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }),
   };
-  await writeTokens(options.file, [...(await readTokens(options.file)), record]);
+  await changeTokens(options, records => [...records, record]);
   return token;
 }
 
+type RevokeOptions = FileOptions & { readonly id: string; readonly clock: Clock };
+
 /** Marks a token as revoked; false when the file has none of this id. */
-export async function revokeToken(options: { file: string; id: string; clock: Clock }): Promise<boolean> {
-  const all = await readTokens(options.file);
-  if (!all.some(({ id }) => id === options.id)) return false;
+export async function revokeToken(options: RevokeOptions): Promise<boolean> {
   const revokedAt = new Date(options.clock.now()).toISOString();
-  await writeTokens(
-    options.file,
-    all.map(record => (record.id === options.id ? { revokedAt, ...record } : record)),
+  let isThere = false;
+  await changeTokens(options, records =>
+    records.map(record => {
+      if (record.id !== options.id) return record;
+      isThere = true;
+      return { revokedAt, ...record };
+    }),
   );
-  return true;
+  return isThere;
 }
 
 /**
@@ -95,10 +106,23 @@ export async function readTokens(file: string): Promise<TokenRecord[]> {
   }
 }
 
-/** Replaces the file in one step; only its owner may read it. */
-async function writeTokens(file: string, records: readonly TokenRecord[]): Promise<void> {
+/**
+ * Changes the list while no other command does, and looks whether the file has it then.
+ * @throws Error where it has not, or where it can't be written or locked
+ */
+async function changeTokens(
+  { file, lockMs }: FileOptions,
+  change: (records: readonly TokenRecord[]) => readonly TokenRecord[],
+): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  const unfinished = `${file}.${process.pid}.tmp`;
-  await writeFile(unfinished, `${JSON.stringify(records, undefined, 2)}\n`, { mode: 0o600 });
-  await rename(unfinished, file);
+  await withFileLock(
+    file,
+    async () => {
+      const text = `${JSON.stringify(change(await readTokens(file)), undefined, 2)}\n`;
+      await replaceFile(file, text);
+      if ((await readFile(file, 'utf8')) === text) return;
+      throw new Error(`The tokens file ${file} was changed by somebody else at the same time; try again`);
+    },
+    lockMs,
+  );
 }

@@ -40,6 +40,15 @@ test('every variable that is not allowed has its line', () => {
   );
 });
 
+test('a plain token that could be guessed is refused in production, and is not repeated', () => {
+  const production = (token: string) => () => readConfig({ NODE_ENV: 'production', ACCESS_TOKEN: token });
+  expect(production('x'.repeat(23))).toThrow(/^ACCESS_TOKEN: too short .*; allowed: 24 characters or more$/);
+  expect(production('secret')).toThrow(/^(?!.*secret)/);
+  expect(production('x'.repeat(24))().ACCESS_TOKEN).toHaveLength(24);
+  expect(readConfig({ ACCESS_TOKEN: 'dev' }).ACCESS_TOKEN).toBe('dev');
+  expect(readConfig({ NODE_ENV: 'production' }).ACCESS_TOKEN).toBeUndefined();
+});
+
 test('tables are read as the sources they stand for', () => {
   const config = readConfig({
     ENGINE: 'bigquery',

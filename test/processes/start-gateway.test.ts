@@ -46,7 +46,7 @@ async function spawnGateway(environment: Record<string, string> = {}) {
   const fail = () => {
     throw new Error(`the gateway ended: ${err}`);
   };
-  return { child, directory, ended, ready, errors: () => err };
+  return { child, directory, ended, ready, printed: () => out + err, errors: () => err };
 }
 
 const ask = async ({ origin, project }: { origin: string; project: string }, token: string) => {
@@ -73,6 +73,20 @@ test('ACCESS_TOKEN takes the place of the sample token', async () => {
   expect(printed.token).toBe('mine');
   expect((await ask(printed, 'mine')).status).toBe(200);
   await expect(readFile(join(gateway.directory, 'sample-token'))).rejects.toThrow('ENOENT');
+});
+
+test('prints no token in production, neither a given one nor its own', async () => {
+  const token = 'a-token-that-is-long-enough';
+  const given = await spawnGateway({ NODE_ENV: 'production', ACCESS_TOKEN: token });
+  const own = await spawnGateway({ NODE_ENV: 'production' });
+  const printed = await given.ready();
+  expect((await ask(printed, token)).status).toBe(200);
+  expect(given.printed()).not.toContain(token);
+  const { origin, project } = await own.ready();
+  const kept = (await readFile(join(own.directory, 'sample-token'), 'utf8')).trim();
+  expect((await ask({ origin, project }, kept)).status).toBe(200);
+  expect(own.printed()).not.toContain(kept);
+  expect(own.printed()).toContain(join(own.directory, 'sample-token'));
 });
 
 test('a second gateway reads the same file beside the first', async () => {

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Milliseconds after which a lock belongs to a command that died: a live one holds it for a few. */
+const staleMs = 10_000;
+
+/** Milliseconds that a lock is waited for by default: longer than a stale one stands. */
+const patienceMs = 15_000;
+
+/**
+ * Does something to a file while no other process does, by a lock file beside it. Process ids would say nothing: the processes
+ * may live in different containers over one folder. So a lock is taken over when it is old.
+ * @param lockMs milliseconds that the lock is waited for. Default 15 s
+ * @throws Error that names the lock file if somebody holds it for that long; what `act` throws
+ */
+export async function withFileLock<T>(
+  file: string,
+  act: () => Promise<T>,
+  lockMs: number = patienceMs,
+): Promise<T> {
+  const lock = `${file}.lock`;
+  const owner = randomUUID();
+  const giveUpMs = Date.now() + lockMs;
+  while (!(await take(lock, owner))) {
+    if (Date.now() > giveUpMs) {
+      throw new Error(`Another command holds ${lock}; if none is running, delete that file and try again`);
+    }
+    await dropStale(lock);
+    // At random, so that those who wait do not all come at once.
+    await delay(5 + Math.random() * 20);
+  }
+  try {
+    return await act();
+  } finally {
+    // Not if it was taken over meanwhile.
+    if ((await readLock(lock)) === owner) await rm(lock, { force: true });
+  }
+}
+
+async function take(lock: string, owner: string): Promise<boolean> {
+  // Written aside and linked: a lock that is there has its owner's name in it.
+  const own = `${lock}.${owner}`;
+  try {
+    const handle = await open(own, 'wx', 0o600);
+    await handle.writeFile(owner).finally(() => handle.close());
+    await link(own, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false; // every fs error has a code
+    throw error;
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+async function dropStale(lock: string): Promise<void> {
+  const found = await stat(lock).catch(() => undefined);
+  if (!found || Date.now() - found.mtimeMs < staleMs) return;
+  const aside = `${lock}.${randomUUID()}`;
+  try {
+    await rename(lock, aside);
+    // Somebody else may have taken over in between: then this is a new lock, and goes back.
+    if ((await stat(aside)).ino !== found.ino) await link(aside, lock);
+  } catch {
+    // Others were faster.
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+async function readLock(lock: string): Promise<string | undefined> {
+  return readFile(lock, 'utf8').catch(() => undefined);
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  file = join(directory, 'tokens.json');
+});
+
+/** Runs a token command as a process, under limits of the shell where given. */
+function run(args: string, limits = ':'): Promise<{ code: number; out: string; err: string }> {
+  const env = { ...process.env, DATA_DIR: directory };
+  const command = `${limits}; exec node src/cli.ts token ${args}`;
+  return new Promise(resolve => {
+    execFile('bash', ['-c', command], { cwd: root, env }, (error, out, err) => {
+      resolve({ code: error ? Number(error.code) : 0, out, err });
+    });
+  });
+}
+
+const idOf = (token: string) => token.slice(4, 12);
+const withoutTokens = async () => (await readdir(directory)).filter(name => name !== 'tokens.json');
+
+describe('commands at the same time', () => {
+  test('eight tokens that are issued are eight tokens, and those that are revoked stay revoked', async () => {
+    const old = await Promise.all(
+      Array.from({ length: 2 }, (_, n) => issueToken({ file, name: `old ${n}`, clock })),
+    );
+    const [issued, revoked] = await Promise.all([
+      Promise.all(Array.from({ length: 8 }, (_, n) => run(`issue --name new-${n}`))),
+      Promise.all(old.map(token => run(`revoke ${idOf(token)}`))),
+    ]);
+    expect([...issued, ...revoked].filter(({ code }) => code !== 0)).toEqual([]);
+    const records = await readTokens(file);
+    const names = (isRevoked: boolean) =>
+      records.filter(({ revokedAt }) => (revokedAt !== undefined) === isRevoked).map(({ name }) => name);
+    expect(names(true).toSorted()).toEqual(['old 0', 'old 1']);
+    expect(names(false).toSorted()).toEqual(Array.from({ length: 8 }, (_, n) => `new-${n}`));
+    expect(records.map(({ id }) => id)).toEqual(expect.arrayContaining(issued.map(({ out }) => idOf(out))));
+    expect(await withoutTokens()).toEqual([]);
+  }, 120_000);
+
+  test('many changes in one process are all kept', async () => {
+    const issued = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => issueToken({ file, name: `${n}`, clock })),
+    );
+    await Promise.all(issued.slice(0, 10).map(token => revokeToken({ file, id: idOf(token), clock })));
+    const records = await readTokens(file);
+    expect(records).toHaveLength(20);
+    expect(records.filter(({ revokedAt }) => revokedAt !== undefined)).toHaveLength(10);
+  });
+});
+
+describe('a lock', () => {
+  const lock = () => `${file}.lock`;
+
+  test('that a dead command left is taken over', async () => {
+    await writeFile(lock(), 'gone');
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(lock(), longAgo, longAgo);
+    await Promise.all(Array.from({ length: 5 }, (_, n) => issueToken({ file, name: `${n}`, clock })));
+    expect(await readTokens(file)).toHaveLength(5);
+    expect(await withoutTokens()).toEqual([]);
+  });
+
+  test('that somebody holds is waited for, and named when that takes too long', async () => {
+    await writeFile(lock(), 'held');
+    const failure = issueToken({ file, name: 'late', clock, lockMs: 200 });
+    await expect(failure).rejects.toThrow(`${file}.lock`);
+    expect(await readTokens(file)).toEqual([]);
+    expect(await readFile(lock(), 'utf8')).toBe('held');
+  });
+});
+
+describe('a disk that is full', () => {
+  test('leaves the file as it was, and nothing half written', async () => {
+    for (let n = 0; n < 6; n++) await issueToken({ file, name: `token ${n}`, clock });
+    const before = await readFile(file, 'utf8');
+    expect(before.length).toBeGreaterThan(1024);
+    // A file of one block takes the beginning of the list, and no more.
+    const failed = await run('issue --name one-too-many', 'ulimit -f 1');
+    expect({ code: failed.code, out: failed.out }).toEqual({ code: 1, out: '' });
+    expect(failed.err).toMatch(/EFBIG|ENOSPC/);
+    expect(await readFile(file, 'utf8')).toBe(before);
+    expect(await withoutTokens()).toEqual([]);
+    expect((await run('issue --name again')).code).toBe(0);
+    expect(await readTokens(file)).toHaveLength(7);
+  });
+});
