@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { createDuckDbEngine } from './duckdb/duckdb-engine.ts';
 import { readSources } from './duckdb/sources.ts';
 import type { Engine } from './engine/engine.ts';
+import { keepWindows } from './engine/keep-windows.ts';
 import type { GatewayEvent } from './events.ts';
 
 /** The file of the embedded database in a data folder. */
@@ -11,11 +12,14 @@ export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
   return join(config.DATA_DIR, 'logs.duckdb');
 }
 
-/** The executor that the configuration names. */
-export async function openEngine(
-  config: Config,
-  { clock, emit }: { readonly clock: Clock; readonly emit: (event: GatewayEvent) => void },
-): Promise<Engine> {
+type EngineDeps = { readonly clock: Clock; readonly emit: (event: GatewayEvent) => void };
+
+/** The executor that the configuration names; it keeps the windows of the saved queries. */
+export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
+  return keepWindows(await openAdapter(config, deps), deps.clock);
+}
+
+async function openAdapter(config: Config, { clock, emit }: EngineDeps): Promise<Engine> {
   if (config.ENGINE === 'duckdb') {
     return createDuckDbEngine({
       databasePath: databasePath(config),

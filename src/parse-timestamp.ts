@@ -4,9 +4,11 @@ const dateAndTime =
 /** A space before the hours is the `+` of a query string that nobody encoded; it can't follow a bare date. */
 const offset = /^(?: ?(?<sign>[+-])| )(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$/;
 
-/** Years 0001 to 9999, BigQuery's range of TIMESTAMP. */
-const minMicros = -62_135_596_800_000_000n;
-const maxMicros = 253_402_300_799_999_999n;
+/** The start of the year 0001, where BigQuery's TIMESTAMP begins; microseconds since 1970. */
+export const minTimestamp = -62_135_596_800_000_000n;
+
+/** The end of the year 9999, where it ends. */
+export const maxTimestamp = 253_402_300_799_999_999n;
 
 /**
  * Reads a timestamp as BigQuery's CAST does: ISO 8601, or `YYYY-MM-DD HH:MM:SS`; UTC where the text has no zone.
@@ -27,7 +29,7 @@ export function parseTimestamp(text: string): bigint | undefined {
     const local = Temporal.PlainDateTime.from(mapNumbers(fields), { overflow: 'reject' });
     const millis = BigInt(local.toZonedDateTime(zone).epochMilliseconds);
     const instant = millis * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
-    return instant >= minMicros && instant <= maxMicros ? instant : undefined;
+    return instant >= minTimestamp && instant <= maxTimestamp ? instant : undefined;
   } catch (error) {
     // Temporal throws it for a day, an hour or a zone that does not exist.
     if (error instanceof RangeError) return undefined;

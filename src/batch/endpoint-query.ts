@@ -11,8 +11,8 @@ export type EndpointQuery = {
 
 /** The query as the engine takes it. */
 export function statementOf({ definition, parameters, callerSql }: EndpointQuery): Statement {
-  const { name: endpoint, sql, maxRows } = definition;
-  return { endpoint, sql, callerSql, parameters, maxRows };
+  const { name: endpoint, sql, maxRows, window } = definition;
+  return { endpoint, sql, callerSql, parameters, maxRows, window };
 }
 
 /** The value that the batch form of a query takes a list of; undefined where the query can't be part of a batch. */

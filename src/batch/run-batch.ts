@@ -62,7 +62,7 @@ async function runPart(
 ): Promise<ResultSet[]> {
   const first = part[0]!;
   const { definition, parameters } = first;
-  const { batch, name: endpoint, maxRows } = definition;
+  const { batch, name: endpoint, maxRows, window } = definition;
   // One query alone is no batch: its own form is as good, and its error is its own.
   if (!batch || part.length === 1) return [await run(statementOf(first), terms)];
   const values = part.map(query => batchValueOf(query)!);
@@ -71,6 +71,7 @@ async function runPart(
     sql: batch.sql,
     parameters: bindBatch(definition, values, parameters),
     maxRows: values.length * maxRows,
+    window,
   };
   const result = await run(statement, terms);
   const receipt = result.receipt && shareOf(result.receipt, values.length);

@@ -51,6 +51,33 @@ const batch = z.strictObject({
   key: identifier,
 });
 
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+const duration = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[smhd]$/, {
+    error: 'must be a number of s, m, h or d, such as 90s, 30m, 24h or 7d',
+    abort: true,
+  })
+  // The pattern allows no other unit.
+  .transform(text => ({ text, ms: Number.parseInt(text, 10) * unitMs[text.at(-1) as keyof typeof unitMs] }));
+
+/** How far apart two time parameters may be, and what stands for those that are absent. */
+const window = z
+  .strictObject({
+    /** The parameter that is the lower bound. */
+    start: identifier,
+    /** The parameter that is the upper bound. */
+    end: identifier,
+    default: duration,
+    max: duration,
+  })
+  .refine(({ start, end }) => start !== end, {
+    path: ['end'],
+    message: 'must be another parameter than start',
+  })
+  .refine(own => own.default.ms <= own.max.ms, { path: ['default'], message: 'must not be longer than max' });
+
 const seconds = z
   .int()
   .min(0)
@@ -102,6 +129,7 @@ export const headerSchema = z
     redactPii: z.boolean().default(false),
     redactKinds: z.array(z.enum(redactionKinds)).min(1, 'must name at least one kind').optional(),
     batch: batch.optional(),
+    window: window.optional(),
   })
   .refine(header => header.warmSeconds === 0 || header.warmSeconds <= header.cacheSeconds, {
     path: ['warmSeconds'],
@@ -110,7 +138,19 @@ export const headerSchema = z
   .refine(({ batch: own, parameters }) => !own || parameters[own.parameter]?.required, {
     path: ['batch', 'parameter'],
     message: 'must be a declared parameter that is required',
+  })
+  .superRefine(({ window: own, parameters, batch: form }, context) => {
+    if (!own) return;
+    for (const bound of ['start', 'end'] as const) {
+      const problem = problemOfBound(parameters[own[bound]]?.type, own[bound] === form?.parameter);
+      if (problem) context.addIssue({ code: 'custom', path: ['window', bound], message: problem });
+    }
   });
+
+function problemOfBound(type: string | undefined, isBatched: boolean): string | undefined {
+  if (type !== 'timestamp') return 'must be a declared parameter of type timestamp';
+  return isBatched ? 'must not be the parameter of the batch form' : undefined;
+}
 
 type Named<T> = T & { readonly name: string };
 

@@ -125,7 +125,7 @@ function lineOf(path: readonly string[], document: Document, lines: LineCounter)
 /** Descriptions and the warming period may change without making stored rows wrong. */
 function definitionHash(
   texts: readonly string[],
-  settings: { id: string; maxRows: number; sandbox: boolean },
+  settings: Pick<EndpointDefinition, 'id' | 'maxRows' | 'sandbox' | 'window'>,
   parameters: z.infer<typeof headerSchema>['parameters'],
   columns: z.infer<typeof headerSchema>['columns'],
 ): string {
@@ -135,6 +135,7 @@ function definitionHash(
     settings.sandbox,
     Object.entries(parameters).map(([name, { type }]) => [name, type]),
     Object.entries(columns).map(([name, { type, repeated }]) => [name, type, repeated]),
+    ...(settings.window ? [settings.window] : []),
     ...texts,
   ];
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex');

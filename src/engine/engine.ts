@@ -6,6 +6,20 @@ export type QueryParameter = {
   readonly value: string | readonly string[] | null;
 };
 
+/** A length of time, as a header writes it. */
+export type Duration = { readonly text: string; readonly ms: number };
+
+/** How far apart the two time parameters of an endpoint may be. */
+export type Window = {
+  /** Name of the parameter that is the lower bound. */
+  readonly start: string;
+  /** Name of the parameter that is the upper bound. */
+  readonly end: string;
+  /** Before the upper bound, where there is no lower one. */
+  readonly default: Duration;
+  readonly max: Duration;
+};
+
 /** One saved query with its bound values, or a caller's SQL over that saved query's subsets. */
 export type Statement = {
   /** Name of the endpoint, for events and labels. */
@@ -17,6 +31,8 @@ export type Statement = {
   readonly parameters: readonly QueryParameter[];
   /** Rows beyond this are cut off by the engine. */
   readonly maxRows: number;
+  /** What its time parameters are to keep: see `keepWindows`. An adapter never sees it. */
+  readonly window?: Window;
 };
 
 export type RunOptions = {

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
+import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
 import { GatewayError } from '../errors.ts';
 import { addSqlTypes } from './add-sql-types.ts';
@@ -92,14 +93,18 @@ function addSqlField(
 }
 
 function parameterArguments<Arg>(
-  { parameters }: EndpointDefinition,
+  endpoint: EndpointDefinition,
   types: readonly ArgumentType[],
   arg: (options: { type: ArgumentType; required: boolean; description: string }) => Arg,
 ): Record<string, Arg> {
   return Object.fromEntries(
-    parameters.map(({ name, description, required }, at) => [
-      graphqlName(name),
-      arg({ type: types[at]!, required, description }),
+    endpoint.parameters.map((parameter, at) => [
+      graphqlName(parameter.name),
+      arg({
+        type: types[at]!,
+        required: parameter.required,
+        description: describeParameter(endpoint, parameter),
+      }),
     ]),
   );
 }

@@ -1,4 +1,5 @@
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
+import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { graphqlTypeName } from '../endpoints/names.ts';
 import { errorCodes } from '../errors.ts';
 
@@ -33,7 +34,7 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
     operationId: graphqlTypeName(endpoint.name) + suffix,
     summary: endpoint.description,
     parameters: [
-      ...endpoint.parameters.map(queryParameter),
+      ...endpoint.parameters.map(parameter => queryParameter(endpoint, parameter)),
       ...(endpoint.sandbox ? [sandboxSql(endpoint)] : []),
       { $ref: '#/components/parameters/redactPii' },
       { $ref: '#/components/parameters/labels' },
@@ -54,8 +55,9 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
   ];
 }
 
-function queryParameter(parameter: ParameterDefinition): object {
-  const { name, required, description } = parameter;
+function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefinition): object {
+  const { name, required } = parameter;
+  const description = describeParameter(endpoint, parameter);
   return { name, in: 'query', required, description, schema: parameterSchema(parameter) };
 }
 

@@ -1,5 +1,6 @@
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { boundWindow } from '../engine/bound-window.ts';
 import type { Explanation, QueryParameter } from '../engine/engine.ts';
 import { GatewayError, type SqlPosition, toGatewayError } from '../errors.ts';
 import { type EndpointQuestion, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
@@ -41,10 +42,12 @@ export async function explainEndpoint(
     throw new GatewayError('forbidden', 'The access token lacks the scope "explain"');
   }
   const plan = await planRequest(deps, question, startStages());
+  const { definition, query } = plan;
+  const { parameters } = query;
   return {
-    endpoint: plan.definition,
+    endpoint: definition,
     verdict: await judge(deps, plan, question),
-    parameters: plan.query.parameters,
+    parameters: definition.window ? boundWindow(definition.window, parameters, deps.clock.now()) : parameters,
     cacheKey: plan.cacheRequest.key.digest,
     maxBytesBilled: plan.maxBytesBilled,
   };

@@ -3,8 +3,10 @@ import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunEndpointQuery } from '../batch/gather-queries.ts';
 import { cacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
+import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { boundWindow, keepsWindow } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import type { ResultSet } from '../rows.ts';
@@ -25,6 +27,7 @@ export type PlanDeps = {
   readonly queryTimeoutMs: number;
   /** What is redacted for endpoints that don't say it themselves. */
   readonly redactKinds: readonly RedactionKind[];
+  readonly clock: Clock;
 };
 
 /** One question to one saved query, by whichever door it came. */
@@ -96,6 +99,8 @@ export async function planRequest(deps: PlanDeps, question: EndpointQuestion, st
 /** What the input asks of the endpoint: its query, the cache's request, and the limits and labels of the caller. */
 function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinition, input: RequestInput) {
   const parameters = bindParameters(definition, input.parameters);
+  // The engine keeps the window; whether it can is said before the cache is asked.
+  if (definition.window) boundWindow(definition.window, parameters, deps.clock.now());
   const callerSql = readCallerSql(definition, input.parameters);
   const query = { definition, parameters, callerSql };
   const own = readLabels(definition.labels, input.labels);
@@ -127,9 +132,14 @@ function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinit
   return { query, cacheRequest, labels, maxBytesBilled, run };
 }
 
-/** Whether the same question still means the same: the token is accepted, and the definitions are those of then. */
-export function isPlanCurrent({ tokens, endpoints }: PlanDeps, plan: Plan): boolean {
-  return tokens.isCurrent(plan.caller) && endpoints.version === plan.endpointsVersion;
+/**
+ * Whether the same question still means the same: the token is accepted, the definitions are those of then, and the endpoint's
+ * window is not left.
+ */
+export function isPlanCurrent({ tokens, endpoints, clock }: PlanDeps, plan: Plan): boolean {
+  const { caller, endpointsVersion, definition, query } = plan;
+  if (!tokens.isCurrent(caller) || endpoints.version !== endpointsVersion) return false;
+  return !definition.window || keepsWindow(definition.window, query.parameters, clock.now());
 }
 
 /** The smaller of two limits, of which either may be absent. */

@@ -4,7 +4,6 @@ import type { Cache } from '../cache/cache.ts';
 import { type CacheRequest, flightOf } from '../cache/cache-request.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
-import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { toGatewayError } from '../errors.ts';
 import type { Redactor } from '../redaction/redactor.ts';
@@ -27,7 +26,6 @@ export type PipelineDeps = PlanDeps & {
   readonly cache: Cache;
   /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
   readonly sharedRuns: SingleFlight<Rendered>;
-  readonly clock: Clock;
   /** Redacts what would hold the event loop for too long. */
   readonly redactor: Redactor;
   /** Hears of every answer that is worth warming; must cost next to nothing. */

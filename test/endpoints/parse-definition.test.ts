@@ -46,6 +46,43 @@ test('reads parameters and columns in the order of the header, with defaults', (
   });
 });
 
+const windowed = (lines: string) =>
+  valid.replace(
+    'columns:',
+    `  since: { type: timestamp, description: From. }
+  until: { type: timestamp, description: To. }
+window:
+${lines}
+columns:`,
+  );
+const wholeWindow = '  start: since\n  end: until\n  default: 90m\n  max: 7d';
+
+test('reads a window, which is part of what names the rows', () => {
+  const { window, hash } = parseDefinition('one.sql', windowed(wholeWindow));
+  expect(window).toEqual({
+    start: 'since',
+    end: 'until',
+    default: { text: '90m', ms: 5_400_000 },
+    max: { text: '7d', ms: 604_800_000 },
+  });
+  const longer = parseDefinition('one.sql', windowed(wholeWindow.replace('90m', '91m')));
+  expect(longer.hash).not.toBe(hash);
+});
+
+test.each([
+  ['a bound that is no parameter', 'start: since', 'start: sinze', '13: window.start: must be a declared parameter of type timestamp'],
+  ['a bound of another type', 'end: until', 'end: size', '14: window.end: must be a declared parameter of type timestamp'],
+  ['one bound twice', 'end: until', 'end: since', '14: window.end: must be another parameter than start'],
+  ['a length without a unit', '90m', '90', '15: window.default: Invalid input'],
+  ['a length in words', '7d', 'a week', '16: window.max: must be a number of s, m, h or d, such as 90s, 30m, 24h or 7d'],
+  ['no length', '7d', '0d', '16: window.max: must be a number of s, m, h or d'],
+  ['a default beyond the limit', '90m', '8d', '15: window.default: must not be longer than max'],
+  ['a missing limit', '\n  max: 7d', '', '12: window.max: Invalid input'],
+])('refuses a window with %s', (_, from, to, message) => {
+  const { message: found } = problemsOf(windowed(wholeWindow.replace(from, to)));
+  expect(found).toMatch(new RegExp(`^one.sql:${message}[^\\n]*$`));
+}); // biome-ignore format: a table
+
 test.each([
   ['an unknown key', valid.replace('cacheSeconds', 'cacheSecond'), 'one.sql:15: cacheSecond: is not a known key'],
   ['a value of the wrong type', valid.replace('60', 'soon'), 'one.sql:15: cacheSeconds: Invalid input: expected number'],

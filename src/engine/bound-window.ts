@@ -1,0 +1,81 @@
+import { GatewayError } from '../errors.ts';
+import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../parse-timestamp.ts';
+import type { Duration, QueryParameter, Window } from './engine.ts';
+
+/**
+ * Gives a query both bounds of its window:
+ *
+ * - without bounds, the last `default` up to now;
+ * - with an end alone, `default` before it;
+ * - with a start alone, all since then; it may lie no further back than `max`, and the window ends `max` after it.
+ *
+ * @param parameters canonical values: timestamps as `formatTimestamp` writes them, null where absent
+ * @param nowMs milliseconds since 1970
+ * @returns the same parameters, with values in the place of absent bounds
+ * @throws GatewayError `invalid_parameter` where the bounds are further apart than `max`
+ */
+export function boundWindow(
+  window: Window,
+  parameters: readonly QueryParameter[],
+  nowMs: number,
+): readonly QueryParameter[] {
+  const { start, end } = givenBounds(window, parameters);
+  if (start !== undefined && isTooWide(window, start, end ?? toMicros(nowMs))) {
+    throw tooWide(window, start, end);
+  }
+  const upper = end ?? (start === undefined ? toMicros(nowMs) : start + microsIn(window.max));
+  const lower = start ?? upper - microsIn(window.default);
+  const bounds = new Map([
+    [window.start, lower],
+    [window.end, upper],
+  ]);
+  return parameters.map(parameter => {
+    const micros = bounds.get(parameter.name);
+    return micros === undefined ? parameter : { ...parameter, value: formatTimestamp(withinYears(micros)) };
+  });
+}
+
+/** Whether `boundWindow` would not refuse: a start without an end is allowed today, and too far back tomorrow. */
+export function keepsWindow(window: Window, parameters: readonly QueryParameter[], nowMs: number): boolean {
+  const { start, end } = givenBounds(window, parameters);
+  return start === undefined || !isTooWide(window, start, end ?? toMicros(nowMs));
+}
+
+function givenBounds(window: Window, parameters: readonly QueryParameter[]) {
+  return { start: microsOf(parameters, window.start), end: microsOf(parameters, window.end) };
+}
+
+function isTooWide({ max }: Window, start: bigint, end: bigint): boolean {
+  return end - start > microsIn(max);
+}
+
+function toMicros(ms: number): bigint {
+  return BigInt(Math.floor(ms)) * 1000n;
+}
+
+function microsOf(parameters: readonly QueryParameter[], name: string): bigint | undefined {
+  const value = parameters.find(parameter => parameter.name === name)?.value;
+  return typeof value === 'string' ? parseTimestamp(value) : undefined;
+}
+
+function microsIn({ ms }: Duration): bigint {
+  return BigInt(ms) * 1000n;
+}
+
+/** No bound lies outside of what a TIMESTAMP can be. */
+function withinYears(micros: bigint): bigint {
+  if (micros < minTimestamp) return minTimestamp;
+  return micros > maxTimestamp ? maxTimestamp : micros;
+}
+
+function tooWide(window: Window, start: bigint, end: bigint | undefined): GatewayError {
+  const before =
+    end === undefined
+      ? `now, which is the end where "${window.end}" is absent`
+      : `"${window.end}", which is "${formatTimestamp(end)}"`;
+  const allowed = `at most ${window.max.text} before ${before}`;
+  return new GatewayError(
+    'invalid_parameter',
+    `Parameter "${window.start}" is "${formatTimestamp(start)}"; allowed: ${allowed}`,
+  );
+}
