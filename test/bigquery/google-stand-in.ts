@@ -36,8 +36,8 @@ export async function openGoogle(script: Script, kind?: CredentialsKind) {
 }
 
 /**
- * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, for regional
- * endpoints and for those of another universe, where the warehouse answers who has a good token, and for `oauth2.googleapis.com`
+ * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, for regional and
+ * private endpoints and for another universe's, where the warehouse answers who has a good token, and for `oauth2.googleapis.com`
  * and the like, which give tokens `t1`, `t2`, … for an hour.
  * @returns among others the environment that has a process go there, with credentials
  */
@@ -76,7 +76,7 @@ export async function standInForGoogle<Warehouse extends PlainWarehouse>(
   const tokenPort = await listen(tokenServer);
   const warehousePort = Number(new URL(warehouse.url).port);
   const portOf = (host: string) => {
-    if (/^bigquery\.([a-z\d-]+\.rep\.)?[a-z.-]+:443$/.test(host)) return warehousePort;
+    if (/^bigquery[a-z\d.-]+:443$/.test(host)) return warehousePort;
     return /^(oauth2|sts)\.googleapis\.com:443$/.test(host) ? tokenPort : undefined;
   };
 
@@ -137,7 +137,8 @@ async function listen(server: Server): Promise<number> {
 
 async function makeCertificate(directory: string, universe: string) {
   const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-  const hosts = ['googleapis.com', 'europe-west3.rep.googleapis.com', universe].map(host => `DNS:*.${host}`);
+  const domains = ['googleapis.com', 'europe-west3.rep.googleapis.com', 'p.googleapis.com', universe];
+  const hosts = domains.map(domain => `DNS:*.${domain}`);
   const names = ['-subj', '/CN=googleapis.com', '-addext', `subjectAltName=${hosts.join(',')}`];
   const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const files = ['-keyout', keyFile, '-out', certFile];

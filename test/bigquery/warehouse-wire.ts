@@ -76,7 +76,7 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   return { what, path, params, body, authorization, host, atMs: performance.now() };
 }
 
-/** Does with a request as it is told; an answer is compressed for a client that takes gzip, as Google does. */
+/** Does with a request as it is told; an answer is compressed for a client that says in both headers that it takes gzip. */
 export async function perform(deed: Deed, response: ServerResponse): Promise<void> {
   if (deed === 'hang') return;
   if (deed === 'reset') {
@@ -92,7 +92,8 @@ export async function perform(deed: Deed, response: ServerResponse): Promise<voi
   if ('afterMs' in deed) await sleep(deed.afterMs);
   const headers = 'headers' in deed ? deed.headers : {};
   const text = 'text' in deed ? deed.text : JSON.stringify(deed.json);
-  const takesGzip = /\bgzip\b/.test(String(response.req.headers['accept-encoding']));
+  const { 'accept-encoding': encodings = '', 'user-agent': agent = '' } = response.req.headers;
+  const takesGzip = [encodings, agent].every(header => /\bgzip\b/.test(String(header)));
   response.writeHead(deed.status ?? 200, {
     'content-type': 'application/json; charset=UTF-8',
     ...(takesGzip ? { 'content-encoding': 'gzip' } : {}),
