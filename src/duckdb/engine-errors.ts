@@ -29,6 +29,9 @@ export function toCallersError(
   if (dataFaults.has(kind) && patternFault.test(detail)) {
     return new GatewayError('invalid_query', `Cannot parse regular expression: ${detail}`, { cause: error });
   }
+  const [, zone] = /^Unknown TimeZone '(.*)'/.exec(detail) ?? [];
+  if (zone !== undefined)
+    return new GatewayError('invalid_query', `Invalid time zone: ${zone}`, { cause: error });
   if (dataFaults.has(kind) && !detail.startsWith('Cannot ')) {
     return new GatewayError('invalid_query', detail.replace(/ when casting from source column .*$/, ''), {
       cause: error,

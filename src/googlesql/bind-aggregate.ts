@@ -1,10 +1,11 @@
 import type { BindContext } from './bind-context.ts';
-import type {
-  BoundAggregate,
-  BoundExpression,
-  BoundFrameBound,
-  BoundOrder,
-  BoundWindow,
+import {
+  type BoundAggregate,
+  type BoundExpression,
+  type BoundFrameBound,
+  type BoundOrder,
+  type BoundWindow,
+  isConstant,
 } from './bound-tree.ts';
 import { type FunctionRow, matchRow } from './function-row.ts';
 import { extremeValueRows, literalArguments } from './functions-aggregate.ts';
@@ -105,6 +106,8 @@ function refuseHiddenOrder(
 }
 
 function checkLiterals(name: string, values: readonly BoundExpression[], call: CallSyntax): void {
+  if (['LAG', 'LEAD'].includes(name) && values[2] && !isConstant(values[2]))
+    throw invalidQuery(`The third argument (the default expression) to ${name} must be constant`, call.at);
   const rule = literalArguments[name];
   const value = rule && values[rule.index];
   if (!value) return;

@@ -1,6 +1,6 @@
 import { bindAggregate } from './bind-aggregate.ts';
 import type { BindContext, SpecialFunction } from './bind-context.ts';
-import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { type BoundExpression, childrenOf, isConstant } from './bound-tree.ts';
 import { refuseOuterArray } from './coercion.ts';
 import { bindRow, rowsByName } from './function-row.ts';
 import { aggregateRows, windowRows } from './functions-aggregate.ts';
@@ -97,12 +97,4 @@ function refuseModifiers(call: CallSyntax, name: string): void {
       call.at,
     );
   }
-}
-
-/** Whether a value is the same in every row. */
-function isConstant(value: BoundExpression): boolean {
-  return (
-    !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
-    childrenOf(value).every(isConstant)
-  );
 }

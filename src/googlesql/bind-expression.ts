@@ -6,7 +6,7 @@ import { bindLiteral } from './bind-literal.ts';
 import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-nested.ts';
 import { bindPredicate } from './bind-predicate.ts';
 import type { BoundExpression } from './bound-tree.ts';
-import { cast, unify } from './coercion.ts';
+import { asComputed, cast, unify } from './coercion.ts';
 import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { operator } from './operators.ts';
 import { resolveName, rowValue, sameName } from './scope.ts';
@@ -152,7 +152,7 @@ function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'cas
   );
   const results = syntax.branches.map(({ result }) => bindExpression(context, result));
   if (syntax.otherwise) results.push(bindExpression(context, syntax.otherwise));
-  const { type, values } = unify(results, 'operator CASE', syntax.at);
+  const { type, values } = unify(results.map(asComputed), 'operator CASE', syntax.at);
   const branches = conditions.map((when, i) => ({ when, result: values[i]! }));
   return { kind: 'case', type, branches, otherwise: syntax.otherwise && values.at(-1) };
 }

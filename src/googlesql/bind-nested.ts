@@ -62,7 +62,8 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
   const type = distinctStruct(
     settled.map((value, i) => {
       const { expression, alias } = syntax.fields[i]!;
-      return { name: alias?.name ?? impliedName(expression) ?? '', type: value.type };
+      const implied = syntax.isTuple ? undefined : impliedName(expression);
+      return { name: alias?.name ?? implied ?? '', type: value.type };
     }),
     syntax.at,
   );

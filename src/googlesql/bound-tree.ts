@@ -198,6 +198,14 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
   }
 }
 
+/** Whether a value is the same in every row. */
+export function isConstant(value: BoundExpression): boolean {
+  return (
+    !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
+    childrenOf(value).every(isConstant)
+  );
+}
+
 function orders(items: readonly BoundOrder[]): BoundExpression[] {
   return items.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
 }

@@ -143,7 +143,10 @@ export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPo
 export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
   const { type } = value;
   if (type.kind !== 'ARRAY' || value.kind === 'column') return type.kind === 'ARRAY' ? type.nulls : undefined;
+  // No row is NULL, and an empty array that is stored looks the same.
+  if (value.kind === 'subquery' && value.form === 'SCALAR') return type.nulls === 'NULL' ? 'NULL' : 'UNCLEAR';
   if (value.kind === 'field') return isPlainPath(value) ? type.nulls : 'UNCLEAR';
+  if (value.kind === 'cast' && type.nulls) return type.nulls;
   return type.single || childrenOf(value).some(holdsStoredArray) ? 'UNCLEAR' : 'NULL';
 }
 
@@ -164,6 +167,18 @@ export function isEmptyArray(expression: BoundExpression): boolean {
     expression.type.kind === 'ARRAY' &&
     expression.type.element.kind === 'NULL'
   );
+}
+
+/**
+ * An array as a function takes it: a LIST that is NULL only where the array is, or where nobody knows. Anything else stays as
+ * it is.
+ */
+export function asComputed(value: BoundExpression): BoundExpression {
+  const { type } = value;
+  if (type.kind !== 'ARRAY' || isEmptyArray(value) || value.kind === 'null') return value;
+  const nulls = nullsOf(value) ?? 'NULL';
+  if (!type.single && nullsOf(value) === nulls) return value;
+  return { kind: 'cast', type: { ...type, single: false, nulls }, of: value, safe: false };
 }
 
 /** Values stored in different ways meet in the way that has no storage tricks. */

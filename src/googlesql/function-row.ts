@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
-import { coerce, coercionCost, isEmptyArray, refuseOuterArray, supertype } from './coercion.ts';
+import { asComputed, coerce, coercionCost, isEmptyArray, refuseOuterArray, supertype } from './coercion.ts';
 import { invalidQuery } from './sql-error.ts';
 import { arrayOf, type ScalarKind, type SqlType, scalar, typeName } from './types.ts';
 
@@ -51,15 +51,17 @@ export type MatchedRow = {
 };
 
 /**
- * Picks the signature that needs the fewest coercions, and coerces.
+ * Picks the signature that needs the fewest coercions, and coerces. Every array that goes in is a LIST, and so is every one that comes
+ * out: what DuckDB's functions hand on is stored as its type says.
  * @param what `function LOWER` or `operator +`, for the message
  */
 export function matchRow(
   rows: readonly FunctionRow[],
   what: string,
-  values: readonly BoundExpression[],
+  given: readonly BoundExpression[],
   at: SqlPosition,
 ): MatchedRow {
+  const values = given.map(asComputed);
   let best: { row: FunctionRow; targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined;
   for (const candidate of rows) {
     const fit = fits(candidate, values);
@@ -70,7 +72,7 @@ export function matchRow(
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
   const { targets, variable } = best;
-  if (!values.some(isEmptyArray)) for (const value of values) refuseOuterArray(value, what, at);
+  if (!given.some(isEmptyArray)) for (const value of given) refuseOuterArray(value, what, at);
   if (best.row.template === unsupported) {
     const types = targets.map(typeName).join(', ');
     throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);

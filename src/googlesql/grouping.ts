@@ -43,6 +43,11 @@ export function holdsAggregate(expression: BoundExpression): boolean {
   return childrenOf(expression).some(holdsAggregate);
 }
 
+/** Whether an aggregate or analytic call is in an expression. */
+export function holdsAnyAggregate(expression: BoundExpression): boolean {
+  return expression.kind === 'aggregate' || childrenOf(expression).some(holdsAnyAggregate);
+}
+
 function holdsUngrouped(expression: BoundExpression, keys: Set<string>, relations: Set<number>): boolean {
   if (expression.kind === 'aggregate' && !expression.over) return false;
   if (keys.size > 0 && keys.has(JSON.stringify(expression))) return false;

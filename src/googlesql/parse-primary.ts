@@ -96,7 +96,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     cursor.next();
     const fields = [first, ...cursor.list(parser.expression)].map(expression => ({ expression }));
     cursor.needSymbol(')');
-    return { kind: 'struct', fields, at };
+    return { kind: 'struct', isTuple: true, fields, at };
   }
 
   /** `a.b.c`, and `safe.parse_date(…)` when a parenthesis follows. */

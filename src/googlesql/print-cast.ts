@@ -1,4 +1,5 @@
 import type { BoundExpression } from './bound-tree.ts';
+import { nullsOf } from './coercion.ts';
 import { duckDbType } from './duckdb-type.ts';
 import { convertStorage } from './print-storage.ts';
 import { quoteText } from './quote-text.ts';
@@ -14,7 +15,12 @@ export function printCast(
   { of, type: to, safe }: Extract<BoundExpression, { kind: 'cast' }>,
 ): string {
   const from = of.type;
-  if (sameType(from, to)) return convertStorage(sql, from, to);
+  if (sameType(from, to)) {
+    const converted = convertStorage(sql, from, to);
+    // What a table stores as NULL is empty; as a LIST of its own it must say so.
+    const isStoredList = from.kind === 'ARRAY' && !from.single && nullsOf(of) === undefined;
+    return isStoredList ? `coalesce(${converted}, [])` : converted;
+  }
   const duckCast = safe ? 'try_cast' : 'cast';
   switch (to.kind) {
     case 'STRING':

@@ -11,7 +11,7 @@ import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { nanOrder } from './print-nan-order.ts';
-import { asList, isPresent } from './print-storage.ts';
+import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 import { quoteName, quoteText } from './quote-text.ts';
 
@@ -163,7 +163,7 @@ const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join('
 const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
 
 function printCall(print: Print, { template, arguments: values }: BoundCall): string {
-  const printed = values.map(value => asList(print(value), value.type));
+  const printed = values.map(print);
   return fill(template, printed, {
     '*': () => printed.join(', '),
     '||': () => printed.join(' || '),
@@ -173,7 +173,7 @@ function printCall(print: Print, { template, arguments: values }: BoundCall): st
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
-  const printed = aggregate.arguments.map(value => asList(printExpression(printer, value), value.type));
+  const printed = aggregate.arguments.map(value => printExpression(printer, value));
   const nullsOf = aggregate.over ? ' ignore nulls' : ` filter (where ${printed[0]} is not null)`;
   if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
   const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');

@@ -148,6 +148,11 @@ function listElements(printer: Printer, from: Unnest, input: PrintedFrom, array:
   return { ...scan, filters: on };
 }
 
+/** A FROM clause with a scan of its own, its filters inside. */
+export function closedFrom(printer: Printer, from: PrintedFrom): PrintedFrom {
+  return wrapped(printer, from, []);
+}
+
 /** Closes what is printed so far into a derived table, with more columns; every column moves into it. */
 function wrapped(
   printer: Printer,

@@ -1,6 +1,7 @@
 import type {
   BoundBody,
   BoundExpression,
+  BoundFrom,
   BoundOrder,
   BoundQuery,
   BoundSelect,
@@ -8,9 +9,10 @@ import type {
 } from './bound-tree.ts';
 import { sameStorage } from './coercion.ts';
 import { duckDbType } from './duckdb-type.ts';
+import { holdsAnyAggregate } from './grouping.ts';
 import { impliedPresence } from './implied-presence.ts';
 import { printConjuncts } from './print-condition.ts';
-import { printFrom } from './print-from.ts';
+import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { nanOrder } from './print-nan-order.ts';
 import { convertStorage } from './print-storage.ts';
 import type { Printer } from './printer.ts';
@@ -94,7 +96,7 @@ function printSelect(printer: Printer, select: BoundSelect): string {
   if (select.from) {
     for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
   }
-  const source = select.from && printFrom(printer, select.from);
+  const source = select.from && printSelectFrom(printer, select, select.from);
   const conditions = [
     ...(source?.filters ?? []),
     ...(select.where ? printConjuncts(printer, select.where) : []),
@@ -108,6 +110,14 @@ function printSelect(printer: Printer, select: BoundSelect): string {
     select.having ? ` having ${printer.expression(printer, select.having)}` : '',
     select.qualify ? ` qualify ${printer.expression(printer, select.qualify)}` : '',
   ].join('');
+}
+
+/** A record needs no scan; but without a FROM an aggregate would be one of the query around this one. */
+function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom): PrintedFrom {
+  const source = printFrom(printer, from);
+  const { groupBy, having, qualify, items, distinct } = select;
+  const needsScan = groupBy || having || qualify || distinct || items.some(holdsAnyAggregate);
+  return source.sql || !needsScan ? source : closedFrom(printer, source);
 }
 
 /** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */

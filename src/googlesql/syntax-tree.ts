@@ -116,6 +116,8 @@ export type Expression = { readonly at: SqlPosition } & (
   | { readonly kind: 'array'; readonly element?: TypeSyntax; readonly elements: readonly Expression[] }
   | {
       readonly kind: 'struct';
+      /** `(a, b)`: no field takes a name from its expression. */
+      readonly isTuple?: boolean;
       readonly type?: TypeSyntax;
       readonly fields: readonly { expression: Expression; alias?: Identifier }[];
     }

@@ -20,6 +20,7 @@ test.each([
     "Could not convert string 'x' to INT64",
   ],
   ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'Overflow in addition of INT64 (1 + 2)!'],
+  ["Not implemented Error: Unknown TimeZone 'Nowhere/Land'!", 'Invalid time zone: Nowhere/Land'],
   ['Invalid Input Error: missing ): (', 'Cannot parse regular expression: missing ): ('],
 ])("a fault of the query's own values is the caller's: %s", (message, expected) => {
   const { translated, events } = translate(new Error(message));

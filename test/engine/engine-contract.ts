@@ -30,7 +30,12 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
     const signal = new AbortController().signal;
     return opened.engine.run(statement, { signal, timeoutMs: 20_000, ...options });
   }
-  const rowsOf = async (...asked: Parameters<typeof run>) => (await run(...asked)).rowsJson.toString();
+  const rowsOf = async (...asked: Parameters<typeof run>) => {
+    const text = (await run(...asked)).rowsJson.toString();
+    // The bytes are compared, and they are JSON.
+    JSON.parse(text);
+    return text;
+  };
   const caller = (callerSql: string) => rowsOf(saved, { callerSql, parameters: [project] });
 
   test.each([

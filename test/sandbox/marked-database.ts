@@ -5,6 +5,7 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources, type SourceField, type SourceFields } from '../../src/duckdb/sources.ts';
 import type { CompiledStatement } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
+import { finishRow } from '../../src/googlesql/finish-row.ts';
 import type { Catalog } from '../../src/googlesql/types.ts';
 
 /** Stands in every text of every row that the saved query hides, in their numbers, and in the names of their ids. */
@@ -69,8 +70,16 @@ async function run(connection: DuckDBConnection, statement: CompiledStatement): 
       else prepared.bindVarchar(index, parameters[name] ?? '');
     }
     const result = await prepared.runAndReadAll();
-    return { rows: result.getRows().map(([json]) => String(json)) };
+    return {
+      rows: result.getRows().map(([json]) => {
+        const row = statement.shape ? finishRow(String(json), statement.shape) : String(json);
+        // What a gateway answers is JSON, whatever was asked; `catch` passes on what is not.
+        JSON.parse(row);
+        return row;
+      }),
+    };
   } catch (error) {
+    if (error instanceof SyntaxError) throw error;
     return { error: error instanceof Error ? error.message : String(error) };
   } finally {
     clearInterval(stop);
