@@ -43,6 +43,9 @@ async function openAdapter(config: Config, { clock, emit }: EngineDeps): Promise
     // 0 asks for no limit.
     maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED || undefined,
     reservation: config.BIGQUERY_RESERVATION,
+    maxConcurrentQueries: config.BIGQUERY_MAX_CONCURRENT_QUERIES,
+    maxWaitingQueries: config.MAX_WAITING_QUERIES,
+    maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
     backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
     emit,
     random: Math.random,

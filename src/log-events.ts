@@ -19,6 +19,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'store.down': 'warn',
   'store.refusing': 'warn',
   'warehouse.failed': 'warn',
+  'warehouse.job_replaced': 'warn',
   'warehouse.warned': 'warn',
 };
 

@@ -48,16 +48,19 @@ const problem = part({
 /** What BigQuery calls an `ErrorProto`. */
 export type Problem = z.output<typeof problem>;
 
-/** Answers `jobs.query` and `jobs.getQueryResults`. Rows are read by `renderRows`, cell by cell. */
+/** The columns of an answer that is read as far as its rows. */
+export const answerSoFar = part({ schema: schema.optional() });
+
+/** An answer of `jobs.getQueryResults` without its rows, which `readPage` renders as they come. */
 export const resultsAnswer = part({
-  jobComplete: z.boolean().default(false),
+  jobComplete: z.boolean(),
   jobReference: jobReference.optional(),
   schema: schema.optional(),
-  rows: z.array(z.unknown()).default([]),
-  pageToken: z.string().optional(),
+  /** Rows of the whole result. */
+  totalRows: integerText.optional(),
+  /** Asks for the next page; absent on the last. */
+  pageToken: z.string().min(1).optional(),
   totalBytesProcessed: integerText.optional(),
-  totalBytesBilled: integerText.optional(),
-  totalSlotMs: integerText.optional(),
 });
 
 export type ResultsAnswer = z.output<typeof resultsAnswer>;
@@ -67,10 +70,10 @@ const dryRunReference = part({ jobId: z.string().optional(), location: z.string(
 
 const tableReference = part({ projectId: z.string(), datasetId: z.string(), tableId: z.string() });
 
-/** Answers `jobs.insert` and `jobs.get`. */
+/** Answers of `jobs.insert` and `jobs.get`. */
 export const jobAnswer = part({
-  jobReference: dryRunReference.optional(),
-  status: part({ state: z.string().optional(), errorResult: problem.optional() }).optional(),
+  jobReference: dryRunReference,
+  status: part({ state: z.string(), errorResult: problem.optional() }),
   statistics: part({
     totalBytesProcessed: integerText.optional(),
     totalSlotMs: integerText.optional(),

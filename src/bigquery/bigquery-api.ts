@@ -1,14 +1,9 @@
 import { z } from 'zod';
-import {
-  type JobAnswer,
-  type JobReference,
-  jobAnswer,
-  type ResultsAnswer,
-  resultsAnswer,
-} from './bigquery-answers.ts';
+import { type JobAnswer, type JobReference, jobAnswer } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
 import { fromEmulatorWords } from './emulator-words.ts';
+import { type Page, type PageRequest, readPage } from './read-page.ts';
 
 export type BigQueryApiOptions = WireOptions & {
   /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
@@ -17,7 +12,8 @@ export type BigQueryApiOptions = WireOptions & {
 
 export type ResultsRequest = {
   readonly job: JobReference;
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
+  /** Rows of the page. */
   readonly maxResults: number;
   /** Milliseconds that BigQuery may wait for the job's end. */
   readonly timeoutMs: number;
@@ -26,7 +22,8 @@ export type ResultsRequest = {
 /** A job before it is sent. */
 export type JobBody = {
   readonly jobReference: {
-    readonly jobId: string;
+    /** Absent for a dry run. */
+    readonly jobId?: string;
     /** Default: the region of the API; undefined: BigQuery finds it. */
     readonly location?: string | undefined;
   };
@@ -44,12 +41,10 @@ export type JobBody = {
  * All throw BigQueryFailure, or the signal's reason when it aborts.
  */
 export type BigQueryApi = Pick<Wire, 'close'> & {
-  /** `jobs.query`. */
-  query(body: object, signal: AbortSignal): Promise<ResultsAnswer>;
   /** `jobs.insert`; a job that has failed already throws as a refusal does. */
   insert(body: JobBody, signal: AbortSignal): Promise<JobAnswer>;
-  /** `jobs.getQueryResults`. */
-  results(request: ResultsRequest, signal: AbortSignal): Promise<ResultsAnswer>;
+  /** `jobs.getQueryResults`; throws what `readPage` throws, too. */
+  results(request: ResultsRequest, reading: PageRequest, signal: AbortSignal): Promise<Page>;
   /** `jobs.get`. */
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.cancel`. */
@@ -58,34 +53,24 @@ export type BigQueryApi = Pick<Wire, 'close'> & {
 
 /** Makes the REST calls of one project. */
 export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
-  const { project, location, endpoint } = options;
-  const { call, close } = openWire(options);
+  const { project, location } = options;
+  const { call, stream, close } = openWire(options);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
 
   return {
-    query(body, signal) {
-      // Some emulators look for the option in the address alone, where BigQuery refuses it.
-      const query = endpoint ? int64Timestamps : {};
-      return call(resultsAnswer, {
-        method: 'POST',
-        path: 'queries',
-        query,
-        body: { location, ...body },
-        signal,
-      });
-    },
     async insert({ jobReference, ...body }, signal) {
       const named = { jobReference: { projectId: project, location, ...jobReference }, ...body };
       const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
-      const failure = answer.status?.errorResult;
+      const failure = answer.status.errorResult;
       if (!failure) return answer;
       const { reason, message } = fromEmulatorWords(failure, body.configuration);
       throw new BigQueryFailure(reason, message);
     },
-    results({ job, ...page }, signal) {
-      const query = { ...inRegion(job), ...page, ...int64Timestamps };
-      return call(resultsAnswer, { method: 'GET', path: pathOf('queries', job), query, signal });
+    results({ job, ...page }, reading, signal) {
+      const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
+      const request = { method: 'GET', path: pathOf('queries', job), query, signal } as const;
+      return stream(request, body => readPage(body, reading));
     },
     job: (job, signal) =>
       call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal }),
@@ -96,5 +81,3 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
     close,
   };
 }
-
-const int64Timestamps = { 'formatOptions.useInt64Timestamp': 'true' };

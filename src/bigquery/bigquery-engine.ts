@@ -1,51 +1,22 @@
 import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
-import { defaultMaxResultBytes, resultTooLarge } from '../engine/result-too-large.ts';
-import type { Limit } from '../engine/start-limit.ts';
 import { GatewayError } from '../errors.ts';
 import type { Catalog } from '../googlesql/types.ts';
-import type { Column, ResultSet } from '../rows.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
 import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
-import type { BigQueryEvent } from './bigquery-events.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
+import type { BigQueryEngineOptions } from './bigquery-options.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import type { JobRequest } from './job-bodies.ts';
+import { isEmulator } from './emulator-endpoint.ts';
 import { missingColumn } from './missing-column.ts';
 import { createOpenWork } from './open-work.ts';
-import { columnsOf, renderRows } from './render-rows.ts';
-import { createRetryBudget, type Retries, startRetries } from './retries.ts';
-import { type JobResult, runJob } from './run-job.ts';
+import { columnsOf } from './render-value.ts';
+import { createRetryBudget, startRetries } from './retries.ts';
+import { createStatementRunner, type Waiting } from './run-statement.ts';
 import { createSecondLock, type SecondLock, type Verdict } from './second-lock.ts';
 import { sourceCatalog } from './source-catalog.ts';
 import type { TableMapping } from './table-mapping.ts';
-
-export type BigQueryEngineOptions = {
-  /** The project that queries run in, and that pays. */
-  readonly project: string;
-  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
-  readonly location?: string;
-  /** Another server that speaks BigQuery's REST; it is sent no credentials. Default: Google's. */
-  readonly endpoint?: string;
-  readonly mapping: TableMapping;
-  /** The shapes of all sources, mapped or not. */
-  readonly sources: readonly Source[];
-  /** A query that would be billed more bytes is refused, whoever asks. Default: only what a run says. */
-  readonly maxBytesBilled?: number;
-  readonly reservation?: string;
-  /** Priority of queries that nobody waits for. Default `INTERACTIVE`. */
-  readonly backgroundPriority?: JobRequest['priority'];
-  readonly emit: (event: BigQueryEvent) => void;
-  /** From 0 to below 1, for the pauses between attempts. */
-  random(): number;
-  /** Attempts of one query after the first. Default 4. */
-  readonly maxRetries?: number;
-  /** Longest pause before the first retry, in milliseconds. Default 250. */
-  readonly retryBaseMs?: number;
-  /** Bytes of one result. Default 64 MiB. */
-  readonly maxResultBytes?: number;
-};
 
 /** The time of what nobody but a start waits for. */
 const unhurried = (): RunOptions => ({ signal: new AbortController().signal, timeoutMs: 20_000 });
@@ -59,8 +30,6 @@ export type BigQueryEngine = Engine & {
   checkWarehouse(): Promise<void>;
 };
 
-type Waiting = { readonly limit: Limit; readonly retries: Retries };
-
 /**
  * Makes the engine that runs on BigQuery. Our own front-end binds every statement first, a dry run is the second lock, and only
  * then the query runs, as a job of ours: see `assembleSql`, `createSecondLock`, `runJob`.
@@ -72,9 +41,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
-  const lock = createSecondLock({ api, mapping, isEmulator: options.endpoint !== undefined });
+  const lock = createSecondLock({ api, mapping, isEmulator: isEmulator(options.endpoint) });
   const budget = createRetryBudget();
   const openWork = createOpenWork();
+  const run = createStatementRunner({ api, lock, openWork, options });
 
   /** Starts the time and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
@@ -83,7 +53,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       budget,
       random: options.random,
       maxRetries: options.maxRetries ?? 4,
-      baseMs: options.retryBaseMs ?? 250,
+      baseMs: options.retryBaseMs ?? 1000,
       onRetry: ({ reason }: BigQueryFailure) => emit({ type: 'warehouse.retried', endpoint, reason }),
     };
     return { limit, retries: startRetries(policy, limit) };
@@ -116,14 +86,9 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
 
   return {
     run: (statement, runOptions) =>
-      within(statement, runOptions, async ({ text, columns }, waiting) => {
-        await lock.check({ text, parameters: statement.parameters }, waiting);
-        const result = await runJob(
-          { api, openWork, ...waiting },
-          jobOf(options, statement, text, runOptions),
-        );
-        return renderResult(result, columns, options.maxResultBytes ?? defaultMaxResultBytes);
-      }),
+      within(statement, runOptions, (assembled, waiting) =>
+        run(assembled, { statement, runOptions, waiting }),
+      ),
     explain: (statement, runOptions) =>
       within(statement, runOptions, (assembled, waiting) => explain(lock, statement, assembled, waiting)),
     describe({ sql, parameters }) {
@@ -154,7 +119,8 @@ async function explain(
   assembled: AssembledSql,
   waiting: Waiting,
 ): Promise<Explanation> {
-  return explanationOf(assembled, await lock.ask({ text: assembled.text, parameters }, waiting));
+  const { text, sources } = assembled;
+  return explanationOf(assembled, await lock.ask({ text, sources, parameters }, waiting));
 }
 
 /** A saved query is not wrong because a table lacks what it reads: then its columns are those that our front-end knows. */
@@ -199,35 +165,4 @@ function ownLimit(
   { maxBytesBilled: own }: RunOptions,
 ): number | undefined {
   return own !== undefined && own < ofAll ? own : undefined;
-}
-
-/** One run of a statement as a job; of two limits of bytes the lower holds. */
-function jobOf(
-  options: BigQueryEngineOptions,
-  { parameters, maxRows }: Statement,
-  text: string,
-  run: RunOptions,
-): JobRequest {
-  const limits = [options.maxBytesBilled, run.maxBytesBilled].filter(bytes => bytes !== undefined);
-  const isBackground = run.priority === 'background';
-  return {
-    text,
-    parameters,
-    maxRows,
-    priority: (isBackground && options.backgroundPriority) || 'INTERACTIVE',
-    labels: run.labels ?? {},
-    ...(limits.length > 0 ? { maxBytesBilled: Math.min(...limits) } : {}),
-    ...(options.reservation ? { reservation: options.reservation } : {}),
-  };
-}
-
-function renderResult(
-  { fields, rows, receipt }: JobResult,
-  ours: readonly Column[],
-  maxResultBytes: number,
-): ResultSet {
-  const columns = columnsOf(fields, ours);
-  const rowsJson = Buffer.from(`[${renderRows(columns, rows).join(',')}]`);
-  if (rowsJson.length > maxResultBytes) throw resultTooLarge(maxResultBytes);
-  return { columns, rowsJson, rowCount: rows.length, receipt };
 }

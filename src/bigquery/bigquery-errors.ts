@@ -25,11 +25,15 @@ export type FailureContext = {
 /** What a failure of BigQuery means to a caller, who learns of no project, table or SQL but its own; the log has it all. */
 export function toCallersError(error: unknown, context: FailureContext): unknown {
   if (!(error instanceof BigQueryFailure)) return leftAlone(error);
-  const { code, message, isOfSource } = failureRow(error);
+  const row = failureRow(error);
+  const { message, isOfSource } = row;
+  const code = row.isOfCallersSql && context.ownSql !== undefined ? 'invalid_query' : row.code;
   if (message !== undefined) {
     tell(error, context);
     const bytesLimit = error.reason === 'bytesBilledLimitExceeded' ? context.bytesLimit : undefined;
-    return new GatewayError(code, message, { bytesLimit, isOfSource, cause: error });
+    // Who waits as long as the server asked is not turned away again.
+    const retryAfterSeconds = row.remedy === 'nothing' ? undefined : error.retryAfterSeconds;
+    return new GatewayError(code, message, { bytesLimit, isOfSource, retryAfterSeconds, cause: error });
   }
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);
@@ -39,7 +43,7 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   }
   // What BigQuery says of a place that somebody else wrote is about SQL that who asks does not know.
   const cleaned = position && !own ? undefined : cleanWords(words, context);
-  if (cleaned === undefined) {
+  if (cleaned === undefined || code === 'engine_failed') {
     tell(error, context);
     return new GatewayError('engine_failed', 'The warehouse refused the query', { cause: error });
   }

@@ -5,10 +5,17 @@ export class BigQueryFailure extends Error {
   readonly reason: string;
   /** HTTP status; absent where there was no answer. */
   readonly status: number | undefined;
+  /** Seconds that the server asks to be left alone, where it says so. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(reason: string, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(
+    reason: string,
+    message: string,
+    options: { status?: number; retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.reason = reason;
     this.status = options.status;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

@@ -6,7 +6,7 @@ import type { Field, JobAnswer } from './bigquery-answers.ts';
 import type { BigQueryApi } from './bigquery-api.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { dryRunBody } from './job-bodies.ts';
-import { columnsOf } from './render-rows.ts';
+import { columnsOf } from './render-value.ts';
 import type { Retries } from './retries.ts';
 import type { TableId, TableMapping } from './table-mapping.ts';
 import { accessProblem, tableProblem, type WarehousePlace } from './warehouse-problems.ts';

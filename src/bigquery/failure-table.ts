@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
 
 /**
- * What helps against a failure: `again` sends the same request, which BigQuery knows by its id and runs once; `anew` starts
+ * What helps against a failure: `again` sends the same request, which BigQuery knows by its job id and runs once; `anew` starts
  * another job, because this one is over; `nothing` helps.
  */
 export type Remedy = 'again' | 'anew' | 'nothing';
@@ -12,6 +12,8 @@ type FailureRow = {
   readonly code: ErrorCode;
   /** Whether it is the same for every query of the same tables. Default: false. */
   readonly isOfSource?: boolean;
+  /** Whether the caller is to blame who brought SQL; `code` is then for all others. Default: false. */
+  readonly isOfCallersSql?: boolean;
   /** For the caller. Absent: BigQuery's own words, cleaned. */
   readonly message?: string;
 };
@@ -27,6 +29,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
   internalError: { remedy: 'again', code: 'unavailable', message: away },
   badGateway: { remedy: 'again', code: 'unavailable', message: away },
   rateLimitExceeded: { remedy: 'again', code: 'overloaded', message: busy },
+  userRateLimitExceeded: { remedy: 'again', code: 'overloaded', message: busy },
   jobBackendError: { remedy: 'anew', code: 'unavailable', message: away },
   jobInternalError: { remedy: 'anew', code: 'unavailable', message: away },
   jobRateLimitExceeded: { remedy: 'anew', code: 'overloaded', message: busy },
@@ -42,6 +45,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     message: 'The quota at the warehouse is used up',
   },
   invalidQuery: { remedy: 'nothing', code: 'invalid_query' },
+  invalid: { remedy: 'nothing', code: 'engine_failed', isOfCallersSql: true },
   authError: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
   accessDenied: {
     remedy: 'nothing',
@@ -90,16 +94,33 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'invalid_query',
     message: 'The query failed at the warehouse',
   },
+  queueFull: { remedy: 'again', code: 'overloaded', message: busy },
+  redirected: {
+    remedy: 'nothing',
+    code: 'engine_failed',
+    message: 'The warehouse does not answer as it should',
+  },
+  jobUnreadable: { remedy: 'anew', code: 'unavailable', message: away },
   jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
-/** The row of a failure; one without a row is told apart by its HTTP status: 429 and 5xx may pass, all else stays. */
-export function failureRow({ reason, status, message }: BigQueryFailure): FailureRow {
-  // Stopped by the `jobTimeoutMs` that we gave it.
-  const isTimedOut = reason === 'stopped' && message.includes('timed out');
-  const row = rows[isTimedOut ? 'timeout' : reason];
+/** The row of a failure; one without a row is judged by its HTTP status: 408, 429 and 5xx may pass, all else stays. */
+export function failureRow(failure: BigQueryFailure): FailureRow {
+  const row = rows[reasonOf(failure)];
   if (row) return row;
+  const { status } = failure;
   if (status === 429) return { remedy: 'again', code: 'overloaded', message: busy };
-  if (status !== undefined && status >= 500) return { remedy: 'again', code: 'unavailable', message: away };
+  if (status === 408 || (status !== undefined && status >= 500)) {
+    return { remedy: 'again', code: 'unavailable', message: away };
+  }
   return { remedy: 'nothing', code: 'engine_failed', message: failed };
+}
+
+/** BigQuery's reason, told apart by the message where one word stands for two things. */
+function reasonOf({ reason, message }: BigQueryFailure): string {
+  // Stopped by the `jobTimeoutMs` that we gave it.
+  if (reason === 'stopped' && message.includes('timed out')) return 'timeout';
+  // Most quotas are used up for hours; the queue of jobs moves on by itself.
+  if (reason === 'quotaExceeded' && /jobs that can be queued/i.test(message)) return 'queueFull';
+  return reason;
 }

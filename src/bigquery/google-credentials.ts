@@ -1,4 +1,4 @@
-import type { AuthClient, GoogleAuth } from 'google-auth-library';
+import { GoogleAuth } from 'google-auth-library';
 import { orAborted } from '../or-aborted.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 
@@ -15,11 +15,28 @@ export type GoogleCredentials = {
    * @returns whether there was a token: only then are the next headers any better
    */
   refuse(headers: Headers): Promise<boolean>;
+  /** The domain that Google's services have for these credentials: `googleapis.com`, or that of a sovereign cloud. */
+  universeDomain(): Promise<string>;
 };
 
-/** Wraps what Google's library found: it counts on our clock to tell that a token is over, and on nothing else. */
-export function createGoogleCredentials(auth: GoogleAuth<AuthClient>): GoogleCredentials {
+/** Credentials for a server that wants none: nothing is looked for, nothing is sent. */
+export const noCredentials: GoogleCredentials = {
+  headers: async () => new Headers(),
+  refuse: async () => false,
+  universeDomain: async () => 'googleapis.com',
+};
+
+/** The scope of a token that runs queries. */
+const scopes = ['https://www.googleapis.com/auth/bigquery'];
+
+/**
+ * Finds credentials the usual Google ways. Google's library relies on our clock alone to know when a token has expired.
+ * @param projectId without it the library looks for one, for seconds, where there is none
+ */
+export function createGoogleCredentials(projectId: string): GoogleCredentials {
+  const auth = new GoogleAuth({ scopes, projectId });
   return {
+    universeDomain: () => auth.getUniverseDomain(),
     async headers(signal) {
       try {
         // Fetching a token knows no signal.

@@ -14,34 +14,22 @@ export type JobRequest = {
   readonly maxBytesBilled?: number;
   /** `projects/P/locations/L/reservations/R`. Default: what the project is assigned to. */
   readonly reservation?: string;
+  /** Region of the tables, where the dry run named it. Default: the one of the settings. */
+  readonly location?: string | undefined;
 };
 
-/** The body of `jobs.query`: the rows of a quick query come with its answer. */
-export function queryBody(
-  request: JobRequest,
-  { requestId, waitMs, jobTimeoutMs }: { requestId: string; waitMs: number; jobTimeoutMs: number },
-): object {
-  return {
-    ...sharedBody(request),
-    requestId,
-    timeoutMs: waitMs,
-    maxResults: request.maxRows,
-    jobTimeoutMs: String(jobTimeoutMs),
-    formatOptions: { useInt64Timestamp: true },
-    // A query without a job could be neither cancelled nor paged.
-    jobCreationMode: 'JOB_CREATION_REQUIRED',
-    labels: cleanLabels(request.labels),
-    ...(request.reservation ? { reservation: request.reservation } : {}),
-  };
-}
+/** A job's name and time limit: what a repeated request must not change. */
+export type JobIdentity = {
+  readonly jobId: string;
+  /** The region to run in; undefined: BigQuery finds it. */
+  readonly location?: string | undefined;
+  readonly jobTimeoutMs: number;
+};
 
 /** The body of `jobs.insert`. */
-export function jobBody(
-  request: JobRequest,
-  { jobId, jobTimeoutMs }: { jobId: string; jobTimeoutMs: number },
-): JobBody {
+export function jobBody(request: JobRequest, { jobId, location, jobTimeoutMs }: JobIdentity): JobBody {
   return {
-    jobReference: { jobId },
+    jobReference: { jobId, location },
     configuration: {
       query: { ...sharedBody(request), priority: request.priority },
       labels: cleanLabels(request.labels),
@@ -51,11 +39,14 @@ export function jobBody(
   };
 }
 
-/** The body of `jobs.insert` for a dry run, which costs nothing and leaves no job. */
+/**
+ * The body of `jobs.insert` for a dry run, which costs nothing and leaves no job. Without `useQueryCache: false` BigQuery may answer
+ * from its cache, and then names neither tables nor bytes.
+ */
 export function dryRunBody(request: Pick<JobRequest, 'text' | 'parameters'>): JobBody {
   return {
-    jobReference: { jobId: newJobId() },
-    configuration: { query: sharedBody(request), dryRun: true },
+    jobReference: {},
+    configuration: { query: { ...sharedBody(request), useQueryCache: false }, dryRun: true },
   };
 }
 

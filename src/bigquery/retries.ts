@@ -10,7 +10,7 @@ export type RetryPolicy = {
   random(): number;
   /** Attempts of one query after the first. */
   readonly maxRetries: number;
-  /** Longest pause before the first retry, in milliseconds; doubled for each that follows, up to 8 s. */
+  /** Shortest pause before the first retry, in milliseconds; doubled for each that follows, up to 32 s. */
   readonly baseMs: number;
   /** Told of every retry. */
   readonly onRetry: (failure: BigQueryFailure) => void;
@@ -24,8 +24,11 @@ export type RetryBudget = {
   take(): boolean;
 };
 
-/** Longest pause, in milliseconds. */
-const maxPauseMs = 8000;
+/** Longest back-off, in milliseconds. Source: BigQuery, "Service Level Agreement": from 1 s, doubled up to 32 s. */
+const maxBackoffMs = 32_000;
+
+/** A pause is longer than its back-off by up to this part, so that those who failed together do not come back together. */
+const jitter = 0.25;
 
 /** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
 export function createRetryBudget(most = 20): RetryBudget {
@@ -45,7 +48,7 @@ export function createRetryBudget(most = 20): RetryBudget {
 /** The retries of one query. */
 export type Retries = {
   /**
-   * Waits until the query may be tried again: a random time under a bound that doubles ("full jitter").
+   * Waits until the query may be tried again: a back-off that doubles, or what the server asked for where that is longer.
    * @throws the failure where no retry is left, or none would come in time; the limit's reason when it ends first
    */
   pause(failure: BigQueryFailure): Promise<void>;
@@ -61,8 +64,9 @@ export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
   policy.budget.earn();
 
   async function pause(failure: BigQueryFailure): Promise<void> {
-    const boundMs = Math.min(maxPauseMs, policy.baseMs * 2 ** retries);
-    const pauseMs = policy.random() * boundMs;
+    const backoffMs = Math.min(maxBackoffMs, policy.baseMs * 2 ** retries);
+    const askedMs = (failure.retryAfterSeconds ?? 0) * 1000;
+    const pauseMs = Math.max(backoffMs, askedMs) * (1 + policy.random() * jitter);
     if (retries >= policy.maxRetries || pauseMs >= limit.remainingMs() || !policy.budget.take())
       throw failure;
     retries += 1;

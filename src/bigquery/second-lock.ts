@@ -15,19 +15,27 @@ export type Verdict = {
   /** Sources whose tables it reads; empty where the server does not say, or there are none. */
   readonly sources: readonly string[];
   readonly estimatedBytes: number | undefined;
+  /** The region that the query would run in; absent where the server does not say. */
+  readonly location: string | undefined;
 };
 
-/** One text for one mind: the parameters' types are part of what is asked. */
-export type LockRequest = { readonly text: string; readonly parameters: readonly QueryParameter[] };
+/** A text, what our own front-end says that it reads, and its parameters: their types are part of what is asked. */
+export type LockRequest = {
+  readonly text: string;
+  /** Names of the sources whose tables the text reads. */
+  readonly sources: readonly string[];
+  readonly parameters: readonly QueryParameter[];
+};
 
 type Waiting = { readonly retries: Retries; readonly limit: Limit };
 
 export type SecondLock = {
   /**
    * Lets a text through that BigQuery itself calls a SELECT over tables of the mapping.
+   * @returns the region that it is to run in; undefined where the server did not say
    * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
    */
-  check(request: LockRequest, waiting: Waiting): Promise<void>;
+  check(request: LockRequest, waiting: Waiting): Promise<string | undefined>;
   /** The same, asked now: sizes of tables change. */
   ask(request: LockRequest, waiting: Waiting): Promise<Verdict>;
 };
@@ -51,12 +59,14 @@ export type SecondLockOptions = {
  */
 export function createSecondLock({ api, mapping, isEmulator }: SecondLockOptions): SecondLock {
   const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
-  const passed = new LRUCache<string, true>(kept);
+  const passed = new LRUCache<string, { readonly location: string | undefined }>(kept);
   const keyOf = ({ text, parameters }: LockRequest) =>
     JSON.stringify([text, parameters.map(({ name, value }) => [name, Array.isArray(value)])]);
 
   async function ask(request: LockRequest, { retries, limit }: Waiting): Promise<Verdict> {
-    const { statistics } = await retries.renew(() => api.insert(dryRunBody(request), limit.signal));
+    const { statistics, jobReference } = await retries.renew(() =>
+      api.insert(dryRunBody(request), limit.signal),
+    );
     const query = statistics?.query;
     const statement = query?.statementType ?? (isEmulator ? 'SELECT' : 'unknown');
     if (statement !== 'SELECT') throw refused('Only a query is allowed');
@@ -66,18 +76,22 @@ export function createSecondLock({ api, mapping, isEmulator }: SecondLockOptions
       return source;
     });
     const estimatedBytes = query?.totalBytesProcessed ?? statistics?.totalBytesProcessed;
-    if (sources.length === 0 && estimatedBytes !== 0 && !isEmulator) {
+    const readsNothing = request.sources.length === 0 && estimatedBytes === 0;
+    if (sources.length === 0 && !readsNothing && !isEmulator) {
       throw refused('The warehouse does not say what the query reads');
     }
-    passed.set(keyOf(request), true);
-    return { fields: query?.schema?.fields, sources, estimatedBytes };
+    const location = jobReference.location;
+    passed.set(keyOf(request), { location });
+    return { fields: query?.schema?.fields, sources, estimatedBytes, location };
   }
 
   return {
     ask,
     async check(request, waiting) {
-      if (passed.has(keyOf(request))) return;
-      await ask(isEmulator ? { ...request, parameters: unbound(request.parameters) } : request, waiting);
+      const known = passed.get(keyOf(request));
+      if (known) return known.location;
+      const asked = isEmulator ? { ...request, parameters: unbound(request.parameters) } : request;
+      return (await ask(asked, waiting)).location;
     },
   };
 }

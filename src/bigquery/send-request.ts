@@ -1,6 +1,8 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import { PassThroughClient } from 'google-auth-library';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { GatewayError } from '../errors.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import type { GoogleCredentials } from './google-credentials.ts';
 
@@ -15,71 +17,128 @@ export type Sending = {
 };
 
 /** What came back, whatever its status. */
-export type Answered = { readonly status: number; readonly text: string };
+export type Answered = {
+  readonly status: number;
+  /** Seconds that the server asks to be left alone. */
+  readonly retryAfterSeconds: number | undefined;
+  /**
+   * Hands the body, unpacked, to a reader as it arrives; what the reader leaves is thrown away.
+   * @throws BigQueryFailure `noAnswer` where the body does not come whole, `brokenAnswer` where it can't be unpacked; the signal's
+   * reason when it aborts; whatever the reader throws
+   */
+  read<Result>(reader: (body: AsyncIterable<Buffer>) => Promise<Result>): Promise<Result>;
+};
 
 export type Sender = {
-  /** @throws BigQueryFailure where no answer came whole, or there are no credentials; the signal's reason when it aborts */
+  /** @throws BigQueryFailure where no answer came, or there are no credentials; the signal's reason when it aborts */
   send(sending: Sending): Promise<Answered>;
   /** Ends all connections. */
   close(): void;
 };
 
-/**
- * Makes what sends requests: each once, unless its token was refused, then once more with another.
- * @param origin URL of the project
- */
-export function createSender(origin: string, credentials: GoogleCredentials): Sender {
-  const transport = new PassThroughClient();
-  const agent = new (origin.startsWith('https:') ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    proxyEnv: process.env,
-  });
+/** Google packs answers for those only who say so in both headers. Source: BigQuery, "Performance tips: compression". */
+const packing = { 'accept-encoding': 'gzip', 'user-agent': 'saved-query-gateway (gzip)' };
 
-  async function sendOnce(sending: Sending, authorisation: Headers): Promise<Answered> {
-    const { method, path, query = {}, body, signal } = sending;
-    signal.throwIfAborted();
-    const headers = new Headers(authorisation);
-    if (body) headers.set('content-type', 'application/json');
-    try {
-      const { status, data } = await transport.request<string>({
-        url: `${origin}/${path}`,
-        method,
-        params: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
-        headers,
-        signal,
-        agent,
-        responseType: 'text',
-        retry: false,
-        // It blanks whole refusals for a word like "secret" in them.
-        errorRedactor: false,
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      });
-      return { status, text: data };
-    } catch (error) {
-      signal.throwIfAborted();
-      return answeredAfterAll(error);
-    }
+/**
+ * Makes what sends requests: each once, unless its token was refused, then once more with another one, or the server closed a
+ * connection that had been idle. Redirects are not followed: BigQuery has none, and credentials go to nobody else.
+ * @param originOf URL of the project, asked once for each request
+ */
+export function createSender(originOf: () => Promise<string>, credentials: GoogleCredentials): Sender {
+  const options = { keepAlive: true, proxyEnv: process.env };
+  const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
+
+  function sendOnce(url: URL, sending: Sending, authorisation: Headers): Promise<Answered> {
+    const { method, body, signal } = sending;
+    const isPlain = url.protocol === 'http:';
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      ...Object.fromEntries(authorisation),
+      ...packing,
+      ...(text === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+    const agent = isPlain ? agents['http:'] : agents['https:'];
+    const request = (isPlain ? httpRequest : httpsRequest)(url, { method, headers, agent, signal });
+    request.on('response', response => resolve(answerOf(response, signal)));
+    request.on('error', error => {
+      if (signal.aborted) return reject(signal.reason);
+      // The server closed the idle connection while the request was on its way.
+      if (request.reusedSocket && codeOf(error) === 'ECONNRESET') {
+        return resolve(sendOnce(url, sending, authorisation));
+      }
+      reject(new BigQueryFailure('noAnswer', error.message));
+    });
+    request.end(text);
+    return promise;
   }
 
   return {
     async send(sending) {
-      const headers = await credentials.headers(sending.signal);
-      const answered = await sendOnce(sending, headers);
-      if (answered.status !== 401 || !(await credentials.refuse(headers))) return answered;
+      const { signal, path, query = {} } = sending;
+      signal.throwIfAborted();
+      const authorisation = await credentials.headers(signal);
+      const url = new URL(`${await originOf()}/${path}`);
+      for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined) url.searchParams.set(name, String(value));
+      }
+      const answered = await sendOnce(url, sending, authorisation);
+      if (answered.status !== 401 || !(await credentials.refuse(authorisation))) return answered;
       // The token is over by the server's clock, or was taken back: another one may be good.
-      return sendOnce(sending, await credentials.headers(sending.signal));
+      await answered.read(skip);
+      return sendOnce(url, sending, await credentials.headers(signal));
     },
-    close: () => agent.destroy(),
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
   };
 }
 
-/** The library throws refusals too; what came without a status never came whole. */
-function answeredAfterAll(error: unknown): Answered {
-  const { response, message } = error as { response?: { status: number; data: unknown }; message?: string }; // GaxiosError, or any Error
-  if (response && response.status >= 400) {
-    const { data, status } = response;
-    return { status, text: typeof data === 'string' ? data : JSON.stringify(data) };
-  }
-  // The library's error holds the request with its credentials: no cause for a log.
-  throw new BigQueryFailure('noAnswer', message ?? 'No answer');
+function answerOf(response: IncomingMessage, signal: AbortSignal): Answered {
+  return {
+    status: response.statusCode ?? 0,
+    retryAfterSeconds: secondsOf(response.headers['retry-after']),
+    async read(reader) {
+      try {
+        return await reader(unpack(response));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw failureOf(error);
+      }
+    },
+  };
+}
+
+function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
+  const coding = response.headers['content-encoding'] ?? 'identity';
+  if (coding === 'identity') return response;
+  if (coding === 'gzip') return pipeline(response, createGunzip(), () => undefined);
+  response.destroy();
+  throw new BigQueryFailure('brokenAnswer', `The answer has the unknown coding ${coding}`);
+}
+
+async function skip(body: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of body);
+}
+
+/** A body that is cut off or can't be unpacked; what its reader throws stays as it is. */
+function failureOf(error: unknown): unknown {
+  const code = error instanceof Error ? codeOf(error) : undefined;
+  if (code === undefined) return error;
+  const { message } = error as Error; // it has a code
+  return new BigQueryFailure(code.startsWith('Z_') ? 'brokenAnswer' : 'noAnswer', message);
+}
+
+/** The word by which Node names a failure of a socket or stream: `ECONNRESET`, `Z_DATA_ERROR`. */
+function codeOf(error: Error): string | undefined {
+  return !(error instanceof GatewayError) && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
+}
+
+/** `Retry-After` as seconds; a date, which BigQuery does not send, counts as none. */
+function secondsOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
 }

@@ -61,6 +61,8 @@ function createInstruments(registry: Registry) {
     stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),
     refusals: counter('cache_refused_writes_total', 'Entries that came after the lease on them had ended, and were not stored, by endpoint.', ['endpoint']),
     waits: counter('cache_waits_total', "Times that another gateway's query was waited for, by endpoint.", ['endpoint']),
+    warehouseRetries: counter('warehouse_retries_total', "Requests that were sent again, by BigQuery's reason for refusing the first.", ['reason']),
+    replacedJobs: counter('warehouse_replaced_jobs_total', 'Jobs that were replaced by another one, by endpoint and whether the first may have been billed all the same.', ['endpoint', 'may_be_billed']),
     storeErrors: counter('cache_store_errors_total', 'Calls to the store of the cache that failed, by operation.', ['operation']),
     storeUp,
     running,
@@ -97,6 +99,12 @@ function count(to: Instruments, event: GatewayEvent): void {
       return;
     case 'cache.waiting':
       to.waits.inc(event.endpoint);
+      return;
+    case 'warehouse.retried':
+      to.warehouseRetries.inc(event.reason);
+      return;
+    case 'warehouse.job_replaced':
+      to.replacedJobs.inc(event.endpoint, String(event.mayBeBilled));
       return;
     case 'store.failed':
       to.storeErrors.inc(event.operation);

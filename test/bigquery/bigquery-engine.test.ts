@@ -28,12 +28,17 @@ const callerSql = 'select n\nfrom edge';
 const savedLines = 3;
 
 test('contract section 4: a text is dry-run once before it runs', async () => {
-  const { run, asked } = await open({ query: [complete(['1'])] });
+  const { run, asked } = await open({ results: [complete(['1'])] });
   await run({ callerSql });
   await run({ callerSql });
   await run({ callerSql: 'select n from edge' });
-  expect(asked.map(({ what }) => what)).toEqual(['dryRun', 'query', 'query', 'dryRun', 'query']);
-  expect(asked[0]?.body.configuration.query.query).toBe(asked[1]?.body.query);
+  const sent = asked.filter(({ what }) => what === 'dryRun' || what === 'insert');
+  expect(sent.map(({ what }) => what)).toEqual(['dryRun', 'insert', 'insert', 'dryRun', 'insert']);
+  const [first, second] = sent.map(({ body }) => body.configuration.query);
+  expect(first.query).toBe(second.query);
+  // A dry run that is answered from the query cache names no tables.
+  expect(first.useQueryCache).toBe(false);
+  expect(second.useQueryCache).toBeUndefined();
 });
 
 test.each([
@@ -42,7 +47,7 @@ test.each([
   ['a query over another table', dryRun({ tables: ['acme-prod.logs.edge', 'acme-prod.logs.secrets'] })],
   ['a query over another project', dryRun({ tables: ['other.logs.edge'] })],
 ])('contract section 4: what BigQuery calls %s does not run', async (_, answer) => {
-  const { run, counts } = await open({ dryRun: [answer], query: [complete(['1'])] });
+  const { run, counts } = await open({ dryRun: [answer], results: [complete(['1'])] });
   const error = await run({ callerSql }).catch(thrown => thrown);
   expect(error).toMatchObject({ code: 'sandbox_refused' });
   expect(error.message).not.toMatch(/acme|secrets|other/);
@@ -72,7 +77,7 @@ test('contract section 4: what our own front-end refuses never goes out', async 
 
 test("an error has the line and the column of the caller's own text", async () => {
   const message = `Bad int64 value at [${savedLines + 2}:6]`;
-  const { run } = await open({ query: [refusal(400, 'invalidQuery', message)] });
+  const { run } = await open({ insert: [refusal(400, 'invalidQuery', message)] });
   await expect(run({ callerSql })).rejects.toMatchObject({
     code: 'invalid_query',
     message: 'Bad int64 value at [2:6]',
@@ -83,7 +88,7 @@ test("an error has the line and the column of the caller's own text", async () =
 test('a column is counted as our own front-end counts, past tabs and emoji too', async () => {
   const sql = "select\t'\u{1F600}' as face,\tn from edge";
   // Tabs reach to columns 9 and 25, the emoji is one character.
-  const { run } = await open({ query: [refusal(400, 'invalidQuery', `Bad n at [${savedLines + 1}:25]`)] });
+  const { run } = await open({ insert: [refusal(400, 'invalidQuery', `Bad n at [${savedLines + 1}:25]`)] });
   const error = await run({ callerSql: sql }).catch(thrown => thrown);
   expect(sql[error.position.column - 1]).toBe('n');
 });
@@ -95,7 +100,7 @@ test.each([
   ['payer has no slots', 'invalidQuery', 400],
   ['Unrecognized name: secret_column at [2:3]', 'invalidQuery', 400],
 ])('no name of the warehouse and no saved SQL reaches a caller: %s', async (message, reason, status) => {
-  const { run, events } = await open({ query: [refusal(status, reason, message)] });
+  const { run, events } = await open({ insert: [refusal(status, reason, message)] });
   const error = await run({ callerSql }).catch(thrown => thrown);
   expect(error.code).toBe('engine_failed');
   expect(error.message).not.toMatch(/acme|logs|hidden|payer|secret/);
@@ -119,7 +124,7 @@ test("a fault in the saved query's own text is for who writes it, not for who ca
 
 test('sources take the place of tables in a message', async () => {
   const message = 'Cannot query over table `acme-prod.logs.edge` without a filter over column(s)\nmore';
-  const { run } = await open({ query: [refusal(400, 'invalidQuery', message)] });
+  const { run } = await open({ insert: [refusal(400, 'invalidQuery', message)] });
   await expect(run()).rejects.toThrow(
     'Cannot query over table cloudflare.logs.prod without a filter over column(s)',
   );
@@ -168,6 +173,6 @@ test('a start checks the project and every table of the mapping by a dry run', a
 
 test("the server is the one of the settings, whatever Google's client reads from the environment", async () => {
   vi.stubEnv('BIGQUERY_EMULATOR_HOST', 'http://127.0.0.1:1');
-  const { run } = await open({ query: [complete(['1'])] });
+  const { run } = await open({ results: [complete(['1'])] });
   expect((await run()).rowCount).toBe(1);
 });

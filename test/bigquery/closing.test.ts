@@ -3,7 +3,6 @@ import { openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import {
   complete,
-  incomplete,
   openScripted,
   openWarehouse,
   type Script,
@@ -20,7 +19,6 @@ async function open(script: Script): Promise<ScriptedEngine> {
 
 test('an engine that closes hears out the cancel of a job that was left the moment before', async () => {
   const { run, engine, asked, held, openSockets } = await open({
-    query: [incomplete],
     results: ['hang'],
     cancel: [{ json: {}, afterMs: 100 }],
   });
@@ -35,19 +33,8 @@ test('an engine that closes hears out the cancel of a job that was left the mome
   await vi.waitFor(async () => expect(await openSockets()).toBe(0));
 });
 
-test('an engine that closes waits for the name of a job that was left, and cancels it', async () => {
-  const { run, engine, asked } = await open({ query: [{ ...incomplete, afterMs: 200 }] });
-  const leaving = new AbortController();
-  const answer = run({}, { signal: leaving.signal });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('query'), { interval: 1 });
-  leaving.abort();
-  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
-  await engine.close();
-  expect(asked.at(-1)?.what).toBe('cancel');
-});
-
 test('an engine that closes ends what it runs, and cancels the job', async () => {
-  const { run, engine, asked } = await open({ query: [incomplete], results: ['hang'] });
+  const { run, engine, asked } = await open({ results: ['hang'] });
   const answer = run({}, { timeoutMs: 20_000 }).catch(error => error.code);
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   await engine.close();
@@ -57,8 +44,7 @@ test('an engine that closes ends what it runs, and cancels the job', async () =>
 
 test('closing takes no longer than the cancels of a warehouse that does not answer them', async () => {
   const { run, engine, asked, openSockets } = await open({
-    query: [complete(['1']), incomplete],
-    results: ['hang'],
+    results: [complete(['1']), 'hang'],
     cancel: ['hang'],
   });
   await run();
@@ -73,8 +59,7 @@ test('closing takes no longer than the cancels of a warehouse that does not answ
 
 test('a gateway that stops cancels the job of a refresh that nobody waits for, though the first cancel be lost', async () => {
   const warehouse = await openWarehouse({
-    query: [complete(['1'], { schema: { fields: [{ name: 'n', type: 'INTEGER' }] } }), incomplete],
-    results: ['hang'],
+    results: [complete(['1'], { schema: { fields: [{ name: 'n', type: 'INTEGER' }] } }), 'hang'],
     cancel: ['reset', { json: {} }],
   });
   onTestFinished(warehouse.close);

@@ -11,7 +11,7 @@ let opened: { google: Awaited<ReturnType<typeof openGoogle>>; engine: BigQueryEn
 
 /** An engine on its way to Google. */
 async function open(kind?: CredentialsKind) {
-  const google = await openGoogle({ query: [complete(['1'])] }, kind);
+  const google = await openGoogle({ results: [complete(['1'])] }, kind);
   for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([google.cert]);
   const engine = await createBigQueryEngine({
@@ -27,7 +27,9 @@ async function open(kind?: CredentialsKind) {
     const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
     return engine.run(statement, { signal: new AbortController().signal, timeoutMs });
   };
-  const tokens = () => google.asked.map(({ what, authorization }) => [what, authorization]);
+  /** The tokens that jobs were started with. */
+  const tokens = () =>
+    google.asked.filter(({ what }) => what === 'insert').map(({ authorization }) => authorization);
   return { google, run, tokens };
 }
 
@@ -40,10 +42,10 @@ afterEach(async () => {
 });
 
 test('one token serves all requests', async () => {
-  const { google, run, tokens } = await open();
+  const { google, run } = await open();
   expect((await run()).rowCount).toBe(1);
   await Promise.all([run(), run()]);
-  expect(new Set(tokens().map(([, token]) => token))).toEqual(new Set(['Bearer t1']));
+  expect(new Set(google.asked.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer t1']));
   expect(google.given()).toBe(1);
 });
 
@@ -60,11 +62,7 @@ test.each<[string, CredentialsKind]>([
     google.refuseTokens('t1');
     expect((await run()).rowCount).toBe(1);
     await run();
-    expect(tokens().slice(2)).toEqual([
-      ['query', 'Bearer t1'],
-      ['query', 'Bearer t2'],
-      ['query', 'Bearer t2'],
-    ]);
+    expect(tokens().slice(1)).toEqual(['Bearer t1', 'Bearer t2', 'Bearer t2']);
     expect(google.given()).toBe(2);
   },
 );
@@ -86,10 +84,7 @@ test('where the new token is refused as well, the failure says so, and no third 
     code: 'engine_failed',
     message: 'The warehouse does not accept the credentials of the gateway',
   });
-  expect(tokens().slice(2)).toEqual([
-    ['query', 'Bearer t1'],
-    ['query', 'Bearer t2'],
-  ]);
+  expect(tokens().slice(1)).toEqual(['Bearer t1', 'Bearer t2']);
   expect(google.given()).toBe(2);
 });
 
@@ -106,7 +101,7 @@ test('where no new token is given, the failure says so', async () => {
 
 test('a refusal for other reasons fetches no token', async () => {
   const { google, run } = await open();
-  google.interfere(({ what }) => (what === 'query' ? refusal(403, 'accessDenied') : undefined));
+  google.interfere(({ what }) => (what === 'insert' ? refusal(403, 'accessDenied') : undefined));
   await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
   expect(google.given()).toBe(1);
 });

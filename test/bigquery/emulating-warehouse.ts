@@ -16,9 +16,10 @@ type EmulatingOptions = {
 
 /**
  * A server that behaves as goccy/bigquery-emulator does, and answers with what the embedded engine finds: dry runs run, nothing
- * is paged, no job is remembered that jobs.query made, and every failure is `jobInternalError`.
+ * is paged, and every failure is `jobInternalError`, of a job that is done.
  */
 export async function openEmulatingWarehouse({ engine, table, source }: EmulatingOptions) {
+  const results = new Map<string, EmulatorAnswer>();
   const server = createServer(async (request, response) => {
     const leaving = new AbortController();
     response.on('close', () => leaving.abort());
@@ -31,15 +32,17 @@ export async function openEmulatingWarehouse({ engine, table, source }: Emulatin
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { pathname } = new URL(request.url ?? '', 'http://warehouse');
+    const known = results.get(pathname.split('/').at(-1) ?? '');
+    if (request.method === 'GET' && pathname.includes('/queries/') && known) return known;
     if (request.method === 'GET') return emulatorRefusal(404, 'notFound', `${pathname} is not found`);
     const body = JSON.parse(Buffer.concat(chunks).toString());
-    const isQuery = pathname.endsWith('/queries');
     try {
-      const found = await run(isQuery ? body : body.configuration.query, signal);
-      return isQuery ? found : emulatorDryRun();
+      const found = await run(body.configuration.query, signal);
+      results.set(body.jobReference.jobId ?? '', found);
+      return emulatorDryRun();
     } catch (error) {
       const failure = { reason: 'jobInternalError', message: inGoWords(toGatewayError(error).message) };
-      return isQuery ? emulatorRefusal(400, failure.reason, failure.message) : emulatorDryRun(failure);
+      return emulatorDryRun(failure);
     }
   }
 

@@ -8,7 +8,7 @@ import { complete } from './scripted-warehouse.ts';
 
 test('a gateway process lives through the end of its token, and through a time in which it has none that is good', async () => {
   const google = await openGoogle({
-    query: [complete(['1'])],
+    results: [complete(['1'])],
   });
   onTestFinished(google.close);
   const agent = new Agent({ keepAlive: true });

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
-import { refusal } from './warehouse-wire.ts';
+import { type Asked, refusal } from './warehouse-wire.ts';
 
 let opened: { warehouse: Awaited<ReturnType<typeof openWarehouse>>; gateway: OpenGateway } | undefined;
 
@@ -36,33 +36,38 @@ async function open(
 const path = '/api/endpoints/query/logs.all';
 const fields = [{ name: 'n', type: 'INTEGER' }];
 
+/** The configuration of the last job. */
+function inserted({ asked }: { readonly asked: readonly Asked[] }) {
+  return asked.findLast(({ what }) => what === 'insert')?.body.configuration;
+}
+
 test("a caller's SQL goes from the door to the warehouse and back", async () => {
   const { gateway, warehouse } = await open({
-    query: [complete(['9007199254740993'], { schema: { fields } })],
+    results: [complete(['9007199254740993'], { schema: { fields } })],
   });
   const sql = encodeURIComponent('select count(*) as n from postgres_logs');
   const { status, text } = await gateway.send(`${path}?project=p1&sql=${sql}`);
   expect([status, text]).toEqual([200, '{"result":[{"n":9007199254740993}]}']);
-  const { body } = warehouse.asked.at(-1)!;
-  expect(body.query).toMatch(/\)\nselect count\(\*\) as n from postgres_logs$/);
-  expect(body.query).not.toContain('cloudflare.logs.prod');
-  expect(body.maximumBytesBilled).toBe('1000');
-  expect(body.labels).toMatchObject({ endpoint: 'logs_all' });
+  const { query, labels } = inserted(warehouse);
+  expect(query.query).toMatch(/\)\nselect count\(\*\) as n from postgres_logs$/);
+  expect(query.query).not.toContain('cloudflare.logs.prod');
+  expect(query.maximumBytesBilled).toBe('1000');
+  expect(labels).toMatchObject({ endpoint: 'logs_all' });
 });
 
 test.each([
   ['100 GiB where nothing is said', '', '107374182400'],
   ['none where 0 is said', '0', undefined],
 ])('a query may be billed: %s', async (_, maxBytesBilled, limit) => {
-  const script = { query: [complete(['1'], { schema: { fields } })] };
+  const script = { results: [complete(['1'], { schema: { fields } })] };
   const { gateway, warehouse } = await open(script, {}, { maxBytesBilled });
   expect((await gateway.send(`${path}?project=p1&sql=select+1+as+n`)).status).toBe(200);
-  expect(/"maximumBytesBilled":"(\d+)"/.exec(JSON.stringify(warehouse.asked.at(-1)!.body))?.[1]).toBe(limit);
+  expect(inserted(warehouse).query.maximumBytesBilled).toBe(limit);
 });
 
 test('contract section 2: a warehouse that refuses is a 502 that names nothing of it', async () => {
   const { gateway } = await open({
-    query: [refusal(403, 'accessDenied', 'Access Denied: acme-prod:logs.t0')],
+    insert: [refusal(403, 'accessDenied', 'Access Denied: acme-prod:logs.t0')],
   });
   const { status, body, text } = await gateway.send(`${path}?project=p1`);
   expect([status, body.error.code]).toEqual([502, 'engine_failed']);
@@ -88,14 +93,14 @@ maxBytesBilled: 900
 */
 select 1 as n`;
   const { gateway, warehouse } = await open(
-    { query: [complete(['1'], { schema: { fields } })] },
+    { results: [complete(['1'], { schema: { fields } })] },
     { 'warmed.sql': warmed },
   );
   expect((await gateway.get('/api/endpoints/query/warmed')).status).toBe(200);
   const waiting = { timeout: 10_000, interval: 20 };
   await vi.waitFor(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1), waiting);
   gateway.clock.advance(301_000);
-  await vi.waitFor(() => expect(warehouse.counts()).toEqual({ query: 2 }), waiting);
-  const { body } = warehouse.asked.at(-1)!;
-  expect([body.maximumBytesBilled, body.labels.token_id]).toEqual(['900', 'worker']);
+  await vi.waitFor(() => expect(warehouse.counts()).toMatchObject({ insert: 2 }), waiting);
+  const { query, labels } = inserted(warehouse);
+  expect([query.maximumBytesBilled, labels.token_id]).toEqual(['900', 'worker']);
 });

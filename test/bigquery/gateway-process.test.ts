@@ -76,11 +76,11 @@ describe('a gateway over BigQuery answers what one on the embedded engine does',
 test('the receipt and the labels of a request go with its job', async () => {
   const labels = { 'lf-endpoint-labels': 'team=Web,colour=red' };
   const { headers } = await twins.overBigQuery.get(logs('select count(*) as n from postgres_logs'), labels);
-  const job = twins.warehouse.asked.findLast(({ what }) => what === 'query')!;
+  const job = twins.warehouse.asked.findLast(({ what }) => what === 'insert')!;
   expect(headers['query-receipt']).toBe(
-    `bytes-processed=1000, bytes-billed=10000, slot-ms=5, job-id="${twins.warehouse.jobIds().at(-1)}"`,
+    `bytes-processed=1000, bytes-billed=10000, slot-ms=5, job-id="${job.body.jobReference.jobId}"`,
   );
-  expect(job.body.labels).toEqual({
+  expect(job.body.configuration.labels).toEqual({
     endpoint: 'logs_all',
     team: 'web',
     token_id: 'development',
@@ -122,7 +122,7 @@ describe('contract section 2: what the warehouse says of its own never reaches a
     [400, 'invalidQuery', 'Cannot query over table acme-prod.logs.t0 without a filter', 400],
   ])('%i %s: %s', async (status, reason, message, answered) => {
     twins.warehouse.interfere(({ what }) =>
-      what === 'query' ? refusal(status, reason, message) : undefined,
+      what === 'insert' ? refusal(status, reason, message) : undefined,
     );
     const sql = 'select id from postgres_logs';
     const answer = await twins.overBigQuery.get(logs(sql));
@@ -136,8 +136,8 @@ describe('contract section 2: what the warehouse says of its own never reaches a
 
   test("line and column are those of the caller's own text", async () => {
     twins.warehouse.interfere(({ what, body }) => {
-      if (what !== 'query') return undefined;
-      const lines = body.query.split('\n');
+      if (what !== 'insert') return undefined;
+      const lines = body.configuration.query.query.split('\n');
       const line = lines.findIndex((text: string) => text.includes('event_message as int64')) + 1;
       return refusal(
         400,

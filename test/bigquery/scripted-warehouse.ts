@@ -127,7 +127,8 @@ export async function openWarehouse(script: Script) {
     const instead = interfere(seen);
     if (instead) return perform(seen.what === 'results' ? asResults(instead, seen) : instead, response);
     const deeds = script[seen.what] ?? [unscripted(seen)];
-    const deed = deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!;
+    const scripted = deeds[Math.min(counts[seen.what]!, deeds.length) - 1]!;
+    const deed = scripted === 'asUsual' ? unscripted(seen) : scripted;
     await perform(seen.what === 'results' ? asResults(deed, seen) : deed, response);
   });
   server.listen(0, '127.0.0.1');

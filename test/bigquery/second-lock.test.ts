@@ -8,9 +8,12 @@ import { startLimit } from '../../src/engine/start-limit.ts';
 const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };
 
 /** Holds a text against what a dry run says of it. */
-async function check(statistics: object, isEmulator = false): Promise<void> {
+async function check(
+  statistics: object,
+  { isEmulator = false, sources = [] as string[] } = {},
+): Promise<void> {
   const lock = createSecondLock({
-    api: { insert: async () => jobAnswer.parse({ statistics }) },
+    api: { insert: async () => jobAnswer.parse({ jobReference: {}, status: { state: 'DONE' }, statistics }) },
     mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
     isEmulator,
   });
@@ -22,7 +25,7 @@ async function check(statistics: object, isEmulator = false): Promise<void> {
     baseMs: 0,
     onRetry: () => undefined,
   };
-  const request = { text: 'select 1', parameters: [] };
+  const request = { text: 'select 1', sources, parameters: [] };
   await lock.check(request, { limit, retries: startRetries(policy, limit) }).finally(limit.clear);
 }
 
@@ -42,13 +45,21 @@ test.each([
   await expect(check(statistics)).rejects.toMatchObject({ code: 'sandbox_refused' });
 });
 
+test('contract section 4: a text that reads sources passes only when BigQuery names tables, cost it bytes or not', async () => {
+  const silent = { totalBytesProcessed: '0', query: { statementType: 'SELECT', cacheHit: true } };
+  const sources = ['cloudflare.logs.prod'];
+  await expect(check(silent, { sources })).rejects.toMatchObject({ code: 'sandbox_refused' });
+  const named = { ...silent, query: { ...silent.query, referencedTables: [edge] } };
+  await expect(check(named, { sources })).resolves.toBeUndefined();
+});
+
 test('what an emulator does not say is no refusal; what it says counts', async () => {
   const absent = { totalBytesProcessed: null, query: { statementType: 'SELECT', referencedTables: null } };
   for (const statistics of [{}, { query: {} }, { query: { statementType: 'SELECT' } }, absent]) {
-    await expect(check(statistics, true)).resolves.toBeUndefined();
+    await expect(check(statistics, { isEmulator: true })).resolves.toBeUndefined();
   }
   const other = { ...edge, tableId: 'secrets' };
   for (const query of [{ statementType: 'SELECT', referencedTables: [other] }, { statementType: 'INSERT' }]) {
-    await expect(check({ query }, true)).rejects.toMatchObject({ code: 'sandbox_refused' });
+    await expect(check({ query }, { isEmulator: true })).rejects.toMatchObject({ code: 'sandbox_refused' });
   }
 });

@@ -13,7 +13,7 @@ const schema = { fields: names.map((name, at) => ({ name, type: at === 0 ? 'DATE
 /** One bucket with so many requests of each area. */
 function counted(requests: number): Deed {
   const cells = ['2026-01-15T11:00:00', ...Array(4).fill(String(requests))];
-  return complete([], { schema, rows: [{ f: cells.map(v => ({ v })) }] });
+  return complete([], { schema, totalRows: '1', rows: [{ f: cells.map(v => ({ v })) }] });
 }
 
 let warehouse: Awaited<ReturnType<typeof openWarehouse>>;
@@ -48,8 +48,8 @@ const faults: readonly [string, Interference, number, string][] = [
   ['answers 429', () => refusal(429, 'rateLimitExceeded'), 503, 'overloaded'],
   ['hangs', () => 'hang', 504, 'deadline_exceeded'],
   ['hangs after its headers', () => 'hangAfterHeaders', 504, 'deadline_exceeded'],
-  ['never ends a job', () => incomplete, 504, 'deadline_exceeded'],
-  ['hangs while it is polled', ({ what }) => (what === 'query' ? incomplete : 'hang'), 504, 'deadline_exceeded'],
+  ['never ends a job', ({ what }) => (what === 'results' ? incomplete : undefined), 504, 'deadline_exceeded'],
+  ['hangs while it is polled', ({ what }) => (what === 'results' ? 'hang' : undefined), 504, 'deadline_exceeded'],
   ['resets connections', () => 'reset', 503, 'unavailable'],
   ['ends in the middle of an answer', () => 'halfAPage', 503, 'unavailable'],
   ['breaks its JSON', () => ({ text: '{"jobComplete":tr' }), 503, 'unavailable'],
@@ -59,7 +59,7 @@ const faults: readonly [string, Interference, number, string][] = [
 ]; // biome-ignore format: a table
 
 function recover(): void {
-  warehouse.interfere(({ what }) => (what === 'query' ? counted(requests) : undefined));
+  warehouse.interfere(({ what }) => (what === 'results' ? counted(requests) : undefined));
 }
 
 const path = '/api/endpoints/query/usage.api-counts?interval=hourly&project=ours';
@@ -110,9 +110,9 @@ describe.each(faults)('contract section 5: while the warehouse %s', (_, fault, s
     });
     expect(performance.now() - startedMs).toBeLessThan(timeoutMs + 250);
     expect(failedLoads()).toBe(2);
-    const asked = warehouse.counts().query;
+    const asked = warehouse.counts().insert;
     expect(await askGraphql()).toEqual({ found: 1, state: 'fallback' });
-    expect(warehouse.counts().query).toBe(asked);
+    expect(warehouse.counts().insert).toBe(asked);
 
     // The longest rest of a key that has failed is a minute.
     recover();

@@ -25,7 +25,9 @@ export type Deed =
       readonly afterMs?: number;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  | { readonly status?: number; readonly text: string }
+  | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
+  /** The scripted warehouse answers as it does without a script. */
+  | 'asUsual'
   | 'reset'
   | 'hang'
   /** Headers, and then nothing. */
@@ -78,7 +80,7 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
 
 /** Does with a request as it is told; an answer is compressed for a client that says in both headers that it takes gzip. */
 export async function perform(deed: Deed, response: ServerResponse): Promise<void> {
-  if (deed === 'hang') return;
+  if (deed === 'hang' || deed === 'asUsual') return;
   if (deed === 'reset') {
     response.socket?.resetAndDestroy();
     return;

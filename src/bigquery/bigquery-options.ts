@@ -1,0 +1,37 @@
+import type { Source } from '../duckdb/sources.ts';
+import type { BigQueryEvent } from './bigquery-events.ts';
+import type { JobRequest } from './job-bodies.ts';
+import type { TableMapping } from './table-mapping.ts';
+
+/** What the engine on BigQuery is told at its start. */
+export type BigQueryEngineOptions = {
+  /** The project that queries run in, and that pays. */
+  readonly project: string;
+  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  readonly location?: string;
+  /** Another server that speaks BigQuery's REST: see `WireOptions`. Default: Google's global endpoint. */
+  readonly endpoint?: string;
+  readonly mapping: TableMapping;
+  /** The shapes of all sources, mapped or not. */
+  readonly sources: readonly Source[];
+  /** A query that would be billed more bytes is refused, whoever asks. Default: only what a run says. */
+  readonly maxBytesBilled?: number;
+  readonly reservation?: string;
+  /** Priority of queries that nobody waits for. Default `INTERACTIVE`. */
+  readonly backgroundPriority?: JobRequest['priority'];
+  readonly emit: (event: BigQueryEvent) => void;
+  /** From 0 to below 1, for the pauses between attempts. */
+  random(): number;
+  /** Attempts of one query after the first. Default 4. */
+  readonly maxRetries?: number;
+  /** Shortest pause before the first retry, in milliseconds. Default 1000. */
+  readonly retryBaseMs?: number;
+  /** Bytes of one result. Default 64 MiB. */
+  readonly maxResultBytes?: number;
+  /** Queries that run at the same time. Default 32. */
+  readonly maxConcurrentQueries?: number;
+  /** Queries of all callers that wait for one of those to end. Default 256. */
+  readonly maxWaitingQueries?: number;
+  /** Queries of one caller that wait. Default 64. */
+  readonly maxWaitingPerCaller?: number;
+};

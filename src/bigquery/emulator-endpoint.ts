@@ -1,0 +1,14 @@
+/**
+ * Whether an endpoint is an emulator: one on this machine, or one without TLS. It is sent no credentials, and is forgiven what it
+ * leaves unsaid. Any other is Google's own, be it regional or private, and is treated as such.
+ * @param endpoint a URL. Default: Google's global endpoint
+ */
+export function isEmulator(endpoint: string | undefined): boolean {
+  if (endpoint === undefined) return false;
+  const { protocol, hostname } = new URL(endpoint);
+  return protocol === 'http:' || isLoopback(hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

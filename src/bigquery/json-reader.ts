@@ -1,0 +1,221 @@
+/** Receives the parts of a JSON text, in order. Strings come decoded; other scalars as they are written. */
+export type JsonHandler = {
+  open(bracket: '{' | '['): void;
+  /** The end of the object or array that was opened last. */
+  close(): void;
+  /** The name of an object's member; its value follows. */
+  key(name: string): void;
+  string(value: string): void;
+  /** A number, `true`, `false` or `null`. */
+  literal(text: string): void;
+};
+
+/** Reads one JSON text as its bytes arrive. */
+export type JsonReader = {
+  /** @throws SyntaxError for what is not JSON; whatever the handler throws */
+  push(chunk: Buffer): void;
+  /** @throws SyntaxError where the text is not complete */
+  end(): void;
+  /** Bytes of a string that has begun and not ended: the handler does not know of them yet. */
+  heldBytes(): number;
+};
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Bytes of a number or a word; the longest that JSON from a warehouse has are far shorter. */
+const maxLiteral = 64;
+
+/**
+ * Makes a push parser for one JSON text: nothing but the current string is held, so that a page of any size costs no more memory
+ * than its longest string. Source: RFC 8259.
+ */
+export function createJsonReader(handler: JsonHandler): JsonReader {
+  const grammar = createGrammar(handler);
+  const string = createStringReader();
+  let literal = '';
+
+  /** Reads one byte outside of strings. */
+  function readByte(byte: number): void {
+    if (isLiteralByte(byte)) {
+      literal += String.fromCharCode(byte);
+      if (literal.length > maxLiteral) throw unexpected(literal);
+      return;
+    }
+    endLiteral();
+    if (byte === quote) string.begin();
+    else if (!isSpace(byte)) grammar.mark(String.fromCharCode(byte));
+  }
+
+  function endLiteral(): void {
+    if (literal === '') return;
+    grammar.literal(literal);
+    literal = '';
+  }
+
+  return {
+    push(chunk) {
+      const next = { quote: finder(chunk, quote), backslash: finder(chunk, backslash) };
+      for (let at = 0; at < chunk.length; ) {
+        if (string.isOpen()) {
+          at = string.read(chunk, at, next);
+          if (!string.isOpen()) grammar.string(string.take());
+        } else {
+          readByte(chunk[at]!);
+          at += 1;
+        }
+      }
+    },
+    end() {
+      endLiteral();
+      if (string.isOpen() || !grammar.isWhole()) throw new SyntaxError('The JSON text ends too early');
+    },
+    heldBytes: string.heldBytes,
+  };
+}
+
+type Expected = 'value' | 'firstElement' | 'firstKey' | 'key' | 'colon' | 'next' | 'end';
+
+/** What may follow what in a JSON text. */
+function createGrammar(handler: JsonHandler) {
+  const brackets: ('{' | '[')[] = [];
+  let expected: Expected = 'value';
+  const takesValue = () => expected === 'value' || expected === 'firstElement';
+
+  function expect(isAllowed: boolean, text: string): void {
+    if (!isAllowed) throw unexpected(text);
+  }
+
+  function endValue(): void {
+    expected = brackets.length === 0 ? 'end' : 'next';
+  }
+
+  function close(mark: '}' | ']'): void {
+    const [open, first] = mark === '}' ? (['{', 'firstKey'] as const) : (['[', 'firstElement'] as const);
+    expect(brackets.at(-1) === open && (expected === first || expected === 'next'), mark);
+    brackets.pop();
+    endValue();
+    handler.close();
+  }
+
+  return {
+    isWhole: () => expected === 'end',
+    /** Any byte that is no part of a string or a literal. */
+    mark(mark: string): void {
+      if (mark === '}' || mark === ']') close(mark);
+      else if (mark === '{' || mark === '[') {
+        expect(takesValue(), mark);
+        brackets.push(mark);
+        expected = mark === '{' ? 'firstKey' : 'firstElement';
+        handler.open(mark);
+      } else if (mark === ':' && expected === 'colon') expected = 'value';
+      else if (mark === ',' && expected === 'next') expected = brackets.at(-1) === '{' ? 'key' : 'value';
+      else throw unexpected(mark);
+    },
+    string(value: string): void {
+      if (expected === 'firstKey' || expected === 'key') {
+        expected = 'colon';
+        handler.key(value);
+      } else {
+        expect(takesValue(), '"');
+        endValue();
+        handler.string(value);
+      }
+    },
+    literal(text: string): void {
+      expect(takesValue() && literalForm.test(text), text);
+      endValue();
+      handler.literal(text);
+    },
+  };
+}
+
+type NextBytes = { readonly quote: Finder; readonly backslash: Finder };
+
+/** Collects one string after the other, each from any number of chunks. */
+function createStringReader() {
+  let pieces: Buffer[] = [];
+  let isOpen = false;
+  let hasEscape = false;
+  /** Whether the next byte is escaped, by a backslash that ended the last chunk. */
+  let isEscaped = false;
+  let held = 0;
+
+  return {
+    isOpen: () => isOpen,
+    heldBytes: () => held,
+    begin(): void {
+      isOpen = true;
+    },
+    /** Reads up to the string's end, or the chunk's, and says where that is. */
+    read(chunk: Buffer, start: number, next: NextBytes): number {
+      let from = start + (isEscaped ? 1 : 0);
+      isEscaped = false;
+      let end = next.quote(from);
+      for (let at = next.backslash(from); at !== -1 && (end === -1 || at < end); at = next.backslash(from)) {
+        hasEscape = true;
+        from = at + 2;
+        isEscaped = from > chunk.length;
+        end = next.quote(from);
+      }
+      isOpen = end === -1;
+      const piece = chunk.subarray(start, isOpen ? chunk.length : end);
+      pieces.push(piece);
+      held += piece.length;
+      return isOpen ? chunk.length : end + 1;
+    },
+    /** The string that has ended. */
+    take(): string {
+      const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString();
+      // Only the rare string with escapes is parsed once more.
+      const value = hasEscape ? parseEscaped(text) : text;
+      pieces = [];
+      held = 0;
+      hasEscape = false;
+      return value;
+    },
+  };
+}
+
+const literalForm = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** Space, tab, and the ends of lines. */
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
+}
+
+/** Small letters, digits, `+`, `-`, `.` and `E`. */
+function isLiteralByte(byte: number): boolean {
+  return (
+    (byte >= 0x61 && byte <= 0x7a) ||
+    (byte >= 0x30 && byte <= 0x39) ||
+    byte === 0x2d ||
+    byte === 0x2b ||
+    byte === 0x2e ||
+    byte === 0x45
+  );
+}
+
+/** The first place of a byte, not before `from`; -1 where there is none. */
+type Finder = (from: number) => number;
+
+/** Finds a byte from ever later places, looking at each place of the chunk once. */
+function finder(chunk: Buffer, byte: number): Finder {
+  let found = -2;
+  return from => {
+    if (found !== -1 && found < from) found = chunk.indexOf(byte, from);
+    return found;
+  };
+}
+
+function parseEscaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    throw new SyntaxError('A string of the JSON text has an escape that JSON does not know');
+  }
+}
+
+function unexpected(text: string): SyntaxError {
+  return new SyntaxError(`Unexpected ${JSON.stringify(text)} in the JSON text`);
+}

@@ -1,0 +1,44 @@
+import type { RunOptions } from '../engine/engine.ts';
+import { createFairQueue } from '../engine/fair-queue.ts';
+
+/** Reads of results, of which few at a time may hold much memory. */
+export type LargeResults = {
+  /** Begins one read, which ends with its signal. */
+  begin(signal: AbortSignal, run: Pick<RunOptions, 'caller' | 'priority'>): LargeRead;
+};
+
+/** One read of a result. */
+export type LargeRead = {
+  /**
+   * Called with the bytes that the read holds, before more of them are read.
+   * @returns a promise to wait for where the result has become a large one and too many others are
+   * @throws as `FairQueue.take`
+   */
+  onHeld(bytes: number): Promise<void> | undefined;
+  end(): void;
+};
+
+/** Bytes that any read may hold: 1 MiB. */
+const smallBytes = 1024 * 1024;
+
+/**
+ * Bounds the memory of results that are being read: all may hold a little, and only `count` of them more than that. A read that
+ * waits leaves its bytes with the warehouse.
+ */
+export function createLargeResults(count: number, maxWaiting: number): LargeResults {
+  const queue = createFairQueue({ slots: count, maxWaiting, maxWaitingPerCaller: maxWaiting });
+  return {
+    begin(signal, run) {
+      let release: (() => void) | undefined;
+      return {
+        onHeld(bytes) {
+          if (bytes <= smallBytes || release) return undefined;
+          return queue.take(signal, run).then(free => {
+            release = free;
+          });
+        },
+        end: () => release?.(),
+      };
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { RunOptions, Statement } from '../engine/engine.ts';
+import { createFairQueue } from '../engine/fair-queue.ts';
+import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
+import type { Limit } from '../engine/start-limit.ts';
+import type { ResultSet } from '../rows.ts';
+import type { AssembledSql } from './assemble-sql.ts';
+import type { BigQueryApi } from './bigquery-api.ts';
+import type { BigQueryEngineOptions } from './bigquery-options.ts';
+import { isEmulator } from './emulator-endpoint.ts';
+import type { JobRequest } from './job-bodies.ts';
+import { createLargeResults } from './large-results.ts';
+import type { OpenWork } from './open-work.ts';
+import type { Retries } from './retries.ts';
+import { type JobDeps, runJob } from './run-job.ts';
+import type { SecondLock } from './second-lock.ts';
+
+/** The time and the retries of one statement. */
+export type Waiting = { readonly limit: Limit; readonly retries: Retries };
+
+export type StatementToRun = {
+  readonly statement: Statement;
+  readonly runOptions: RunOptions;
+  readonly waiting: Waiting;
+};
+
+type RunnerDeps = {
+  readonly api: BigQueryApi;
+  readonly lock: SecondLock;
+  readonly openWork: OpenWork;
+  readonly options: BigQueryEngineOptions;
+};
+
+/** Results of over a megabyte that are read at the same time. */
+const maxLargeResults = 4;
+
+/** Makes what runs assembled statements, so many at a time: the lock first, then the job. */
+export function createStatementRunner({ api, lock, openWork, options }: RunnerDeps) {
+  const { maxConcurrentQueries = 32, maxWaitingQueries = 256, maxWaitingPerCaller = 64 } = options;
+  const waitingRoom = { maxWaiting: maxWaitingQueries, maxWaitingPerCaller };
+  const queue = createFairQueue({ slots: maxConcurrentQueries, ...waitingRoom });
+  const largeResults = createLargeResults(maxLargeResults, maxConcurrentQueries);
+
+  async function runNow(assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> {
+    const { statement, runOptions, waiting } = run;
+    const { endpoint, parameters, maxRows } = statement;
+    const { text, sources, columns } = assembled;
+    const found = await lock.check({ text, sources, parameters }, waiting);
+    const job = { ...jobOf(options, statement, text, runOptions), location: options.location ?? found };
+    const read = largeResults.begin(waiting.limit.signal, runOptions);
+    const reading = {
+      maxRows,
+      maxResultBytes: options.maxResultBytes ?? defaultMaxResultBytes,
+      ours: columns,
+      isEmulator: isEmulator(options.endpoint),
+      onHeld: read.onHeld,
+    };
+    const onReplace: JobDeps['onReplace'] = ({ reason }, { mayBeBilled }) =>
+      options.emit({ type: 'warehouse.job_replaced', endpoint, reason, mayBeBilled });
+    return runJob({ api, openWork, onReplace, ...waiting }, job, reading).finally(read.end);
+  }
+
+  return async (assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> => {
+    const release = await queue.take(run.waiting.limit.signal, run.runOptions);
+    return runNow(assembled, run).finally(release);
+  };
+}
+
+/** One run of a statement as a job; of two limits of bytes the lower holds. */
+function jobOf(
+  options: BigQueryEngineOptions,
+  { parameters, maxRows }: Statement,
+  text: string,
+  run: RunOptions,
+): JobRequest {
+  const limits = [options.maxBytesBilled, run.maxBytesBilled].filter(bytes => bytes !== undefined);
+  const isBackground = run.priority === 'background';
+  return {
+    text,
+    parameters,
+    maxRows,
+    priority: (isBackground && options.backgroundPriority) || 'INTERACTIVE',
+    labels: run.labels ?? {},
+    ...(limits.length > 0 ? { maxBytesBilled: Math.min(...limits) } : {}),
+    ...(options.reservation ? { reservation: options.reservation } : {}),
+  };
+}
