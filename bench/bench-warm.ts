@@ -122,10 +122,16 @@ function countedRuns(engine: DuckDbEngine): { run: RunStatement; runs(): number 
 
 /** What an engine that has just been started, and has nothing in its memory yet, reads from the file for some work. */
 async function mbRead(databasePath: string, work: Work): Promise<number> {
-  const engine = await createDuckDbEngine({ databasePath, clock: systemClock, emit });
-  const beforeMb = await readMb(engine.pid!);
+  const engine = await createDuckDbEngine({
+    databasePath,
+    clock: systemClock,
+    emit,
+    maxConcurrentQueries: 1,
+  });
+  const pid = engine.pids[0]!;
+  const beforeMb = await readMb(pid);
   await work(countedRuns(engine).run);
-  const mb = (await readMb(engine.pid!)) - beforeMb;
+  const mb = (await readMb(pid)) - beforeMb;
   await engine.close();
   return mb;
 }

@@ -8,108 +8,100 @@ import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-d
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
 import { orAborted } from '../or-aborted.ts';
 import type { ResultSet } from '../rows.ts';
-import { type EngineChild, EngineGoneError } from './engine-child.ts';
+import { type Catalog, type EngineChild, EngineGoneError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
+import { createEnginePool } from './engine-pool.ts';
 import type { BoundValue, EngineSettings } from './engine-protocol.ts';
-import { createEngineSupervisor } from './engine-supervisor.ts';
+import { runUntil } from './run-until.ts';
 
 type DuckDbEngineOptions = {
   readonly databasePath: string;
   readonly clock: Clock;
   readonly emit: (event: EngineEvent) => void;
-  /** Queries that run at the same time. Default 4. */
+  /** Queries that run at the same time, each in a process of its own. Default 4. */
   readonly maxConcurrentQueries?: number;
   /** Queries that wait for one of those; more are refused as `overloaded`. Default 512. */
   readonly maxWaitingQueries?: number;
   /** Queries of one caller that wait; more are refused as `too_many_requests`. Default 128. */
   readonly maxWaitingPerCaller?: number;
-  /** Megabytes for DuckDB's buffers; the process may be half as large again and 512 MB. Default 1024. */
+  /** Megabytes for DuckDB's buffers, shared out among the processes. Default 1024. */
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 64 MiB. */
   readonly maxResultBytes?: number;
-  /** Milliseconds an interrupted query has to end before its process is killed. Default 2000. */
+  /** Milliseconds an interrupted query has to end before its process is killed. Default 1000. */
   readonly graceMs?: number;
 };
 
-/** The embedded engine, and the id of the process that runs its queries now. */
-export type DuckDbEngine = Engine & { readonly pid: number | undefined };
+/** The embedded engine, and the ids of its processes, the oldest first. */
+export type DuckDbEngine = Engine & { readonly pids: readonly number[] };
 
 /** Compiled statements that are kept. */
 const maxCompiled = 500;
 
+/** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
+const maxRuns = 3;
+
+/** Megabytes without which DuckDB can do little. */
+const minMemoryMb = 128;
+
 /**
- * Starts the embedded engine: BigQuery SQL, translated for DuckDB, run in a process of its own that can be interrupted and
- * killed; where that process ends, the next query starts a new one. Resolves once the database is open.
+ * Starts the embedded engine: BigQuery SQL, translated for DuckDB. Each query runs in a process of its own, which can be
+ * interrupted and killed and shares its memory with no other query. Resolves once the database is open.
  * @throws Error where the database can't be opened
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
-  const { clock, emit } = options;
+  const { clock, emit, graceMs = 1000 } = options;
   const settings = engineSettings(options);
   const queue = createFairQueue(queueOptions(options));
-  const supervisor = createEngineSupervisor({ settings, emit, graceMs: options.graceMs ?? 2000 });
-  const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
+  const pool = createEnginePool({
+    settings,
+    maxProcesses: options.maxConcurrentQueries ?? 4,
+    emit,
+  });
+  const compile = createCompiler();
 
-  /** Compiles against the tables as they lie in the database that this process has open. */
-  async function compile(owner: EngineChild, statement: Statement): Promise<CompiledStatement> {
-    const tables = await owner.catalog;
-    const { sql, callerSql, maxRows } = statement;
-    const key = JSON.stringify([owner.pid, maxRows, sql, callerSql]);
-    const known = compiled.get(key);
-    if (known) return known;
-    const catalog = new Map(tables.map(table => [table.name, table]));
-    const namesOf = (parameters: Statement['parameters']) => parameters.map(({ name }) => name);
-    const fresh = compileForDuckDb({
-      sql,
-      callerSql,
-      catalog,
-      parameterNames: namesOf(statement.parameters),
-      arrayParameterNames: namesOf(statement.parameters.filter(({ value }) => Array.isArray(value))),
-      maxRows,
-    });
-    compiled.set(key, fresh);
-    return fresh;
-  }
-
-  async function runOnce(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
-    const owner = supervisor.current();
-    const { sql, shape, parameters, columns } = await compile(owner, statement);
+  async function runIn(child: EngineChild, statement: Statement, limit: AbortSignal): Promise<ResultSet> {
+    const catalog = await orAborted(child.catalog, limit);
+    const { sql, shape, parameters, columns } = compile(catalog, statement);
     const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
     });
-    const { rowsJson, rowCount } = await supervisor.run(owner, { sql, values, shape }, limit);
+    const { rowsJson, rowCount } = await runUntil(limit, child, { sql, values, shape }, graceMs);
     return { columns, rowsJson, rowCount };
   }
 
-  /** A query whose process had to end because of another one is run again, once: it only reads, and its time goes on. */
+  /** A query whose process ends under it is run again, in what is left of its time: it only reads. */
   async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
-    try {
-      return await runOnce(statement, limit);
-    } catch (error) {
-      const isInnocent = error instanceof EngineGoneError && error.why === 'deaf query' && !limit.aborted;
-      if (!isInnocent) throw error;
-      return runOnce(statement, limit);
+    for (let runs = 1; ; runs++) {
+      try {
+        return await pool.use(child => runIn(child, statement, limit));
+      } catch (error) {
+        const isLost = error instanceof EngineGoneError && error.why === 'crash' && !limit.aborted;
+        if (!isLost || runs === maxRuns) throw error;
+      }
     }
   }
 
   async function explain(statement: Statement): Promise<Explanation> {
     try {
-      const { columns, tables } = await compile(supervisor.current(), statement);
+      const catalog = await pool.catalog();
+      const { columns, tables } = compile(catalog, statement);
       return { columns, sources: tables };
     } catch (error) {
       throw toCallersError(error, statement.endpoint, emit);
     }
   }
 
-  await supervisor.current().catalog.catch((cause: Error) => {
+  await pool.catalog().catch((cause: Error) => {
     throw new Error(`The embedded engine could not open ${options.databasePath}: ${cause.message}`, {
       cause,
     });
   });
   return {
-    get pid() {
-      return supervisor.current().pid;
+    get pids() {
+      return pool.pids;
     },
     async run(statement, runOptions) {
       const limit = startLimit(runOptions);
@@ -127,7 +119,28 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     explain,
     describe: async ({ sql, parameters }) =>
       (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
-    close: () => supervisor.close(),
+    close: () => pool.close(),
+  };
+}
+
+/** Compiles statements against the tables as they lie in the database that a process has open; equal ones once. */
+function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledStatement {
+  const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
+  return ({ version, tables }, { sql, callerSql, parameters, maxRows }) => {
+    const key = JSON.stringify([version, maxRows, sql, callerSql]);
+    const known = compiled.get(key);
+    if (known) return known;
+    const namesOf = (some: Statement['parameters']) => some.map(({ name }) => name);
+    const fresh = compileForDuckDb({
+      sql,
+      callerSql,
+      catalog: new Map(tables.map(table => [table.name, table])),
+      parameterNames: namesOf(parameters),
+      arrayParameterNames: namesOf(parameters.filter(({ value }) => Array.isArray(value))),
+      maxRows,
+    });
+    compiled.set(key, fresh);
+    return fresh;
   };
 }
 
@@ -140,13 +153,15 @@ function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {
 }
 
 function engineSettings(options: DuckDbEngineOptions): EngineSettings {
-  const memoryLimitMb = options.memoryLimitMb ?? 1024;
+  const share = (options.memoryLimitMb ?? 1024) / (options.maxConcurrentQueries ?? 4);
+  const memoryLimitMb = Math.max(minMemoryMb, Math.round(share));
   return {
     databasePath: options.databasePath,
-    connections: options.maxConcurrentQueries ?? 4,
     macros: duckDbMacros,
     memoryLimitMb,
+    // DuckDB's own limit does not hold lists and strings, and Node has the result twice while it crosses over.
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
+    spillLimitMb: memoryLimitMb * 4,
     maxResultBytes: options.maxResultBytes ?? defaultMaxResultBytes,
   };
 }

@@ -1,29 +1,46 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { childEnvironment } from '../child-environment.ts';
 import type { CatalogTable } from '../googlesql/types.ts';
-import type { EngineCommand, EngineReport, EngineSettings, EngineStatement } from './engine-protocol.ts';
+import type {
+  EngineArguments,
+  EngineCommand,
+  EngineReport,
+  EngineSettings,
+  EngineStatement,
+} from './engine-protocol.ts';
 
 /** A started engine process. */
 export type EngineChild = {
   readonly pid: number | undefined;
   /** The tables of its database. Rejects where the process ended before it was ready. */
-  readonly catalog: Promise<readonly CatalogTable[]>;
-  /** Runs a statement; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
+  readonly catalog: Promise<Catalog>;
+  /** Runs a statement, one at a time; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
   run(statement: EngineStatement): EngineRun;
-  kill(why: 'deaf query' | 'closed'): void;
-  /** Resolves with the reason once the process has ended. */
+  kill(why: 'unresponsive query' | 'closed'): void;
+  /** Whether it was killed because it is not needed any more. */
+  readonly isUnwanted: boolean;
+  readonly hasEnded: boolean;
+  /** Resolves with the reason once the process has ended, and its folder is gone. */
   readonly ended: Promise<string>;
 };
 
+/** The tables of a database; equal versions are equal tables. */
+export type Catalog = { readonly version: string; readonly tables: readonly CatalogTable[] };
+
 export type EngineRun = {
-  readonly result: Promise<{ readonly rowsJson: Buffer; readonly rowCount: number }>;
+  readonly result: Promise<Result>;
   /** Asks DuckDB to stop; it does so between two vectors of rows. */
   interrupt(): void;
 };
 
-/** Why a process ended: it crashed, used too much memory, ran a query that heard no interrupt, or was wanted no more. */
-export type EngineEnd = 'crash' | 'out of memory' | 'deaf query' | 'closed';
+/**
+ * Why a process ended: it could not start, it crashed or was killed from outside, it used too much memory, it ran a query that
+ * did not respond to an interrupt, or it was not needed any more.
+ */
+export type EngineEnd = 'no start' | 'crash' | 'out of memory' | 'unresponsive query' | 'closed';
 
 /** The engine process ended while it owed an answer. */
 export class EngineGoneError extends Error {
@@ -36,56 +53,52 @@ export class EngineGoneError extends Error {
   }
 }
 
-type Waiting = { resolve(result: { rowsJson: Buffer; rowCount: number }): void; reject(error: Error): void };
+type Result = { readonly rowsJson: Buffer; readonly rowCount: number };
 
-/** Starts the process that owns the database. It ends by itself when this one does. */
+/** Milliseconds a process has to open the database, which may wait for a writer. */
+const maxStartMs = 30_000;
+
+/** Starts a process that reads the database. It ends by itself when this one does. */
 export function startEngineChild(settings: EngineSettings): EngineChild {
-  const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(settings)], {
+  const spillDirectory = `${settings.databasePath}.${randomUUID()}.tmp`;
+  const started: EngineArguments = { ...settings, spillDirectory };
+  const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: [],
-    // Each running query holds one thread of libuv's pool.
-    env: { ...childEnvironment(), UV_THREADPOOL_SIZE: String(settings.connections + 4) },
+    env: childEnvironment(),
   });
   // A scan takes every core: those who only answer hits, and Redis, go first.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  const waiting = new Map<number, Waiting>();
-  const catalog = Promise.withResolvers<readonly CatalogTable[]>();
+  const catalog = Promise.withResolvers<Catalog>();
   catalog.promise.catch(() => undefined);
   const ended = Promise.withResolvers<string>();
-  let nextId = 1;
-  let why: EngineEnd = 'crash';
+  const owed = createOwedResults();
+  let why: EngineEnd = 'no start';
+  const starting = setTimeout(() => kill('no start'), maxStartMs);
   let gone: EngineGoneError | undefined;
   const standardError = lastWords(child);
   const kill = (reason: EngineEnd) => {
-    if (why === 'crash') why = reason;
+    if (why === 'crash' || why === 'no start') why = reason;
     child.kill('SIGKILL');
   };
-
   child.on('message', (report: EngineReport) => {
     if (report.type === 'ready') {
-      catalog.resolve(report.catalog);
-      return;
-    }
-    if (report.type === 'out of memory') {
-      kill('out of memory');
-      return;
-    }
-    const waiter = waiting.get(report.id);
-    waiting.delete(report.id);
-    if (report.type === 'failed') waiter?.reject(new Error(report.message));
-    else
-      waiter?.resolve({
-        rowsJson: Buffer.from(report.rowsJson.buffer, report.rowsJson.byteOffset, report.rowsJson.byteLength),
-        rowCount: report.rowCount,
-      });
+      clearTimeout(starting);
+      if (why === 'no start') why = 'crash';
+      catalog.resolve({ version: versionOf(report.catalog), tables: report.catalog });
+    } else if (report.type === 'out of memory') kill('out of memory');
+    else owed.settle(report);
   });
   const end = (reason: string) => {
+    clearTimeout(starting);
     gone ??= new EngineGoneError(reason, why);
     catalog.reject(gone);
-    for (const { reject } of waiting.values()) reject(gone);
-    waiting.clear();
-    ended.resolve(reason);
+    owed.fail(gone);
+    // It was killed, and could not do so itself.
+    void rm(spillDirectory, { recursive: true, force: true })
+      .catch(() => undefined)
+      .then(() => ended.resolve(reason));
   };
   child.once('exit', (code, signal) => {
     if (why === 'out of memory') end(why);
@@ -96,24 +109,59 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     child.kill('SIGKILL');
     if (child.pid === undefined) end(error.message);
   });
-
   const send = (command: EngineCommand) => {
     if (child.connected) child.send(command);
   };
   return {
     pid: child.pid,
+    get hasEnded() {
+      return gone !== undefined;
+    },
+    get isUnwanted() {
+      return why === 'closed';
+    },
     catalog: catalog.promise,
     ended: ended.promise,
     kill,
     run(statement) {
-      const id = nextId++;
-      const { promise, resolve, reject } = Promise.withResolvers<{ rowsJson: Buffer; rowCount: number }>();
-      if (gone) reject(gone);
-      else waiting.set(id, { resolve, reject });
+      const { id, result } = owed.add();
+      if (gone) owed.fail(gone);
       send({ type: 'run', id, ...statement });
-      return { result: promise, interrupt: () => send({ type: 'interrupt', id }) };
+      return { result, interrupt: () => send({ type: 'interrupt', id }) };
     },
   };
+}
+
+/** The results that a process has yet to give, by the ids of their statements. */
+function createOwedResults() {
+  const waiting = new Map<number, PromiseWithResolvers<Result>>();
+  let lastId = 0;
+  return {
+    add(): { readonly id: number; readonly result: Promise<Result> } {
+      const id = ++lastId;
+      const result = Promise.withResolvers<Result>();
+      waiting.set(id, result);
+      return { id, result: result.promise };
+    },
+    settle(report: Extract<EngineReport, { id: number }>): void {
+      const result = waiting.get(report.id);
+      waiting.delete(report.id);
+      if (report.type === 'failed') {
+        result?.reject(new Error(report.message));
+        return;
+      }
+      const { buffer, byteOffset, byteLength } = report.rowsJson;
+      result?.resolve({ rowsJson: Buffer.from(buffer, byteOffset, byteLength), rowCount: report.rowCount });
+    },
+    fail(error: Error): void {
+      for (const { reject } of waiting.values()) reject(error);
+      waiting.clear();
+    },
+  };
+}
+
+function versionOf(catalog: readonly CatalogTable[]): string {
+  return createHash('sha256').update(JSON.stringify(catalog)).digest('base64');
 }
 
 /** The end of what the process wrote to standard error. */

@@ -17,9 +17,11 @@ export function toCallersError(
 ): unknown {
   if (error instanceof GatewayError) return error;
   if (error instanceof EngineGoneError) {
-    return error.why === 'out of memory'
-      ? outOfMemory()
-      : new GatewayError('unavailable', 'The engine has stopped and is starting again', { cause: error });
+    if (error.why === 'out of memory') return outOfMemory();
+    if (error.why === 'crash') {
+      return new GatewayError('engine_failed', 'The engine ended while it ran the query', { cause: error });
+    }
+    return new GatewayError('unavailable', 'The engine has stopped and is starting again', { cause: error });
   }
   if (!(error instanceof Error)) return error;
   if (error.name === 'AbortError') {

@@ -1,44 +1,35 @@
+import { rmSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBPreparedStatement,
+  type DuckDBResult,
   DuckDBTimestampTZValue,
   LIST,
   VARCHAR,
 } from '@duckdb/node-api';
-import { LRUCache } from 'lru-cache';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/finish-row.ts';
 import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,
+  EngineArguments,
   EngineCommand,
   EngineReport,
-  EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
 
 /**
- * The process that owns the database file. It runs what it is told, one statement a connection, and is made to be killed:
- * the file is opened read-only, and nothing is kept between two statements.
+ * A process that reads the database file. It runs what it is told, one statement at a time, and is made to be killed: the file is
+ * opened read-only, and nothing is kept between two statements.
  */
 
-const settings: EngineSettings = JSON.parse(process.argv[2] ?? '');
-const idle: Session[] = [];
-const running = new Map<number, Run>();
+const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
 
-/** A connection with the statements it has prepared: planning takes longer than many a query. */
-type Session = {
-  readonly connection: DuckDBConnection;
-  readonly prepared: LRUCache<string, DuckDBPreparedStatement>;
-};
-
-type Run = { readonly connection: DuckDBConnection; interrupting?: NodeJS.Timeout };
-
-/** Prepared statements that a connection keeps. */
-const maxPrepared = 50;
+type Run = { readonly id: number; interrupting?: NodeJS.Timeout };
+let current: Run | undefined;
 
 /** Milliseconds to wait for a writer: another gateway that starts brings the sample rows up to now. */
 const writerPatienceMs = 10_000;
@@ -52,6 +43,7 @@ async function openDatabase(): Promise<DuckDBInstance> {
       return await DuckDBInstance.create(settings.databasePath, {
         access_mode: 'READ_ONLY',
         memory_limit: `${settings.memoryLimitMb}MB`,
+        temp_directory: settings.spillDirectory,
         autoinstall_known_extensions: 'false',
         autoload_known_extensions: 'false',
         allow_community_extensions: 'false',
@@ -66,26 +58,24 @@ async function openDatabase(): Promise<DuckDBInstance> {
 
 async function open(): Promise<void> {
   const instance = await openDatabase();
-  for (let n = 0; n < settings.connections; n++) {
-    const connection = await instance.connect();
-    await prepareConnection(connection, settings.macros);
-    idle.push({
-      connection,
-      prepared: new LRUCache({ max: maxPrepared, dispose: statement => statement.destroySync() }),
-    });
-  }
-  const first = idle[0]!.connection;
-  const catalog = await readCatalog(first);
+  const connection = await instance.connect();
+  await prepareConnection(connection, settings.macros);
+  const catalog = await readCatalog(connection);
+  // As an option of the opening it would be shown, but not held.
+  await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
   // No statement can open a file, load code or take these back.
-  await first.run('SET GLOBAL enable_external_access = false');
-  await first.run('SET GLOBAL lock_configuration = true');
+  await connection.run('SET GLOBAL enable_external_access = false');
+  await connection.run('SET GLOBAL lock_configuration = true');
 
   process.on('message', (command: EngineCommand) => {
-    if (command.type === 'run') void run(command);
-    else interrupt(command.id);
+    if (command.type === 'run') void run(connection, command);
+    else interrupt(connection, command.id);
   });
   // The gateway is gone. An orderly exit would wait for the queries that run.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.on('disconnect', () => {
+    rmSync(settings.spillDirectory, { recursive: true, force: true });
+    process.kill(process.pid, 'SIGKILL');
+  });
   setInterval(() => {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
@@ -94,41 +84,52 @@ async function open(): Promise<void> {
   flushCompileCache();
 }
 
-async function run({ id, ...statement }: Extract<EngineCommand, { type: 'run' }>): Promise<void> {
-  const session = idle.pop();
-  if (!session) {
-    report({ type: 'failed', id, message: 'Internal Error: no connection is free' });
+async function run(
+  connection: DuckDBConnection,
+  { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
+): Promise<void> {
+  if (current) {
+    report({ type: 'failed', id, message: 'Internal Error: another statement is running' });
     return;
   }
-  const current: Run = { connection: session.connection };
-  running.set(id, current);
+  const own: Run = { id };
+  current = own;
+  let outcome: EngineReport;
   try {
-    const rows = await readRows(session, statement);
-    report({ type: 'rows', id, rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length });
+    const rows = await readRows(connection, statement);
+    outcome = { type: 'rows', id, rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length };
   } catch (error) {
-    report({ type: 'failed', id, message: error instanceof Error ? error.message : String(error) });
-  } finally {
-    clearInterval(current.interrupting);
-    running.delete(id);
-    idle.push(session);
+    outcome = { type: 'failed', id, message: error instanceof Error ? error.message : String(error) };
   }
+  clearInterval(own.interrupting);
+  current = undefined;
+  report(outcome);
 }
 
-/** DuckDB forgets an interrupt that comes while a statement is being prepared: it is told until it listens. */
-function interrupt(id: number): void {
-  const run = running.get(id);
-  if (!run || run.interrupting) return;
-  run.connection.interrupt();
-  run.interrupting = setInterval(() => run.connection.interrupt(), 10);
+/** DuckDB forgets an interrupt that comes while a statement is being prepared: it is repeated until the statement ends. */
+function interrupt(connection: DuckDBConnection, id: number): void {
+  if (current?.id !== id || current.interrupting) return;
+  connection.interrupt();
+  current.interrupting = setInterval(() => connection.interrupt(), 10);
 }
 
 /** The rows of a statement, each in its wire form. */
-async function readRows(session: Session, { sql, values, shape }: EngineStatement): Promise<string[]> {
-  const statement = session.prepared.get(sql) ?? (await session.connection.prepare(sql));
-  bind(statement, values);
-  session.prepared.set(sql, statement);
-  // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
-  const result = await statement.run();
+async function readRows(
+  connection: DuckDBConnection,
+  { sql, values, shape }: EngineStatement,
+): Promise<string[]> {
+  // Prepared anew each time: one that is kept keeps all that its last run had in memory, which may be hundreds of megabytes.
+  const statement = await connection.prepare(sql);
+  try {
+    bind(statement, values);
+    // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
+    return await collectRows(await statement.run(), shape);
+  } finally {
+    statement.destroySync();
+  }
+}
+
+async function collectRows(result: DuckDBResult, shape: EngineStatement['shape']): Promise<string[]> {
   const rows: string[] = [];
   let bytes = 0;
   for (;;) {
@@ -138,7 +139,7 @@ async function readRows(session: Session, { sql, values, shape }: EngineStatemen
     for (let at = 0; at < chunk.rowCount; at++) {
       const text = String(column.getItem(at));
       const row = shape ? finishRow(text, shape) : text;
-      bytes += row.length;
+      bytes += Buffer.byteLength(row);
       if (bytes > settings.maxResultBytes) {
         throw new Error(`Result Error: ${resultTooLarge(settings.maxResultBytes).message}`);
       }

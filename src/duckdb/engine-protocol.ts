@@ -1,19 +1,25 @@
 import type { CatalogTable } from '../googlesql/types.ts';
 import type { WireShape } from '../googlesql/wire-shape.ts';
 
-/** What the engine process is started with. */
+/** What all engine processes are started with. */
 export type EngineSettings = {
   readonly databasePath: string;
-  /** Queries that can run at the same time. */
-  readonly connections: number;
-  /** Statements each connection runs first. */
+  /** Statements that the connection runs first. */
   readonly macros: readonly string[];
   /** Megabytes that DuckDB may use for buffers, sorts and aggregates. */
   readonly memoryLimitMb: number;
   /** Megabytes of resident memory at which the process is killed: lists and strings escape DuckDB's own limit. */
   readonly residentLimitMb: number;
+  /** Megabytes of disk that one query may use where its memory does not do. */
+  readonly spillLimitMb: number;
   /** Bytes of one result. */
   readonly maxResultBytes: number;
+};
+
+/** What one engine process is started with. */
+export type EngineArguments = EngineSettings & {
+  /** Folder for what does not fit into memory. Two processes must not share one: DuckDB gives its files the same names. */
+  readonly spillDirectory: string;
 };
 
 /** A value for a statement's placeholder; `micros` is a TIMESTAMPTZ. */

@@ -43,7 +43,8 @@ test.each([
 test.each([
   [new Error('Out of Memory Error: could not allocate block'), 'engine_failed'],
   [new EngineGoneError('out of memory', 'out of memory'), 'engine_failed'],
-  [new EngineGoneError('SIGKILL', 'crash'), 'unavailable'],
+  [new EngineGoneError('SIGKILL', 'crash'), 'engine_failed'],
+  [new EngineGoneError('exit code 1', 'no start'), 'unavailable'],
   [new DOMException('aborted', 'AbortError'), 'cancelled'],
   [new GatewayError('deadline_exceeded', 'late'), 'deadline_exceeded'],
 ])('%s answers %s', (error, code) => {

@@ -6,6 +6,7 @@ import { type EngineChild, EngineGoneError, startEngineChild } from '../../src/d
 import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { engineSettings } from './engine-settings.ts';
 
 /** The gate is the compiler, which prints none of what is tried here; this is what holds where it should fail. */
 async function startChild(
@@ -13,14 +14,7 @@ async function startChild(
 ): Promise<EngineChild & { databasePath: string }> {
   const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
   (await openForWriting(databasePath, readSources())).close();
-  const settings = {
-    connections: 2,
-    macros: [],
-    memoryLimitMb: 256,
-    residentLimitMb: 4096,
-    maxResultBytes: 1_000_000,
-  };
-  const child = startEngineChild({ databasePath, ...settings, ...more });
+  const child = startEngineChild({ ...engineSettings(databasePath), ...more });
   onTestFinished(async () => {
     child.kill('closed');
     await child.ended;
@@ -36,9 +30,11 @@ const rows = async (child: EngineChild, sql: string) => {
   return parsed;
 };
 
+const endless = 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b';
+
 test('tells the tables of its database, as they lie', async () => {
   const child = await startChild();
-  const catalog = await child.catalog;
+  const { tables: catalog } = await child.catalog;
   expect(catalog.map(({ name }) => name)).toContain('cloudflare.logs.prod');
   const metadata = catalog
     .find(({ name }) => name === 'postgres.logs')
@@ -64,11 +60,48 @@ test('rows come back as one JSON array, in order, with bound values', async () =
   expect(JSON.parse(rowsJson.toString())).toEqual(expected);
 });
 
-test('several statements run side by side, and 2 MB cross the border', async () => {
+test('2 MB cross the border', async () => {
   const child = await startChild({ maxResultBytes: 3_000_000 });
-  const big = `SELECT to_json(repeat('x', 1000))::VARCHAR FROM range(2000)`;
-  const [first, second] = await Promise.all([rows(child, big), rows(child, `SELECT '1'`)]);
-  expect([first.length, second]).toEqual([2000, [1]]);
+  expect(await rows(child, `SELECT to_json(repeat('x', 1000))::VARCHAR FROM range(2000)`)).toHaveLength(2000);
+});
+
+test('one statement runs at a time', async () => {
+  const child = await startChild();
+  const running = child.run({ sql: endless, values: [] });
+  await expect(rows(child, `SELECT '1'`)).rejects.toThrow('another statement is running');
+  running.interrupt();
+  await expect(running.result).rejects.toThrow(/interrupt/i);
+});
+
+/** What DuckDB holds in memory or on disk, beside data of the tables. */
+const held = `SELECT sum(memory_usage_bytes + temporary_storage_bytes)::VARCHAR FROM duckdb_memory() WHERE tag <> 'BASE_TABLE'`;
+const large = `SELECT sum(len(m))::VARCHAR FROM (SELECT string_agg(sha256(concat(a, ' ', b, '$'))) AS m FROM range(900) x(a), range(700) y(b) GROUP BY b)`;
+
+test.each([
+  ['finished', large, undefined],
+  ['failed', `SELECT error('no') FROM (${large})`, 'no'],
+  ['failed for memory', large.replace('900', '90000'), 'Out of Memory'],
+  ['gave a large result', `SELECT to_json(repeat('x', 10000))::VARCHAR FROM range(2000)`, undefined],
+  ['gave too large a result', `SELECT to_json(repeat('x', 10000))::VARCHAR FROM range(4000)`, 'too large'],
+])('after a statement that %s, memory is what it was', async (_, sql, failure) => {
+  const child = await startChild({ maxResultBytes: 30_000_000 });
+  const before = await rows(child, held);
+  for (let times = 0; times < 3; times++) {
+    const result = child.run({ sql: sql.replace('$', String(times)), values: [] }).result;
+    if (failure) await expect(result).rejects.toThrow(failure);
+    else await result;
+    expect([times, await rows(child, held)]).toEqual([times, before]);
+  }
+});
+
+test('after a statement that was interrupted, memory is what it was', async () => {
+  const child = await startChild();
+  const before = await rows(child, held);
+  const run = child.run({ sql: large.replace('900', '20000'), values: [] });
+  await new Promise(resolve => setTimeout(resolve, 300)); // so that there is something to give back
+  run.interrupt();
+  await expect(run.result).rejects.toThrow(/interrupt/i);
+  expect(await rows(child, held)).toEqual(before);
 });
 
 test('a result beyond the limit is refused', async () => {
@@ -108,11 +141,8 @@ describe('nothing but the database can be reached', () => {
 });
 
 test('an interrupted statement ends at once, and its connection goes on', async () => {
-  const child = await startChild({ connections: 1 });
-  const run = child.run({
-    sql: 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b',
-    values: [],
-  });
+  const child = await startChild();
+  const run = child.run({ sql: endless, values: [] });
   run.interrupt();
   await expect(run.result).rejects.toThrow(/interrupt/i);
   expect(await rows(child, `SELECT '1'`)).toEqual([1]);
@@ -120,10 +150,7 @@ test('an interrupted statement ends at once, and its connection goes on', async 
 
 test('a killed process fails what it owed', async () => {
   const child = await startChild();
-  const run = child.run({
-    sql: 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b',
-    values: [],
-  });
+  const run = child.run({ sql: endless, values: [] });
   child.kill('closed');
   await expect(run.result).rejects.toThrow(EngineGoneError);
   expect(await child.ended).toBe('SIGKILL');
@@ -141,13 +168,6 @@ test('a statement that outgrows the memory ends the process, not the gateway', a
 test('a file that is no database is refused with its own words', async () => {
   const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
   await writeFile(databasePath, 'not a database');
-  const settings = {
-    connections: 1,
-    macros: [],
-    memoryLimitMb: 128,
-    residentLimitMb: 4096,
-    maxResultBytes: 1000,
-  };
-  const child = startEngineChild({ databasePath, ...settings });
+  const child = startEngineChild(engineSettings(databasePath));
   await expect(child.catalog).rejects.toThrow('not a valid DuckDB database');
 });

@@ -7,6 +7,7 @@ import { DatabaseBusyError } from '../../src/duckdb/database-busy-error.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources, type SourceFields } from '../../src/duckdb/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { engineSettings } from './engine-settings.ts';
 
 const sources = readSources();
 const edge = 'cloudflare.logs.prod';
@@ -207,14 +208,7 @@ test('a database that a gateway holds is refused in plain words', async () => {
   await lines(edge, row({}));
   // Another process, as locks are per process.
   const { startEngineChild } = await import('../../src/duckdb/engine-child.ts');
-  const child = startEngineChild({
-    databasePath,
-    connections: 1,
-    macros: [],
-    memoryLimitMb: 128,
-    residentLimitMb: 4096,
-    maxResultBytes: 1000,
-  });
+  const child = startEngineChild(engineSettings(databasePath));
   await child.catalog;
   try {
     await expect(lines(edge, row({}))).rejects.toThrow(DatabaseBusyError);

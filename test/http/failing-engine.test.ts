@@ -21,6 +21,10 @@ const endless = new URLSearchParams({
 });
 const endlessPath = `/api/endpoints/query/logs.all?${endless}`;
 const path = '/api/endpoints/query/logs.all?project=ours';
+/** Takes a second or more. */
+const seconds = `${path}&${new URLSearchParams({
+  sql: 'select count(*) as n from unnest(generate_array(1, 1000000)) x, unnest(generate_array(1, 500)) y where x + y > 0',
+})}`;
 
 /** Starts a request and resolves once the gateway has it. */
 async function startEndless(gateway: OpenGateway) {
@@ -36,12 +40,12 @@ async function startEndless(gateway: OpenGateway) {
 }
 
 test('a query that does not finish in time answers 504, and the engine answers the next', async () => {
-  const gateway = await open({ QUERY_TIMEOUT_MS: '300' });
+  const gateway = await open({ QUERY_TIMEOUT_MS: '3000' });
   const { status, body } = await gateway.get(endlessPath);
   expect([status, body.error.code, body.error.message]).toEqual([
     504,
     'deadline_exceeded',
-    'The query did not finish within 300 ms',
+    'The query did not finish within 3000 ms',
   ]);
   expect((await gateway.get(path)).body.result).toHaveLength(1);
 });
@@ -62,19 +66,15 @@ test('a caller who goes away cancels its query and frees its place', async () =>
   expect((await next).body.result).toHaveLength(1);
 });
 
-test('an engine process that is killed fails its queries with 503 and Retry-After; the next one is answered', async () => {
+test('a query whose engine process is killed is answered by another one', async () => {
   const gateway = await open();
   expect((await gateway.get(path)).status).toBe(200);
   const pid = gateway.enginePid();
   const arrived = once(gateway.server, 'request');
-  const pending = gateway.get(endlessPath);
+  const pending = gateway.get(seconds);
   await arrived;
-  // One of its answers shows that the process has read what came before.
-  await gateway.get(path);
   process.kill(pid, 'SIGKILL');
-  const { status, headers, body } = await pending;
-  expect([status, body.error.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '2']);
-  expect((await gateway.get(path)).body.result).toHaveLength(1);
+  expect((await pending).body.result).toEqual([{ n: 500_000_000 }]);
   expect(gateway.enginePid()).not.toBe(pid);
 });
 

@@ -1,0 +1,107 @@
+import { type Catalog, type EngineChild, EngineGoneError, startEngineChild } from './engine-child.ts';
+import type { EngineEvent } from './engine-events.ts';
+import type { EngineSettings } from './engine-protocol.ts';
+
+/** The engine's processes: each runs one query at a time, so that no query shares its memory or its end with another. */
+export type EnginePool = {
+  /**
+   * Lends a process for a task: the one that was used last, or a new one.
+   * @throws EngineGoneError after `close`; what the task throws
+   */
+  use<Result>(task: (child: EngineChild) => Promise<Result>): Promise<Result>;
+  /** The tables of the database, as one of the processes has it open. */
+  catalog(): Promise<Catalog>;
+  /** The ids of the processes, the oldest first. */
+  readonly pids: readonly number[];
+  close(): Promise<void>;
+};
+
+type PoolOptions = {
+  readonly settings: EngineSettings;
+  readonly maxProcesses: number;
+  readonly emit: (event: EngineEvent) => void;
+  /** Milliseconds after which a process that is not needed is ended, unless it is the last. Default a minute. */
+  readonly idleMs?: number;
+};
+
+type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
+
+/** Makes a pool without a process: the first task starts one. */
+export function createEnginePool(options: PoolOptions): EnginePool {
+  const { settings, maxProcesses, emit, idleMs = 60_000 } = options;
+  const living = new Set<EngineChild>();
+  let idle: Idle[] = [];
+  let isClosed = false;
+
+  function start(): EngineChild {
+    const startedMs = performance.now();
+    const child = startEngineChild(settings);
+    living.add(child);
+    child.catalog.then(
+      () => emit({ type: 'engine.started', pid: child.pid, ms: performance.now() - startedMs }),
+      () => undefined, // `ended` reports it
+    );
+    void child.ended.then(reason => {
+      remove(child);
+      if (!child.isUnwanted) emit({ type: 'engine.stopped', reason });
+    });
+    return child;
+  }
+
+  function take(): EngineChild {
+    if (isClosed) throw new EngineGoneError('closed', 'closed');
+    const last = idle.pop();
+    clearTimeout(last?.timer);
+    if (last) return last.child;
+    const child = start();
+    // Queries have begun to come together: the next one shall not have to wait for the start of a process.
+    if (living.size > 1 && living.size < maxProcesses) giveBack(start());
+    return child;
+  }
+
+  function giveBack(child: EngineChild): void {
+    if (child.hasEnded) remove(child);
+    if (!living.has(child)) return;
+    const timer = setTimeout(() => {
+      if (living.size > 1) end(child);
+    }, idleMs).unref();
+    idle.push({ child, timer });
+  }
+
+  function end(child: EngineChild): void {
+    child.kill('closed');
+    remove(child);
+  }
+
+  function remove(child: EngineChild): void {
+    living.delete(child);
+    for (const { timer } of idle.filter(each => each.child === child)) clearTimeout(timer);
+    idle = idle.filter(each => each.child !== child);
+  }
+
+  async function use<Result>(task: (child: EngineChild) => Promise<Result>): Promise<Result> {
+    const child = take();
+    try {
+      return await task(child);
+    } finally {
+      giveBack(child);
+    }
+  }
+
+  return {
+    use,
+    catalog() {
+      const [any] = living;
+      return any ? any.catalog : use(child => child.catalog);
+    },
+    get pids() {
+      return [...living].flatMap(({ pid }) => pid ?? []);
+    },
+    async close() {
+      isClosed = true;
+      const ending = [...living];
+      for (const child of ending) end(child);
+      await Promise.all(ending.map(({ ended }) => ended));
+    },
+  };
+}

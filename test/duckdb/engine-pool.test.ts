@@ -1,0 +1,145 @@
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openForWriting } from '../../src/duckdb/database.ts';
+import { EngineGoneError } from '../../src/duckdb/engine-child.ts';
+import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
+import { createEnginePool } from '../../src/duckdb/engine-pool.ts';
+import { runUntil } from '../../src/duckdb/run-until.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { engineSettings } from './engine-settings.ts';
+
+/** DuckDB looks for an interrupt between two vectors of rows: this one has many. */
+const endless = 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b';
+/** This one spends seconds inside one vector. */
+const unresponsive = `SELECT sum(len(regexp_replace(repeat('a', 100000000), 'a', 'b', 'g')))::VARCHAR FROM range(50)`;
+/** Sorts more than fits into 128 MB. */
+const spilling = `SELECT count(*)::VARCHAR FROM (SELECT row_number() OVER (ORDER BY s) FROM (SELECT sha256(n::VARCHAR) AS s FROM range(1500000) t(n)))`;
+const answer = "SELECT '42'";
+
+const never = new AbortController().signal;
+
+async function openPool({ maxProcesses = 3, graceMs = 10_000, idleMs = 60_000, spillLimitMb = 1000 } = {}) {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  (await openForWriting(databasePath, [])).close();
+  const events: EngineEvent[] = [];
+  const pool = createEnginePool({
+    settings: { ...engineSettings(databasePath), memoryLimitMb: 128, spillLimitMb },
+    maxProcesses,
+    emit: event => events.push(event),
+    idleMs,
+  });
+  onTestFinished(() => pool.close());
+  const run = (sql: string, limit = never) =>
+    pool.use(async child => {
+      await child.catalog;
+      const { rowsJson } = await runUntil(limit, child, { sql, values: [] }, graceMs);
+      return rowsJson.toString();
+    });
+  const spills = async () =>
+    (await readdir(dirname(databasePath))).filter(
+      name => name.endsWith('.tmp') && name !== 'logs.duckdb.tmp',
+    );
+  return { pool, events, run, spills, types: () => events.map(({ type }) => type) };
+}
+
+test('queries that come one after the other run in one process', async () => {
+  const { pool, run, types } = await openPool();
+  for (let times = 0; times < 3; times++) expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toHaveLength(1);
+  expect(types()).toEqual(['engine.started']);
+});
+
+test('queries that come together run in a process each, with one more ready, up to the limit', async () => {
+  const { pool, run } = await openPool({ maxProcesses: 4 });
+  const leaving = new AbortController();
+  const first = expect(run(endless, leaving.signal)).rejects.toThrow(/interrupt/i);
+  expect(pool.pids).toHaveLength(1);
+  const second = expect(run(endless, leaving.signal)).rejects.toThrow(/interrupt/i);
+  expect(pool.pids).toHaveLength(3);
+  expect(await run(answer)).toBe('[42]');
+  const last = [run(answer), run(answer)];
+  expect(pool.pids).toHaveLength(4);
+  expect(await Promise.all(last)).toEqual(['[42]', '[42]']);
+  leaving.abort();
+  await Promise.all([first, second]);
+});
+
+test('a process that is not needed any more is ended, but the last one is kept', async () => {
+  const { pool, run, types } = await openPool({ idleMs: 50 });
+  await Promise.all([run(answer), run(answer)]);
+  await expect.poll(() => pool.pids, { timeout: 10_000 }).toHaveLength(1);
+  const [pid] = pool.pids;
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toEqual([pid]);
+  expect(types()).not.toContain('engine.stopped');
+});
+
+test('interrupts a statement whose time is over, and keeps the process', async () => {
+  const { pool, run, types } = await openPool();
+  expect(await run(answer)).toBe('[42]');
+  const { pids } = pool;
+  const limit = new AbortController();
+  const running = run(endless, limit.signal);
+  limit.abort(new Error('late'));
+  await expect(running).rejects.toThrow(/interrupt|late/i);
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toEqual(pids);
+  expect(types()).toEqual(['engine.started']);
+});
+
+test('kills the process of a statement that does not respond, and no other', async () => {
+  const { pool, run, types } = await openPool({ graceMs: 50 });
+  expect(await run(answer)).toBe('[42]');
+  const limit = new AbortController();
+  const running = run(unresponsive, limit.signal);
+  const [guilty] = pool.pids;
+  const other = new AbortController();
+  const neighbour = run(endless, other.signal);
+  await expect.poll(types, { timeout: 10_000 }).toContain('engine.started');
+  limit.abort();
+  await expect(running).rejects.toMatchObject({ why: 'unresponsive query' });
+  expect(pool.pids).not.toContain(guilty);
+  expect(await run(answer)).toBe('[42]');
+  other.abort();
+  await expect(neighbour).rejects.toThrow(/interrupt/i);
+  expect(types().filter(type => type === 'engine.stopped')).toHaveLength(1);
+});
+
+test('after kill -9 the query of that process fails, and later ones succeed in a new one', async () => {
+  const { pool, run, events } = await openPool();
+  expect(await run(answer)).toBe('[42]');
+  const running = run(endless);
+  process.kill(pool.pids[0]!, 'SIGKILL');
+  await expect(running).rejects.toMatchObject({ name: 'EngineGoneError', why: 'crash' });
+  expect(await run(answer)).toBe('[42]');
+  expect(events).toContainEqual({ type: 'engine.stopped', reason: 'SIGKILL' });
+});
+
+test('what does not fit into memory goes to a folder of the process, which ends with it', async () => {
+  const { run, spills, pool } = await openPool();
+  const [one, other] = [run(spilling), run(spilling)];
+  await expect.poll(spills, { timeout: 20_000 }).toHaveLength(2);
+  expect([await one, await other]).toEqual(['[1500000]', '[1500000]']);
+  await pool.close();
+  expect(await spills()).toEqual([]);
+});
+
+test('a query may use so much disk and no more', async () => {
+  const { run } = await openPool({ spillLimitMb: 16 });
+  await expect(run(spilling)).rejects.toThrow(/^Out of Memory Error/);
+});
+
+test('starts no process once it is closed', async () => {
+  const { pool, run, types } = await openPool();
+  expect(await run(answer)).toBe('[42]');
+  await pool.close();
+  expect(pool.pids).toEqual([]);
+  await expect(run(answer)).rejects.toThrow(EngineGoneError);
+  expect(types()).toEqual(['engine.started']);
+});
+
+test('a statement whose time is over already is not run', async () => {
+  const { run } = await openPool();
+  await expect(run(answer, AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
+});

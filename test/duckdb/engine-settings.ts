@@ -1,0 +1,13 @@
+import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
+
+/** Settings for an engine process that a test starts by itself. */
+export function engineSettings(databasePath: string): EngineSettings {
+  return {
+    databasePath,
+    macros: [],
+    memoryLimitMb: 256,
+    residentLimitMb: 4096,
+    spillLimitMb: 1000,
+    maxResultBytes: 1_000_000,
+  };
+}
