@@ -55,7 +55,7 @@ export const variables = {
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
   NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off, prints no token, and refuses a short `ACCESS_TOKEN`.' },
   LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Least level that is logged, as JSON lines on standard error.' },
-  QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take.' },
+  QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take, and one request, whatever it is made of.' },
   MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own; more wait.' },
   MAX_WAITING_QUERIES: { schema: count(512, 1, 65_536), meaning: 'Queries that wait for one of those; more get 503.' },
   MAX_WAITING_PER_TOKEN: { schema: count(128, 1, 65_536), meaning: 'Queries of one access token that wait; more get 429.' },

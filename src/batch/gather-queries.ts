@@ -1,4 +1,5 @@
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { orAborted } from '../or-aborted.ts';
 import type { ResultSet } from '../rows.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { type QueryTerms, type RunStatement, runBatch } from './run-batch.ts';
@@ -24,7 +25,7 @@ export function gatherQueries(run: RunStatement, later: (flush: () => void) => v
     const batchGroup = batchGroupOf(query);
     if (batchGroup === undefined) return run(statementOf(query), terms);
     const group = `${batchGroup} ${terms.maxBytesBilled} ${terms.priority}`;
-    return new Promise((resolve, reject) => {
+    const rows = new Promise<ResultSet>((resolve, reject) => {
       const waiting = { query, terms, resolve, reject };
       const others = groups.get(group);
       if (others) {
@@ -38,6 +39,8 @@ export function gatherQueries(run: RunStatement, later: (flush: () => void) => v
         void answerAll(run, all);
       });
     });
+    // Who leaves does not wait for the run of the others.
+    return orAborted(rows, terms.signal);
   };
 }
 

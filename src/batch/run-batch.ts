@@ -6,7 +6,10 @@ import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.
 import { splitRows } from './split-rows.ts';
 
 /** How a query is to be run: the time it has is for the runner to say. */
-export type QueryTerms = Omit<RunOptions, 'timeoutMs'>;
+export type QueryTerms = Omit<RunOptions, 'timeoutMs'> & {
+  /** When its time began, as `performance.now()`: that of the first run, where it is part of several. Default: now. */
+  readonly startedMs?: number;
+};
 
 /** Runs one statement on the engine; throws what the engine throws. */
 export type RunStatement = (statement: Statement, terms: QueryTerms) => Promise<ResultSet>;
@@ -16,15 +19,16 @@ const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_
 
 /**
  * Answers queries of one batch group, in as few runs as the limits allow. A run that fails for what is in it is cut in halves
- * until the fault is alone: it gets its own error, the others their rows.
+ * until the fault is alone: it gets its own error, the others their rows. All runs share the time of one query.
  * @param queries of which `batchGroupOf` is one and the same
  * @returns in their order
  */
 export async function runBatch(
   run: RunStatement,
   queries: readonly EndpointQuery[],
-  terms: QueryTerms,
+  { startedMs = performance.now(), ...others }: QueryTerms,
 ): Promise<(ResultSet | GatewayError)[]> {
+  const terms = { ...others, startedMs };
   const byValue = new Map(queries.map(query => [batchValueOf(query)!, query]));
   const answers = new Map<string, ResultSet | GatewayError>();
   for (const part of partsOf([...byValue.values()])) await answerPart(part);
@@ -38,7 +42,7 @@ export async function runBatch(
       });
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      if (part.length > 1 && isOfItsContent(error)) {
+      if (part.length > 1 && !terms.signal.aborted && isOfItsContent(error)) {
         const half = Math.ceil(part.length / 2);
         await answerPart(part.slice(0, half));
         await answerPart(part.slice(half));

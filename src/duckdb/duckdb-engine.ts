@@ -86,8 +86,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
 
   async function explain(statement: Statement): Promise<Explanation> {
     try {
-      const catalog = await pool.catalog();
-      const { columns, tables } = compile(catalog, statement);
+      const { columns, tables } = compile(await pool.catalog(), statement);
       return { columns, sources: tables };
     } catch (error) {
       throw toCallersError(error, statement.endpoint, emit);
@@ -116,7 +115,10 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
         limit.clear();
       }
     },
-    explain,
+    async explain(statement, runOptions) {
+      const limit = startLimit(runOptions);
+      return orAborted(explain(statement), limit.signal).finally(limit.clear);
+    },
     describe: async ({ sql, parameters }) =>
       (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
     close: () => pool.close(),

@@ -11,13 +11,19 @@ export type Limit = {
   clear(): void;
 };
 
-/** Starts the time of a query: it ends after `timeoutMs`, or when nobody waits for the answer any more. */
-export function startLimit({ signal, timeoutMs }: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit {
+/**
+ * Starts the time of a query: it ends after `timeoutMs`, or when nobody waits for the answer any more.
+ * @param graceMs milliseconds by which the signal aborts later than that
+ */
+export function startLimit(
+  { signal, timeoutMs }: Pick<RunOptions, 'signal' | 'timeoutMs'>,
+  graceMs = 0,
+): Limit {
   const endMs = performance.now() + timeoutMs;
   const timeout = new AbortController();
   const timer = setTimeout(() => {
     timeout.abort(new GatewayError('deadline_exceeded', `The query did not finish within ${timeoutMs} ms`));
-  }, timeoutMs);
+  }, timeoutMs + graceMs);
   return {
     signal: AbortSignal.any([signal, timeout.signal]),
     remainingMs: () => Math.max(0, endMs - performance.now()),

@@ -7,6 +7,7 @@ import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedReply, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { createLargeOperations } from './large-operations.ts';
@@ -74,7 +75,8 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
   const memo = createResponseMemo(options.pipeline);
 
-  async function execute(exchange: Exchange): Promise<Reply> {
+  /** @param signal aborts when the caller leaves, or its time is over: then what has an answer is answered */
+  async function execute(exchange: Exchange, signal: AbortSignal): Promise<Reply> {
     const { request, queryText } = exchange;
     const wantsPage = options.graphiql && request.method === 'GET' && queryText === '';
     if (!wantsPage || !request.headers.accept?.includes('text/html')) {
@@ -85,7 +87,7 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
     const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);
     try {
-      const context = openContext(options.pipeline, exchange, budget);
+      const context = openContext(options.pipeline, { ...exchange, signal }, budget);
       const response = await yoga.fetch(
         `http://gateway/graphql?${queryText}`,
         { method: request.method, headers: fetchHeaders(exchange), body, signal: exchange.signal },
@@ -106,7 +108,8 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
   return {
     async answer(exchange) {
       try {
-        return await execute(exchange);
+        const { queryTimeoutMs } = options.pipeline;
+        return await withinDeadline(exchange.signal, queryTimeoutMs, signal => execute(exchange, signal));
       } catch (thrown) {
         const error = toGatewayError(thrown);
         if (error.code === 'internal') options.onFault(exchange.requestId, error.cause);

@@ -11,6 +11,7 @@ import {
   runEndpoint,
   runPlan,
 } from '../pipeline/run-endpoint.ts';
+import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { acceptsJson } from './accepts-json.ts';
 import { cacheHeaders, isNotModified } from './cache-headers.ts';
 import { flatHead } from './flat-head.ts';
@@ -43,8 +44,8 @@ export function createRestDoor(
 ): RestDoor {
   const memo = createRequestMemo();
 
-  async function ask(exchange: Exchange, endpoint: string): Promise<Answer> {
-    const { request, requestId, signal } = exchange;
+  async function ask(exchange: Exchange, endpoint: string, signal: AbortSignal): Promise<Answer> {
+    const { request, requestId } = exchange;
     const known = memo.get(request)?.plan;
     if (known && isPlanCurrent(deps, known)) return runPlan(deps, known, { requestId, signal });
     const { headers } = request;
@@ -85,7 +86,9 @@ export function createRestDoor(
   return {
     async answer(exchange, endpoint) {
       const { request } = exchange;
-      const answer = await ask(exchange, endpoint);
+      const answer = await withinDeadline(exchange.signal, deps.queryTimeoutMs, signal =>
+        ask(exchange, endpoint, signal),
+      );
       const coding = chooseCoding(request.headers['accept-encoding'], answer.body.length);
       const headers = rowsHeaders(answer, coding);
       headers['server-timing'] = serverTiming(answer);

@@ -23,7 +23,7 @@ const endlessPath = `/api/endpoints/query/logs.all?${endless}`;
 const path = '/api/endpoints/query/logs.all?project=ours';
 /** Takes a second or more. */
 const seconds = `${path}&${new URLSearchParams({
-  sql: 'select count(*) as n from unnest(generate_array(1, 1000000)) x, unnest(generate_array(1, 500)) y where x + y > 0',
+  sql: 'select count(*) as n from unnest(generate_array(1, 1000000)) x, unnest(generate_array(1, 100)) y where x + y > 0',
 })}`;
 
 /** Starts a request and resolves once the gateway has it. */
@@ -74,7 +74,7 @@ test('a query whose engine process is killed is answered by another one', async 
   const pending = gateway.get(seconds);
   await arrived;
   process.kill(pid, 'SIGKILL');
-  expect((await pending).body.result).toEqual([{ n: 500_000_000 }]);
+  expect((await pending).body.result).toEqual([{ n: 100_000_000 }]);
   expect(gateway.enginePid()).not.toBe(pid);
 });
 

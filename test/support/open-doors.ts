@@ -25,12 +25,14 @@ type OpenDoorsOptions = {
   /** Texts of the saved queries by file name. */
   readonly sqlFiles: Readonly<Record<string, string>>;
   readonly engine: Pick<Engine, 'run' | 'explain'>;
+  /** Milliseconds one query may take. Default 5000. */
+  readonly queryTimeoutMs?: number;
 };
 
 type TokenOptions = Omit<Parameters<typeof issueToken>[0], 'file' | 'clock' | 'name'>;
 
 /** Opens both doors over an engine that the test plays: for what an embedded engine can't say, such as what a query cost. */
-export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
+export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: OpenDoorsOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'doors-'));
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, file), text);
   let nowMs = Date.parse('2026-01-15T12:00:00Z');
@@ -57,7 +59,6 @@ export async function openDoors({ sqlFiles, engine }: OpenDoorsOptions) {
   const store = createMemoryStore({ maxBytes: 1_000_000, clock });
   const cache = createCache({ store, memoryBytes: 1_000_000, clock, emit });
   const sharedRuns: Parameters<typeof createHttpServer>[0]['pipeline']['sharedRuns'] = createSingleFlight();
-  const queryTimeoutMs = 5000;
   const runStatement: RunStatement = (statement, terms) =>
     runQuery({ engine, emit, queryTimeoutMs }, statement, terms);
   const runEndpointQuery: RunEndpointQuery = (query, terms) => runStatement(statementOf(query), terms);
