@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import { checkPruning } from './check-pruning.ts';
 
 /**
  * Against a project of your own, or an emulator: the variables of docs/bigquery.md and credentials. Dry runs, and one query that reads one
@@ -57,17 +58,19 @@ describe.skipIf(!isConfigured)(
 
     // An emulator has no partitions.
     test.skipIf(process.env.BIGQUERY_API_ENDPOINT)(
-      'a constant bound prunes partitions: an hour reads less than everything',
+      'the bounds of both saved queries prune partitions, in every subset and every interval',
       async () => {
-        const logs = definitions.find(({ name }) => name === 'logs.all')!;
-        const all = await engine.explain(statementOf(logs, { project: 'nobody' }), limits());
-        const start = new Date(Date.now() - 3_600_000).toISOString();
-        const hour = await engine.explain(
-          statementOf(logs, { project: 'nobody', iso_timestamp_start: start }),
-          limits(),
+        const findings = await checkPruning(
+          statement => engine.explain(statement, limits()),
+          definitions,
+          Date.now(),
         );
-        expect(hour.estimatedBytes).toBeLessThan(all.estimatedBytes ?? 0);
+        expect(findings.filter(({ verdict }) => verdict === 'reads everything')).toEqual([]);
+        // Tables of one day, or without partitions, say nothing: then this run has not looked.
+        expect(findings.filter(({ verdict }) => verdict === 'prunes')).not.toEqual([]);
       },
+      // Some eighty dry runs, one after the other.
+      300_000,
     );
 
     test('a query runs, and says what it cost', async () => {
