@@ -4,8 +4,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { quoteName } from '../googlesql/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/types.ts';
 import { DatabaseBusyError } from './database-busy-error.ts';
-import { registerJsonFunctions } from './json-functions.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
+import { registerScalarFunctions } from './scalar-functions.ts';
 import type { Source } from './sources.ts';
 
 /** An open database file and one connection to it. */
@@ -79,7 +79,7 @@ export async function prepareConnection(
   // The newest rows are found by their sort columns alone, and the wide ones fetched by row number: without it
   // DuckDB does so up to 50 rows only, and `logs.all` with its 100 takes three times as long.
   await connection.run('SET late_materialization_max_rows = 10000');
-  registerJsonFunctions(connection);
+  registerScalarFunctions(connection);
   for (const macro of macros) await connection.run(macro);
 }
 

@@ -81,7 +81,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
 function raises(expression: BoundExpression): boolean {
   const isChecked =
     expression.kind === 'call' &&
-    /\bbq_(?!json|read_json|parse_json|ln\b|log10|instant|split|regexp_extract\b|array)|\berror\(/.test(
+    /\bbq_(?!json|read_json|parse_json|ln\b|log10|instant|split|regexp_extract\b|pattern\b|array)|\berror\(/.test(
       expression.template,
     );
   const isStrictCast = expression.kind === 'cast' && expression.of.type.kind === 'STRING' && !expression.safe;

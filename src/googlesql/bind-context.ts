@@ -29,6 +29,11 @@ export type StatementState = {
    * @throws GatewayError `invalid_query` where the statement has more than the binder can carry in its time
    */
   countColumns(count: number, at: SqlPosition): void;
+  /**
+   * Counts the instructions of a regular expression, see `patternSize`.
+   * @throws GatewayError `invalid_query` where those of the statement are too many together
+   */
+  countPattern(size: number, at: SqlPosition): void;
 };
 
 /** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
@@ -38,6 +43,13 @@ export type Environment = {
   /** Base tables; only the outermost environment of a saved query has them, a caller's has none. */
   readonly catalog?: Catalog;
 };
+
+/** Whether this is SQL of a caller: no base table is in reach of it. */
+export function isCallers(environment: Environment): boolean {
+  let root = environment;
+  while (root.parent) root = root.parent;
+  return root.catalog === undefined;
+}
 
 /** The two rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
 export type Binder = {
@@ -62,12 +74,16 @@ export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundE
 /** Most columns in a statement, over all its SELECT lists and FROM items. */
 const maxStatementColumns = 20_000;
 
+/** Most instructions of all regular expressions in a statement. */
+const maxStatementPatterns = 100_000;
+
 export function createStatementState(
   parameterNames: readonly string[],
   arrayParameterNames: readonly string[],
 ): StatementState {
   let last = 0;
   let columns = 0;
+  let patterns = 0;
   return {
     parameterNames,
     arrayParameterNames,
@@ -78,6 +94,14 @@ export function createStatementState(
     nextId: () => {
       last += 1;
       return last;
+    },
+    countPattern: (size, at) => {
+      patterns += size;
+      if (patterns <= maxStatementPatterns) return;
+      throw invalidQuery(
+        `The regular expressions of the query are too large together; the limit is ${maxStatementPatterns} instructions`,
+        at,
+      );
     },
     countColumns: (count, at) => {
       columns += count;

@@ -107,6 +107,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_right(x, n)': "case when n < 0 then error('RIGHT length must not be negative') else right(x, n) end",
   'bq_lpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('LPAD length is out of range') when p = '' and x is not null then error('The pattern of LPAD must not be empty') else lpad(x, cast(n as integer), p) end`,
   'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then error('RPAD length is out of range') when p = '' and x is not null then error('The pattern of RPAD must not be empty') else rpad(x, cast(n as integer), p) end`,
+  'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
     "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then error('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text') else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",

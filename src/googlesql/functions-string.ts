@@ -1,8 +1,9 @@
 import type { SqlPosition } from '../errors.ts';
-import type { SpecialFunction } from './bind-context.ts';
+import { type BindContext, isCallers, type SpecialFunction } from './bind-context.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { constantText } from './constant-text.ts';
 import { bindRow, row } from './function-row.ts';
+import { patternProblem, patternSize } from './pattern-size.ts';
 import { invalidQuery } from './sql-error.ts';
 import { scalar } from './types.ts';
 
@@ -54,10 +55,10 @@ export const stringRows = [
   row('SHA256(STRING) BYTES', 'unhex(sha256($1))'),
   row('TO_BASE64(BYTES) STRING', 'to_base64($1)'),
   row('FROM_BASE64(STRING) BYTES', 'from_base64($1)'),
-  row('REGEXP_CONTAINS(STRING, STRING) BOOL', 'regexp_matches($1, $2)'),
   row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
 ];
 
+const containsRow = [row('REGEXP_CONTAINS(STRING, STRING) BOOL', 'regexp_matches($1, $2)')];
 const replaceRow = [row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')")];
 const extractRow = [
   row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
@@ -77,11 +78,45 @@ const extractAllRow = [
 ];
 
 export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
+  REGEXP_CONTAINS: regexpContains,
   REGEXP_EXTRACT: regexpFunction('REGEXP_EXTRACT', extractRow),
   REGEXP_SUBSTR: regexpFunction('REGEXP_SUBSTR', extractRow),
   REGEXP_REPLACE: regexpReplace,
   REGEXP_EXTRACT_ALL: regexpFunction('REGEXP_EXTRACT_ALL', extractAllRow),
 };
+
+/** A pattern that is known is checked here; one that a caller's SQL calculates is checked when it runs. */
+function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const bound = bindRow(containsRow, 'function REGEXP_CONTAINS', values, call.at);
+  if (bound.kind !== 'call') return bound;
+  const [text, pattern] = bound.arguments;
+  if (!text || !pattern) return bound;
+  if (pattern.kind === 'literal') {
+    checkPatternSize(context, pattern.value, call.at);
+    return { ...bound, arguments: [text, { ...pattern, value: keptFromOptimiser(pattern.value) }] };
+  }
+  const template = isCallers(context.environment) ? 'bq_pattern(bq_checked_pattern($1))' : 'bq_pattern($1)';
+  const kept = { kind: 'call', name: 'PATTERN', template, arguments: [pattern], type: pattern.type } as const;
+  return { ...bound, arguments: [text, kept] };
+}
+
+/**
+ * DuckDB turns a constant pattern of literals into a search for their text, anchors that can't hold among them: `$https` found
+ * every `https`. It leaves a pattern with a group alone. The macro `bq_pattern` does the same for one that is not constant.
+ */
+function keptFromOptimiser(pattern: string): string {
+  return misplacedAnchor.test(pattern) ? `()${pattern}` : pattern;
+}
+
+/** An anchor that stands neither first nor last, or something that looks like one: too much costs a little time only. */
+const misplacedAnchor = /[\s\S]\^|\$[\s\S]|\\[Az]/;
+
+function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPosition): void {
+  const problem = patternProblem(pattern);
+  if (problem) throw invalidQuery(problem, at);
+  statement.countPattern(patternSize(pattern), at);
+}
 
 /** The answer is the capturing group when the pattern has one, so the pattern must be known here. */
 function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction {
@@ -90,6 +125,7 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
       throw invalidQuery(`${name} is supported with two arguments: a value and a pattern`, call.at);
     }
     const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
+    checkPatternSize(context, pattern, call.at);
     const groups = countGroups(pattern);
     refuseSingleBytes(pattern, call.at);
     if (groups > 1)
@@ -110,6 +146,7 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
   if (call.arguments.length !== 3)
     throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
   const pattern = constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at);
+  checkPatternSize(context, pattern, call.at);
   refuseSingleBytes(pattern, call.at);
   const groups = countGroups(pattern);
   const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);

@@ -1,7 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { GatewayError } from '../errors.ts';
+import { patternProblem } from '../googlesql/pattern-size.ts';
 import { formatTimestamp, parseTimestamp } from '../parse-timestamp.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
@@ -70,16 +72,31 @@ function allowed(parameter: ParameterDefinition): string {
   }
 }
 
+/** Accepted and refused patterns that are kept: compiling one is most of the work of a request that the cache answers. */
+const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 1000 });
+
 /** The warehouse compiles the pattern with RE2; what it would refuse is refused here, before anything is paid for. */
 function rejectBadPattern(parameter: ParameterDefinition, pattern: string): void {
   if (pattern.length > maxPatternLength) {
     throw invalid(parameter.name, `has ${pattern.length} characters`, allowed(parameter));
   }
+  let verdict = verdicts.get(pattern);
+  if (!verdict) {
+    verdict = { problem: problemOf(pattern) };
+    verdicts.set(pattern, verdict);
+  }
+  if (verdict.problem) throw invalid(parameter.name, verdict.problem, allowed(parameter));
+}
+
+function problemOf(pattern: string): string | undefined {
+  const tooLarge = patternProblem(pattern);
+  if (tooLarge) return `is refused: ${tooLarge}`;
   try {
     RE2JS.compile(pattern);
+    return undefined;
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
-    throw invalid(parameter.name, `is not a valid pattern (${error.message})`, allowed(parameter));
+    return `is not a valid pattern (${error.message})`;
   }
 }
 

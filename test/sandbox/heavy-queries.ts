@@ -34,6 +34,10 @@ export const refusedQueries: Readonly<Record<string, string>> = {
   'LIKE in LIKE': `select ${nested(60, 'cast((', "'x'", ") like any ('a', 'b') as string)")} as x`,
   'windows in windows': `select row_number() over w30 from edge_logs window w0 as (partition by id), ${list(30, n => `w${n + 1} as (w${n} partition by id, row_number() over w${n})`, ', ')}`,
   '5,000 columns': `select ${list(5_000, n => `id as c${n}`, ', ')} from edge_logs`,
+  'a regular expression that nests repeats': "select regexp_contains(id, '((((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100})') as x from edge_logs",
+  'a huge regular expression': `select regexp_contains(id, r'${'(a|b|c){1,50}'.repeat(300)}') as x from edge_logs`,
+  'a regular expression of optional characters': "select regexp_contains(id, '(a?){1000}') as x from edge_logs",
+  'many regular expressions': `select 1 as x from edge_logs where ${list(300, () => "regexp_contains(id, '(?:a?){700}')", ' or ')}`,
   'types that double': `select * from ${list(40, () => '(select struct(a as x, a as y) as a from ', '')}(select 1 as a)${')'.repeat(40)}`,
 };
 
@@ -58,7 +62,6 @@ export const heavyQueries: Readonly<Record<string, string>> = {
   'regexp_replace that multiplies': `select length(${nested(12, 'regexp_replace(', "'x'", ", 'x', 'xxxxxxxxxx')")}) as n`,
   'concat that doubles': `select length(x) as n from ${list(40, () => '(select concat(x, x) as x from ', '')}(select 'x' as x)${')'.repeat(40)}`,
   'array_concat that doubles': `select array_length(x) as n from ${list(40, () => '(select array_concat(x, x) as x from ', '')}(select [1] as x)${')'.repeat(40)}`,
-  'a regular expression that nests repeats': "select regexp_contains(id, '((((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100})') as x from edge_logs",
   'string_agg of a cross join': 'select length(string_agg(concat(a.id, b.event_message, c.event_message))) as n from edge_logs a, edge_logs b, edge_logs c',
   'array_agg of everything': 'select array_agg(a) as x from edge_logs a, edge_logs b, edge_logs c',
   'array_agg in a window': 'select array_agg(a.id) over (order by a.id rows between unbounded preceding and unbounded following) as x from edge_logs a, edge_logs b',
@@ -67,6 +70,7 @@ export const heavyQueries: Readonly<Record<string, string>> = {
   'forty subsets that double in text': doubled(40, 'select 1 as x', c => `select a.x from ${c} a cross join ${c} b`),
   'forty subsets that double by UNION ALL': doubled(40, 'select 1 as x', c => `select x from ${c} union all select x from ${c}`),
   'forty subsets that double by subqueries': doubled(40, 'select 1 as x', c => `select (select max(x) from ${c}) + (select min(x) from ${c}) as x`),
+  'a calculated regular expression of optional characters': "select regexp_contains(id, concat('(a?){10', '00}')) as x from edge_logs",
   '10,000 open classes': `select regexp_extract(id, r'${'[^'.repeat(10_000)}') as x from edge_logs where false`,
   'rows wider than the result': `select repeat('x', 1000000) as x from edge_logs limit 1000`,
 };
@@ -76,5 +80,4 @@ export const heavyQueries: Readonly<Record<string, string>> = {
 export const cutQueries: Readonly<Record<string, string>> = {
   '13,000 elements of IN': `select id from edge_logs where id in (${list(13_000, n => `'${n % 10}'`, ',')})`,
   'split into a million': "select array_length(split(repeat('x,', 500000))) as n from edge_logs a, edge_logs b",
-  'a huge regular expression': `select regexp_contains(id, r'${'(a|b|c){1,50}'.repeat(300)}') as x from edge_logs`,
 };

@@ -10,6 +10,7 @@ import {
 import type { JsonStep } from '../googlesql/json-path.ts';
 import { readJsonText } from '../googlesql/json-text.ts';
 import { parseJson } from '../googlesql/parse-json.ts';
+import { patternProblem } from '../googlesql/pattern-size.ts';
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 
@@ -24,14 +25,22 @@ const readers: Readonly<Record<string, readonly [returns: DuckDBType, read: Read
 };
 
 /**
- * Makes the functions that printed SQL calls for what DuckDB's own JSON functions do otherwise than BigQuery's. They run in this
- * process's main thread, 2048 rows at a time. `bq_read_json_…(text, steps)` take the steps of `parseJsonPath` as JSON.
+ * Makes the functions that printed SQL calls for what DuckDB's own can't do. They run in this process's main thread, 2048 rows at a
+ * time. `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
+ * `bq_checked_pattern(text)` answers a regular expression as it is, and fails for one that is too large to be compiled.
  */
-export function registerJsonFunctions(connection: DuckDBConnection): void {
+export function registerScalarFunctions(connection: DuckDBConnection): void {
   for (const [name, [returnType, read]] of Object.entries(readers)) {
     register(connection, name, [VARCHAR, VARCHAR], returnType, rememberSteps(read));
   }
   register(connection, 'bq_parse_json', [VARCHAR], VARCHAR, parseJson);
+  register(connection, 'bq_checked_pattern', [VARCHAR], VARCHAR, checkedPattern);
+}
+
+function checkedPattern(pattern: string): string {
+  const problem = patternProblem(pattern);
+  if (problem) throw new Error(problem);
+  return pattern;
 }
 
 function register(
