@@ -60,7 +60,7 @@ export const variables = {
   MAX_WAITING_QUERIES: { schema: count(512, 1, 65_536), meaning: 'Queries that wait for one of those; more get 503.' },
   MAX_WAITING_PER_TOKEN: { schema: count(128, 1, 65_536), meaning: 'Queries of one access token that wait; more get 429.' },
   GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
-  ENGINE_MEMORY_MB: { schema: count(1024, 64, 1_048_576), meaning: 'Megabytes of the embedded engine for data, sorts and aggregates, shared out evenly among the queries that may run at the same time.' },
+  ENGINE_MEMORY_MB: { schema: count(2048, 64, 1_048_576), meaning: 'Megabytes of the embedded engine for data, sorts and aggregates, shared out evenly among the queries that may run at the same time.' },
   CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },
   WARM_IN_PROCESS: { schema: flag.optional(), meaning: '`true` or `false`: the gateway itself keeps what is read fresh; default: `true` unless `REDIS_URL` is set, where `npm run worker` does.' },
   WARM_CONCURRENCY: { schema: count(1, 1, 64), meaning: 'Groups of keys that one worker warms at the same time.' },

@@ -8,7 +8,7 @@ import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.t
 
 /** Who asks. Fixed parameters and limits of a token will stand here too (contract section 8). */
 export type Caller = {
-  /** The visible part of the token; `development` for the plain one, `environment` for a bare hash. */
+  /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
   readonly tokenId: string;
   readonly name: string;
   /** What the token may do beside reading. */
@@ -64,9 +64,11 @@ export async function createTokens({
   clock,
   emit,
 }: TokensOptions): Promise<Tokens> {
-  const fixed: Accepted[] = hashes.map(hash =>
-    accepted(Buffer.from(hash, 'hex'), { tokenId: 'environment', name: 'environment', scopes: new Set() }),
-  );
+  const fixed: Accepted[] = hashes.map(hash => {
+    // Each has its own share of the engine, so each has its own name.
+    const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
+    return accepted(Buffer.from(hash, 'hex'), { tokenId, name: 'environment', scopes: new Set() });
+  });
   if (accessToken !== undefined) {
     const caller = { tokenId: 'development', name: 'development', scopes: new Set(scopes) };
     fixed.push(accepted(hashToken(accessToken), caller));

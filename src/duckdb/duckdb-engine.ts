@@ -25,7 +25,7 @@ type DuckDbEngineOptions = {
   readonly maxWaitingQueries?: number;
   /** Queries of one caller that wait; more are refused as `too_many_requests`. Default 128. */
   readonly maxWaitingPerCaller?: number;
-  /** Megabytes for DuckDB's buffers, shared out among the processes. Default 1024. */
+  /** Megabytes for DuckDB's buffers, shared out among the processes. Default 2048. */
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 64 MiB. */
   readonly maxResultBytes?: number;
@@ -155,7 +155,7 @@ function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {
 }
 
 function engineSettings(options: DuckDbEngineOptions): EngineSettings {
-  const share = (options.memoryLimitMb ?? 1024) / (options.maxConcurrentQueries ?? 4);
+  const share = (options.memoryLimitMb ?? 2048) / (options.maxConcurrentQueries ?? 4);
   const memoryLimitMb = Math.max(minMemoryMb, Math.round(share));
   return {
     databasePath: options.databasePath,

@@ -132,30 +132,31 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   };
 }
 
+type Owed = { readonly result: PromiseWithResolvers<Result>; readonly parts: Uint8Array[] };
+
 /** The results that a process has yet to give, by the ids of their statements. */
 function createOwedResults() {
-  const waiting = new Map<number, PromiseWithResolvers<Result>>();
+  const owed = new Map<number, Owed>();
   let lastId = 0;
   return {
     add(): { readonly id: number; readonly result: Promise<Result> } {
       const id = ++lastId;
       const result = Promise.withResolvers<Result>();
-      waiting.set(id, result);
+      owed.set(id, { result, parts: [] });
       return { id, result: result.promise };
     },
     settle(report: Extract<EngineReport, { id: number }>): void {
-      const result = waiting.get(report.id);
-      waiting.delete(report.id);
-      if (report.type === 'failed') {
-        result?.reject(new Error(report.message));
-        return;
-      }
-      const { buffer, byteOffset, byteLength } = report.rowsJson;
-      result?.resolve({ rowsJson: Buffer.from(buffer, byteOffset, byteLength), rowCount: report.rowCount });
+      const found = owed.get(report.id);
+      if (!found) return;
+      if (report.type !== 'failed') found.parts.push(report.json);
+      if (report.type === 'part') return;
+      owed.delete(report.id);
+      if (report.type === 'failed') found.result.reject(new Error(report.message));
+      else found.result.resolve({ rowsJson: Buffer.concat(found.parts), rowCount: report.rowCount });
     },
     fail(error: Error): void {
-      for (const { reject } of waiting.values()) reject(error);
-      waiting.clear();
+      for (const { result } of owed.values()) result.reject(error);
+      owed.clear();
     },
   };
 }

@@ -31,6 +31,9 @@ const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
 type Run = { readonly id: number; interrupting?: NodeJS.Timeout };
 let current: Run | undefined;
 
+/** Characters after which a part of a result is sent. */
+const partLength = 1024 * 1024;
+
 /** Milliseconds to wait for a writer: another gateway that starts brings the sample rows up to now. */
 const writerPatienceMs = 10_000;
 
@@ -94,16 +97,14 @@ async function run(
   }
   const own: Run = { id };
   current = own;
-  let outcome: EngineReport;
   try {
-    const rows = await readRows(connection, statement);
-    outcome = { type: 'rows', id, rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length };
+    await sendRows(connection, id, statement);
   } catch (error) {
-    outcome = { type: 'failed', id, message: error instanceof Error ? error.message : String(error) };
+    report({ type: 'failed', id, message: error instanceof Error ? error.message : String(error) });
+  } finally {
+    clearInterval(own.interrupting);
+    current = undefined;
   }
-  clearInterval(own.interrupting);
-  current = undefined;
-  report(outcome);
 }
 
 /** DuckDB forgets an interrupt that comes while a statement is being prepared: it is repeated until the statement ends. */
@@ -113,29 +114,43 @@ function interrupt(connection: DuckDBConnection, id: number): void {
   current.interrupting = setInterval(() => connection.interrupt(), 10);
 }
 
-/** The rows of a statement, each in its wire form. */
-async function readRows(
+/** Runs a statement, and sends its rows in their wire form. */
+async function sendRows(
   connection: DuckDBConnection,
+  id: number,
   { sql, values, shape }: EngineStatement,
-): Promise<string[]> {
+): Promise<void> {
   // Prepared anew each time: one that is kept keeps all that its last run had in memory, which may be hundreds of megabytes.
   const statement = await connection.prepare(sql);
   try {
     bind(statement, values);
     // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
-    return await collectRows(await statement.run(), shape);
+    const result = await statement.run();
+    let part = '[';
+    let rowCount = 0;
+    for await (const rows of chunksOf(result, shape)) {
+      for (const row of rows) {
+        part += rowCount === 0 ? row : `,${row}`;
+        rowCount++;
+        if (part.length < partLength) continue;
+        report({ type: 'part', id, json: Buffer.from(part) });
+        part = '';
+      }
+    }
+    report({ type: 'rows', id, json: Buffer.from(`${part}]`), rowCount });
   } finally {
     statement.destroySync();
   }
 }
 
-async function collectRows(result: DuckDBResult, shape: EngineStatement['shape']): Promise<string[]> {
-  const rows: string[] = [];
+/** The rows of a result, some at a time. @throws Error where they are too many bytes */
+async function* chunksOf(result: DuckDBResult, shape: EngineStatement['shape']): AsyncGenerator<string[]> {
   let bytes = 0;
   for (;;) {
     const chunk = await result.fetchChunk();
-    if (!chunk || chunk.rowCount === 0) return rows;
+    if (!chunk || chunk.rowCount === 0) return;
     const column = chunk.getColumnVector(0);
+    const rows: string[] = [];
     for (let at = 0; at < chunk.rowCount; at++) {
       const text = String(column.getItem(at));
       const row = shape ? finishRow(text, shape) : text;
@@ -145,6 +160,7 @@ async function collectRows(result: DuckDBResult, shape: EngineStatement['shape']
       }
       rows.push(row);
     }
+    yield rows;
   }
 }
 

@@ -48,7 +48,10 @@ export type EngineCommand =
 /** From the engine process to the gateway. */
 export type EngineReport =
   | { readonly type: 'ready'; readonly catalog: readonly CatalogTable[] }
-  | { readonly type: 'rows'; readonly id: number; readonly rowsJson: Uint8Array; readonly rowCount: number }
+  /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
+  | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
+  /** The last part. */
+  | { readonly type: 'rows'; readonly id: number; readonly json: Uint8Array; readonly rowCount: number }
   | { readonly type: 'failed'; readonly id: number; readonly message: string }
   /** The process is over its resident limit and asks to be killed. */
   | { readonly type: 'out of memory' };

@@ -137,10 +137,11 @@ test('a file broken at start stops the start', async () => {
 });
 
 test('accepts the development token, and hashes from the environment in either letter case', async () => {
-  const hash = hashToken('secret').toString('hex').toUpperCase();
-  const tokens = await open({ hashes: [hash], accessToken: 'any text é' });
+  const [hash, other] = ['secret', 'other'].map(text => hashToken(text).toString('hex').toUpperCase());
+  const tokens = await open({ hashes: [hash!, other!], accessToken: 'any text é' });
   expect(tokens.authenticate('any text é').tokenId).toBe('development');
-  expect(tokens.authenticate('secret').tokenId).toBe('environment');
+  const ids = ['secret', 'other'].map(text => tokens.authenticate(text).tokenId);
+  expect(ids).toEqual([hash, other].map(each => `environment-${each!.slice(0, 8).toLowerCase()}`));
 });
 
 test('tells a missing token from a wrong one', async () => {
