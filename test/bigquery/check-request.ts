@@ -6,12 +6,10 @@ import type { Asked } from './warehouse-wire.ts';
  * Refuses what BigQuery's schema has no place for, as Google's servers do before they look at anything else.
  * @throws Refusal 400 that names the field
  */
-export function checkRequest({ what, params, body, authorization }: Asked): void {
+export function checkRequest({ what, params, body }: Asked): void {
   const known = addressParameters[what]?.split(' ') ?? [];
   for (const name of params.keys()) {
     if (known.includes(name)) continue;
-    // To a server that it takes for an emulator the adapter sends no credentials, and an option that only those know there.
-    if (authorization === undefined && name === 'formatOptions.useInt64Timestamp') continue;
     throw unknownName(
       `${JSON.stringify(name)}: Cannot bind query parameter. Field '${name}' could not be found in request message.`,
     );

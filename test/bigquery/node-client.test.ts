@@ -12,7 +12,7 @@ const edge = 'select id, timestamp from `acme.logs.edge` order by id';
 const numbers = (count: number) => `select n from unnest(generate_array(1, ${count})) as n order by n`;
 /** A moment of the embedded engine's time, and no rows to speak of. */
 const slow =
-  'select count(*) as n from unnest(generate_array(1, 8000)) as a, unnest(generate_array(1, 4000)) as b where mod(a * b, 7) > 2';
+  'select count(*) as n from unnest(generate_array(1, 4000)) as a, unnest(generate_array(1, 3000)) as b where mod(a * b, 7) > 2';
 const endless =
   'select count(*) as n from unnest(generate_array(1, 100000)) as a, unnest(generate_array(1, 100000)) as b, unnest(generate_array(1, 1000)) as c where a + b + c > 0';
 
@@ -346,13 +346,13 @@ describe('results', () => {
   });
 
   test('have pages of some ten megabytes', async () => {
-    const query = 'select repeat("x", 1000000) as text from unnest(generate_array(1, 12)) as n';
+    const query =
+      'select concat(repeat("x", 1000000), repeat("y", 1000000)) as text from unnest(generate_array(1, 9)) as n';
     const job = await insert({ query });
-    const options = { autoPaginate: false, maxResults: 12 };
-    const [rows, , answer] = await job.getQueryResults(options);
-    expect(rows.length).toBeGreaterThan(5);
-    expect(rows.length).toBeLessThan(11);
-    expect(answer).toMatchObject({ totalRows: '12', pageToken: expect.any(String) });
+    const [rows, , answer] = await job.getQueryResults({ autoPaginate: false });
+    expect(rows.length).toBeGreaterThan(2);
+    expect(rows.length).toBeLessThan(6);
+    expect(answer).toMatchObject({ totalRows: '9', pageToken: expect.any(String) });
   });
 
   test('say what was processed, and leave what was billed to jobs.get', async () => {
