@@ -44,7 +44,7 @@ export function createJsonReader(handler: JsonHandler): JsonReader {
     }
     endLiteral();
     if (byte === quote) string.begin();
-    else if (!isSpace(byte)) grammar.mark(String.fromCharCode(byte));
+    else if (!isSpace(byte)) grammar.mark(byte);
   }
 
   function endLiteral(): void {
@@ -76,41 +76,51 @@ export function createJsonReader(handler: JsonHandler): JsonReader {
 
 type Expected = 'value' | 'firstElement' | 'firstKey' | 'key' | 'colon' | 'next' | 'end';
 
+const open = { object: 0x7b, array: 0x5b };
+const close = { object: 0x7d, array: 0x5d };
+const colon = 0x3a;
+const comma = 0x2c;
+
 /** What may follow what in a JSON text. */
 function createGrammar(handler: JsonHandler) {
-  const brackets: ('{' | '[')[] = [];
+  /** Opening brackets that are not closed yet. */
+  const brackets: number[] = [];
   let expected: Expected = 'value';
   const takesValue = () => expected === 'value' || expected === 'firstElement';
+  const isIn = (bracket: number) => brackets.at(-1) === bracket;
 
   function expect(isAllowed: boolean, text: string): void {
     if (!isAllowed) throw unexpected(text);
+  }
+
+  function begin(bracket: number): void {
+    expect(takesValue(), String.fromCharCode(bracket));
+    brackets.push(bracket);
+    expected = bracket === open.object ? 'firstKey' : 'firstElement';
+    handler.open(bracket === open.object ? '{' : '[');
+  }
+
+  function end(bracket: number, first: Expected, mark: number): void {
+    expect(isIn(bracket) && (expected === first || expected === 'next'), String.fromCharCode(mark));
+    brackets.pop();
+    endValue();
+    handler.close();
   }
 
   function endValue(): void {
     expected = brackets.length === 0 ? 'end' : 'next';
   }
 
-  function close(mark: '}' | ']'): void {
-    const [open, first] = mark === '}' ? (['{', 'firstKey'] as const) : (['[', 'firstElement'] as const);
-    expect(brackets.at(-1) === open && (expected === first || expected === 'next'), mark);
-    brackets.pop();
-    endValue();
-    handler.close();
-  }
-
   return {
     isWhole: () => expected === 'end',
     /** Any byte that is no part of a string or a literal. */
-    mark(mark: string): void {
-      if (mark === '}' || mark === ']') close(mark);
-      else if (mark === '{' || mark === '[') {
-        expect(takesValue(), mark);
-        brackets.push(mark);
-        expected = mark === '{' ? 'firstKey' : 'firstElement';
-        handler.open(mark);
-      } else if (mark === ':' && expected === 'colon') expected = 'value';
-      else if (mark === ',' && expected === 'next') expected = brackets.at(-1) === '{' ? 'key' : 'value';
-      else throw unexpected(mark);
+    mark(byte: number): void {
+      if (byte === comma && expected === 'next') expected = isIn(open.object) ? 'key' : 'value';
+      else if (byte === colon && expected === 'colon') expected = 'value';
+      else if (byte === open.object || byte === open.array) begin(byte);
+      else if (byte === close.object) end(open.object, 'firstKey', byte);
+      else if (byte === close.array) end(open.array, 'firstElement', byte);
+      else throw unexpected(String.fromCharCode(byte));
     },
     string(value: string): void {
       if (expected === 'firstKey' || expected === 'key') {
@@ -140,6 +150,8 @@ function createStringReader() {
   /** Whether the next byte is escaped, by a backslash that ended the last chunk. */
   let isEscaped = false;
   let held = 0;
+  /** A string that began and ended in one chunk. */
+  let whole = '';
 
   return {
     isOpen: () => isOpen,
@@ -159,6 +171,10 @@ function createStringReader() {
         end = next.quote(from);
       }
       isOpen = end === -1;
+      if (!isOpen && pieces.length === 0) {
+        whole = chunk.toString('utf8', start, end);
+        return end + 1;
+      }
       const piece = chunk.subarray(start, isOpen ? chunk.length : end);
       pieces.push(piece);
       held += piece.length;
@@ -166,7 +182,7 @@ function createStringReader() {
     },
     /** The string that has ended. */
     take(): string {
-      const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString();
+      const text = pieces.length === 0 ? whole : Buffer.concat(pieces).toString();
       // Only the rare string with escapes is parsed once more.
       const value = hasEscape ? parseEscaped(text) : text;
       pieces = [];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resultTooLarge } from '../engine/result-too-large.ts';
+import { GatewayError } from '../errors.ts';
 import type { Column } from '../rows.ts';
 import { answerSoFar, type ResultsAnswer, resultsAnswer } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
@@ -31,6 +32,9 @@ export type Page = {
   readonly rows: RenderedRows | undefined;
 };
 
+/** Bytes of one value: it is rendered at once, and nothing else happens meanwhile. */
+const maxValueBytes = 16 * 1024 * 1024;
+
 /** Bytes that a page may have beside its rows: the widest schema that BigQuery allows is below this. */
 const maxEnvelopeBytes = 8 * 1024 * 1024;
 
@@ -46,6 +50,7 @@ export async function readPage(body: AsyncIterable<Buffer>, request: PageRequest
   try {
     for await (const chunk of body) {
       reader.push(chunk);
+      if (reader.heldBytes() > maxValueBytes) throw valueTooLarge();
       const heldBytes = page.renderedBytes() + reader.heldBytes();
       if (heldBytes > request.roomBytes) throw resultTooLarge(request.maxResultBytes);
       if (!page.isInRows()) envelopeBytes += chunk.length;
@@ -59,6 +64,13 @@ export async function readPage(body: AsyncIterable<Buffer>, request: PageRequest
     throw error;
   }
   return page.finish();
+}
+
+function valueTooLarge(): GatewayError {
+  return new GatewayError(
+    'result_too_large',
+    `A value of the result is too large; allowed: ${maxValueBytes} bytes`,
+  );
 }
 
 /** Sends the rows to a renderer, and all else to a builder of the rest of the answer. */

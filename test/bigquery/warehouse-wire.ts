@@ -26,6 +26,8 @@ export type Deed =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
+  /** Writes an answer that is never in memory as a whole. */
+  | { readonly stream: (response: ServerResponse) => Promise<void> }
   /** The scripted warehouse answers as it does without a script. */
   | 'asUsual'
   | 'reset'
@@ -91,6 +93,7 @@ export async function perform(deed: Deed, response: ServerResponse): Promise<voi
     if (deed === 'halfAPage') setImmediate(() => response.socket?.end());
     return;
   }
+  if ('stream' in deed) return deed.stream(response);
   if ('afterMs' in deed) await sleep(deed.afterMs);
   const headers = 'headers' in deed ? deed.headers : {};
   const text = 'text' in deed ? deed.text : JSON.stringify(deed.json);

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { endWithProcess } from '../support/end-with-process.ts';
+import { type FleetGateway, startGatewayProcess } from '../support/fleet.ts';
+import { bigqueryEnvironment } from './bigquery-environment.ts';
+
+let gateway: FleetGateway;
+/** How often each kind of request came to the warehouse. */
+let counts: () => Promise<Record<string, number>>;
+
+beforeAll(async () => {
+  const child = spawn('node', ['test/bigquery/gigabyte-warehouse.ts'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  endWithProcess(child);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const nextLine = async () => String((await lines.next()).value);
+  const url = await nextLine();
+  counts = async () => {
+    child.stdin.write('\n');
+    return JSON.parse(await nextLine());
+  };
+  const agent = new Agent({ keepAlive: true });
+  const DATA_DIR = await mkdtemp(join(tmpdir(), 'large-'));
+  gateway = await startGatewayProcess({ ...bigqueryEnvironment(url), DATA_DIR }, agent);
+  return async () => {
+    agent.destroy();
+    await gateway.kill();
+    child.stdin.end();
+    await once(child, 'exit');
+    await rm(DATA_DIR, { recursive: true });
+  };
+});
+
+const path = (sql: string) =>
+  `/api/endpoints/query/logs.all?${new URLSearchParams({ project: 'ours', sql })}`;
+
+/** Megabytes (2^20) that the gateway has had in memory at most (Linux). */
+async function peakMb(): Promise<number> {
+  const status = await readFile(`/proc/${gateway.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+test.each([
+  ['rows', 67_108_864],
+  ['packed', 67_108_864],
+  ['value', 16_777_216],
+])(
+  'contract section 11: four callers who ask for a gigabyte each (%s) are refused, and harm nobody',
+  async (form, limit) => {
+    const before = await counts();
+    const callers = [1, 2, 3, 4].map(n => gateway.get(path(`select 'x${n}' as x -- ${form}`)));
+    let isOver = false;
+    const over = Promise.all(callers).finally(() => {
+      isOver = true;
+    });
+    let plainRequests = 0;
+    while (!isOver) {
+      const [plain, live] = [await gateway.get(path('select "1" as x')), await gateway.get('/health')];
+      expect([plain.status, live.status]).toEqual([200, 200]);
+      plainRequests += 1;
+      await sleep(5);
+    }
+    for (const { status, text } of await over) {
+      expect(status).toBe(400);
+      expect(JSON.parse(text).error).toMatchObject({
+        code: 'result_too_large',
+        message: expect.stringContaining(`${limit} bytes`),
+      });
+    }
+    // Each job is cancelled, and none is run or read again.
+    const now = await counts();
+    const added = (what: string) => (now[what] ?? 0) - (before[what] ?? 0);
+    expect(added('cancel')).toBe(4);
+    expect(added('insert') - plainRequests).toBe(4);
+    expect(added('results') - plainRequests).toBe(4);
+    expect(await peakMb()).toBeLessThan(600);
+  },
+);
