@@ -58,15 +58,26 @@ export type Retries = {
   renew<Answer>(send: () => Promise<Answer>): Promise<Answer>;
 };
 
+/**
+ * Milliseconds to wait before a query is tried again.
+ * @param retries those that went before
+ */
+export function pauseBefore(
+  retries: number,
+  { baseMs, random }: Pick<RetryPolicy, 'baseMs' | 'random'>,
+  { retryAfterSeconds = 0 }: Pick<BigQueryFailure, 'retryAfterSeconds'>,
+): number {
+  const backoffMs = Math.min(maxBackoffMs, baseMs * 2 ** retries);
+  return Math.max(backoffMs, retryAfterSeconds * 1000) * (1 + random() * jitter);
+}
+
 /** Begins the retries of one query, which end with its limit. */
 export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
   let retries = 0;
   policy.budget.earn();
 
   async function pause(failure: BigQueryFailure): Promise<void> {
-    const backoffMs = Math.min(maxBackoffMs, policy.baseMs * 2 ** retries);
-    const askedMs = (failure.retryAfterSeconds ?? 0) * 1000;
-    const pauseMs = Math.max(backoffMs, askedMs) * (1 + policy.random() * jitter);
+    const pauseMs = pauseBefore(retries, policy, failure);
     if (retries >= policy.maxRetries || pauseMs >= limit.remainingMs() || !policy.budget.take())
       throw failure;
     retries += 1;

@@ -85,6 +85,18 @@ test("an error has the line and the column of the caller's own text", async () =
   });
 });
 
+test("`invalid` is the caller's fault where the caller wrote SQL, and ours where the saved query is all there is", async () => {
+  const { run } = await open({ insert: [refusal(400, 'invalid', `Bad window at [${savedLines + 2}:6]`)] });
+  await expect(run({ callerSql })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: 'Bad window at [2:6]',
+  });
+  await expect(run()).rejects.toMatchObject({
+    code: 'engine_failed',
+    message: 'The warehouse refused the query',
+  });
+});
+
 test('a column is counted as our own front-end counts, past tabs and emoji too', async () => {
   const sql = "select\t'\u{1F600}' as face,\tn from edge";
   // Tabs reach to columns 9 and 25, the emoji is one character.

@@ -56,7 +56,7 @@ warehouse.interfere(asked => {
   }
   return asked.what === 'results' ? gigabyte(asked) : undefined;
 });
-console.log(warehouse.url);
-process.stdin.on('data', () => console.log(JSON.stringify(warehouse.counts())));
+process.stdout.write(`${warehouse.url}\n`);
+process.stdin.on('data', () => process.stdout.write(`${JSON.stringify(warehouse.counts())}\n`));
 await once(process.stdin.resume(), 'end');
 warehouse.close();

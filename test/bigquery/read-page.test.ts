@@ -200,3 +200,26 @@ test.each(['HYPERLOGLOG', ''])('a column of a type without a wire form is named:
     }),
   );
 });
+
+test.each<[string, string, object]>([
+  ['strings of a megabyte', 'STRING', { f: [{ v: 'x'.repeat(1_000_000) }] }],
+  ['a string with escapes all over', 'STRING', { f: [{ v: '\n"'.repeat(2_000_000) }] }],
+  ['a million numbers in one row', 'INTEGER', { f: [{ v: Array(1_000_000).fill({ v: '12345' }) }] }],
+])('contract section 11: no chunk of a page holds the thread for long: %s', async (_, type, row) => {
+  const mode = type === 'INTEGER' ? 'REPEATED' : 'NULLABLE';
+  const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type, mode }], [row])));
+  const turns: number[] = [];
+  async function* chunks() {
+    for (let at = 0; at < text.length; at += 65_536) {
+      const before = process.threadCpuUsage();
+      yield text.subarray(at, at + 65_536);
+      // Microseconds of the processor, whatever else the machine is busy with.
+      const { user, system } = process.threadCpuUsage(before);
+      turns.push((user + system) / 1000);
+    }
+  }
+  const roomBytes = 64 * 1024 * 1024;
+  await readPage(chunks(), { ours: [], maxRows: 10, roomBytes, maxResultBytes: roomBytes });
+  expect(turns.length).toBeGreaterThan(10);
+  expect(Math.max(...turns)).toBeLessThan(100);
+});

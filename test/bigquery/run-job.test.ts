@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   complete,
+  dryRun,
   incomplete,
   openScripted,
   type Script,
@@ -339,4 +340,26 @@ test('no connection is left when the engine is closed', async () => {
   await scripted.run({}, { timeoutMs: 50 }).catch(() => undefined);
   await scripted.engine.close();
   await vi.waitFor(async () => expect(await scripted.openSockets()).toBe(0), 1500);
+});
+
+test('without a region in the settings, start, results, receipt and cancel go to the one that the dry run named', async () => {
+  const { run, asked } = await open(
+    {
+      dryRun: [dryRun({ location: 'asia-south1' })],
+      // The answer to the start is lost, so that the region is not in it.
+      insert: ['reset', 'reset', 'asUsual'],
+      results: [complete(['1']), 'hang'],
+    },
+    { location: undefined },
+  );
+  await run();
+  await expect(run({}, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  const regions = asked.map(({ what, params, body }) => [
+    what,
+    params.get('location') ?? body?.jobReference.location,
+  ]);
+  expect(regions.shift()).toEqual(['dryRun', undefined]);
+  expect(new Set(regions.map(([, region]) => region))).toEqual(new Set(['asia-south1']));
+  expect(new Set(regions.map(([what]) => what))).toEqual(new Set(['insert', 'results', 'job', 'cancel']));
 });

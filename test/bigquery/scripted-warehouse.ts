@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
+import type { BigQueryEngineOptions } from '../../src/bigquery/bigquery-options.ts';
 import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
 import {
@@ -161,7 +162,7 @@ export async function openWarehouse(script: Script) {
 /** A BigQuery engine over such a server. */
 export async function openScripted(
   script: Script,
-  options: { maxRetries?: number; backgroundPriority?: 'BATCH'; maxBytesBilled?: number } = {},
+  options: Partial<BigQueryEngineOptions> = {},
 ): Promise<ScriptedEngine> {
   const warehouse = await openWarehouse(script);
   const events: BigQueryEvent[] = [];

@@ -1,0 +1,61 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { createLargeResults } from '../../src/bigquery/large-results.ts';
+import { openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
+
+let opened: ScriptedEngine | undefined;
+
+afterEach(() => opened?.close());
+
+const kinds = (engine: ScriptedEngine, kind: string) =>
+  engine.asked.filter(({ what }) => what === kind).length;
+
+test('contract section 11: so many queries run on the warehouse at a time, and a newcomer is next', async () => {
+  opened = await openScripted({ results: ['hang'] }, { maxConcurrentQueries: 3 });
+  const { run } = opened;
+  const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 2000 }));
+  const ends = Promise.allSettled(greedy);
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(2));
+  // The last slot is kept for whoever runs nothing.
+  const newcomer = run({}, { caller: 'newcomer', timeoutMs: 2000 }).catch(() => undefined);
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(3));
+  const third = run({}, { caller: 'third', timeoutMs: 100 }).catch(error => error.code);
+  expect(await third).toBe('deadline_exceeded');
+  expect(kinds(opened, 'insert')).toBe(3);
+  await opened.engine.close();
+  await Promise.all([ends, newcomer]);
+});
+
+test('contract section 11: queries of one token over its places get 429, over all places 503', async () => {
+  opened = await openScripted(
+    { results: ['hang'] },
+    { maxConcurrentQueries: 1, maxWaitingPerCaller: 2, maxWaitingQueries: 3 },
+  );
+  const { run } = opened;
+  const codeOf = (caller: string) => run({}, { caller, timeoutMs: 60_000 }).catch(error => error.code);
+  const [first, second, third] = [codeOf('a'), codeOf('a'), codeOf('a')];
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(1));
+  expect(await codeOf('a')).toBe('too_many_requests');
+  const other = codeOf('b');
+  expect(await codeOf('c')).toBe('overloaded');
+  await opened.engine.close();
+  expect(await Promise.all([first, second, third, other])).toEqual(Array(4).fill('unavailable'));
+});
+
+test('only so many results hold more than a megabyte; the others wait until one has ended', async () => {
+  const { signal } = new AbortController();
+  const large = createLargeResults(2, 10);
+  const reads = [1, 2, 3].map(n => large.begin(signal, { caller: `c${n}` }));
+  for (const read of reads) expect(read.onHeld(1024 * 1024)).toBeUndefined();
+  await reads[0]?.onHeld(1024 * 1024 + 1);
+  await reads[1]?.onHeld(9_000_000);
+  let isIn = false;
+  const waiting = reads[2]?.onHeld(9_000_000)?.then(() => {
+    isIn = true;
+  });
+  // Who is in stays in.
+  expect(reads[0]?.onHeld(50_000_000)).toBeUndefined();
+  expect(isIn).toBe(false);
+  reads[1]?.end();
+  await waiting;
+  expect(isIn).toBe(true);
+});
