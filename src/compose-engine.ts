@@ -12,14 +12,19 @@ export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
   return join(config.DATA_DIR, 'logs.duckdb');
 }
 
-type EngineDeps = { readonly clock: Clock; readonly emit: (event: GatewayEvent) => void };
+type EngineDeps = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  /** Whether to emit advice on how the warehouse's tables are laid out. Default false. */
+  readonly withLayouts?: boolean;
+};
 
 /** The executor that the configuration names; it keeps the windows of the saved queries. */
 export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
   return keepWindows(await openAdapter(config, deps), deps.clock);
 }
 
-async function openAdapter(config: Config, { clock, emit }: EngineDeps): Promise<Engine> {
+async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {
   if (config.ENGINE === 'duckdb') {
     return createDuckDbEngine({
       databasePath: databasePath(config),
@@ -51,7 +56,7 @@ async function openAdapter(config: Config, { clock, emit }: EngineDeps): Promise
     random: Math.random,
   });
   try {
-    await engine.checkWarehouse();
+    await engine.checkWarehouse({ withLayouts });
     return engine;
   } catch (error) {
     await engine.close();

@@ -29,10 +29,12 @@ export async function runDoctor(
       const emit = (event: GatewayEvent) => {
         if (event.type === 'warehouse.warned') advice.push(event);
       };
-      return { engine: await openEngine(config, { clock, emit }), advice };
+      return { engine: await openEngine(config, { clock, emit, withLayouts: true }), advice };
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
+    // The embedded engine bills nobody.
+    advisesOnBounds: config.ENGINE === 'bigquery',
   });
   const tokens = tokenCheck({
     file: tokensFile(config),

@@ -90,6 +90,23 @@ export const jobAnswer = part({
 
 export type JobAnswer = z.output<typeof jobAnswer>;
 
+/** Answers `tables.get`, as far as it tells how a table is laid out. */
+export const tableAnswer = part({
+  timePartitioning: part({
+    /** `HOUR`, `DAY`, `MONTH` or `YEAR`. */
+    type: z.string(),
+    /** Absent: the time of ingestion. */
+    field: z.string().optional(),
+    /** Where older tables have it. */
+    requirePartitionFilter: z.boolean().default(false),
+  }).optional(),
+  rangePartitioning: part({ field: z.string() }).optional(),
+  requirePartitionFilter: z.boolean().default(false),
+  clustering: part({ fields: z.array(z.string()).default([]) }).optional(),
+});
+
+export type TableAnswer = z.output<typeof tableAnswer>;
+
 /** The body of every refusal. Where the list of errors is absent, `status` is all that tells them apart. */
 export const errorAnswer = part({
   error: part({

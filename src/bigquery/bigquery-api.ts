@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { type JobAnswer, type JobReference, jobAnswer } from './bigquery-answers.ts';
+import {
+  type JobAnswer,
+  type JobReference,
+  jobAnswer,
+  type TableAnswer,
+  tableAnswer,
+} from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
 import { fromEmulatorWords } from './emulator-words.ts';
 import { type Page, type PageRequest, readPage } from './read-page.ts';
+import type { TableId } from './table-mapping.ts';
 
 export type BigQueryApiOptions = WireOptions & {
   /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
@@ -49,6 +56,8 @@ export type BigQueryApi = Pick<Wire, 'close'> & {
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.cancel`. */
   cancel(job: JobReference, signal: AbortSignal): Promise<void>;
+  /** `tables.get`: how a table is laid out. */
+  table(table: TableId, signal: AbortSignal): Promise<TableAnswer>;
 };
 
 /** Makes the REST calls of one project. */
@@ -77,6 +86,10 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
     async cancel(job, signal) {
       const path = `${pathOf('jobs', job)}/cancel`;
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
+    },
+    table({ project: owner, dataset, table }, signal) {
+      const path = `datasets/${encodeURIComponent(dataset)}/tables/${encodeURIComponent(table)}`;
+      return call(tableAnswer, { method: 'GET', project: owner, path, query: { view: 'BASIC' }, signal });
     },
     close,
   };

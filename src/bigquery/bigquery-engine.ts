@@ -2,12 +2,13 @@ import type { Source } from '../duckdb/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { GatewayError } from '../errors.ts';
 import type { Catalog } from '../googlesql/types.ts';
+import type { SetupProblem } from '../setup-error.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
 import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
 import type { BigQueryEngineOptions } from './bigquery-options.ts';
-import { checkWarehouse } from './check-warehouse.ts';
+import { adviseOnLayouts, checkWarehouse, type WarehouseToCheck } from './check-warehouse.ts';
 import { isEmulator } from './emulator-endpoint.ts';
 import { missingColumn } from './missing-column.ts';
 import { createOpenWork } from './open-work.ts';
@@ -24,10 +25,11 @@ const unhurried = (): RunOptions => ({ signal: new AbortController().signal, tim
 /** The executor on BigQuery. */
 export type BigQueryEngine = Engine & {
   /**
-   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks.
+   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks; and, where `withLayouts`, for
+   * what makes queries cost more than they must.
    * @throws SetupError that tells the operator what keeps queries from being answered: credentials, tables
    */
-  checkWarehouse(): Promise<void>;
+  checkWarehouse(options?: { readonly withLayouts?: boolean }): Promise<void>;
 };
 
 /**
@@ -99,11 +101,11 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       };
       return within(statement, unhurried(), ask, sql);
     },
-    async checkWarehouse() {
+    async checkWarehouse({ withLayouts = false } = {}) {
       const waiting = begin('start', unhurried());
-      const asked = { api, place: options, mapping, catalog };
-      const warnings = await checkWarehouse(asked, waiting).finally(waiting.limit.clear);
-      for (const warning of warnings) emit({ type: 'warehouse.warned', ...warning });
+      const warehouse = { api, place: options, mapping, catalog };
+      const warnings = lookAt(warehouse, waiting, { withLayouts }).finally(waiting.limit.clear);
+      for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     async close() {
       // Jobs that were left are told so before the connections end.
@@ -111,6 +113,15 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       api.close();
     },
   };
+}
+
+async function lookAt(
+  warehouse: WarehouseToCheck,
+  waiting: Waiting,
+  { withLayouts }: { readonly withLayouts: boolean },
+): Promise<readonly SetupProblem[]> {
+  const misshapen = await checkWarehouse(warehouse, waiting);
+  return withLayouts ? [...misshapen, ...(await adviseOnLayouts(warehouse, waiting))] : misshapen;
 }
 
 async function explain(

@@ -42,9 +42,9 @@ const maxTextBytes = 16 * 1024 * 1024;
 export function openWire({ project, endpoint }: WireOptions): Wire {
   const credentials = isEmulator(endpoint) ? noCredentials : createGoogleCredentials(project);
   // Not what the library would take: a variable of the environment may name another server there, and credentials would go to it.
-  const originOf = async () => {
+  const originOf = async (of = project) => {
     const server = endpoint?.replace(/\/+$/, '') ?? `https://bigquery.${await credentials.universeDomain()}`;
-    return `${server}/bigquery/v2/projects/${encodeURIComponent(project)}`;
+    return `${server}/bigquery/v2/projects/${encodeURIComponent(of)}`;
   };
   const { send, close } = createSender(originOf, credentials);
 

@@ -8,6 +8,7 @@ import { BigQueryFailure } from './bigquery-failure.ts';
 import { dryRunBody } from './job-bodies.ts';
 import { columnsOf } from './render-value.ts';
 import type { Retries } from './retries.ts';
+import { layoutAdvice } from './table-layout.ts';
 import type { TableId, TableMapping } from './table-mapping.ts';
 import { accessProblem, tableProblem, type WarehousePlace } from './warehouse-problems.ts';
 
@@ -29,6 +30,25 @@ type TableFinding = {
   /** Whether any column is as the source has it. */
   readonly isUsable: boolean;
 };
+
+/** Asks `tables.get`, which costs nothing, how each table is laid out, and says how it would cost less. */
+export async function adviseOnLayouts(
+  { api, mapping, catalog }: WarehouseToCheck,
+  { limit, retries }: Waiting,
+): Promise<readonly SetupProblem[]> {
+  const advice = [...mapping].map(async ([source, id]) => {
+    const name = `${id.project}.${id.dataset}.${id.table}`;
+    try {
+      const table = await retries.renew(() => api.table(id, limit.signal));
+      return layoutAdvice(table, catalog.get(source)!, name);
+    } catch (error) {
+      if (!(error instanceof BigQueryFailure)) throw error;
+      const found = `${source} is ${name}: how it is laid out can't be looked at: ${error.message}`;
+      return [{ found, fix: `grant the credentials roles/bigquery.dataViewer on ${name}` }];
+    }
+  });
+  return (await Promise.all(advice)).flat();
+}
 
 /**
  * Looks at the start for what would keep queries from being answered: no credentials, a project that may not be used, or a table

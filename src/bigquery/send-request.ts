@@ -9,6 +9,8 @@ import type { GoogleCredentials } from './google-credentials.ts';
 /** One request, before it is authorised. */
 export type Sending = {
   readonly method: 'GET' | 'POST';
+  /** Default: the project that pays. */
+  readonly project?: string;
   /** After the project: `queries/job_1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
@@ -44,7 +46,10 @@ const packing = { 'accept-encoding': 'gzip', 'user-agent': 'saved-query-gateway 
  * connection that had been idle. Redirects are not followed: BigQuery has none, and credentials go to nobody else.
  * @param originOf URL of the project, asked once for each request
  */
-export function createSender(originOf: () => Promise<string>, credentials: GoogleCredentials): Sender {
+export function createSender(
+  originOf: (project?: string) => Promise<string>,
+  credentials: GoogleCredentials,
+): Sender {
   const options = { keepAlive: true, proxyEnv: process.env };
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
 
@@ -77,10 +82,10 @@ export function createSender(originOf: () => Promise<string>, credentials: Googl
 
   return {
     async send(sending) {
-      const { signal, path, query = {} } = sending;
+      const { signal, project, path, query = {} } = sending;
       signal.throwIfAborted();
       const authorisation = await credentials.headers(signal);
-      const url = new URL(`${await originOf()}/${path}`);
+      const url = new URL(`${await originOf(project)}/${path}`);
       for (const [name, value] of Object.entries(query)) {
         if (value !== undefined) url.searchParams.set(name, String(value));
       }

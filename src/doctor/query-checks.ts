@@ -14,16 +14,19 @@ type QueryChecksOptions = {
   readonly openEngine: () => Promise<{ readonly engine: Engine; readonly advice: readonly SetupProblem[] }>;
   /** Milliseconds that one dry run may take. */
   readonly timeoutMs: number;
+  /** Whether to advise against queries that callers can send without bounds on time. */
+  readonly advisesOnBounds: boolean;
 };
 
 /**
  * Does the engine open, are all saved queries valid, and would it run them? Each check builds on those before it.
  * `close` ends what they opened.
  */
-export function queryChecks({ directory, fixForEngine, openEngine, timeoutMs }: QueryChecksOptions): {
+export function queryChecks(options: QueryChecksOptions): {
   readonly checks: readonly Check[];
   close(): Promise<void>;
 } {
+  const { directory, fixForEngine, openEngine, timeoutMs, advisesOnBounds } = options;
   let engine: Engine | undefined;
   let definitions: readonly EndpointDefinition[] | undefined;
   const opened = () => {
@@ -61,7 +64,8 @@ export function queryChecks({ directory, fixForEngine, openEngine, timeoutMs }: 
           throw notLookedAt('the saved queries were not read', 'see to what is wrong before it');
         const found: string[] = [];
         for (const definition of definitions) found.push(await dryRun(opened(), definition, timeoutMs));
-        return { isFine: true, found: found.join('; ') };
+        const advice = advisesOnBounds ? definitions.flatMap(adviceOnBounds) : [];
+        return { isFine: true, found: found.join('; '), advice };
       },
     },
   ];
@@ -72,14 +76,27 @@ function notLookedAt(why: string, fix: string): SetupError {
   return new SetupError('Not looked at', [{ found: `not looked at: ${why}`, fix }]);
 }
 
+/** Where time parameters may be absent and no window stands for them, a query reads all that there is. */
+function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDefinition): SetupProblem[] {
+  const open = parameters.filter(({ type, required }) => type === 'timestamp' && !required);
+  if (open.length === 0 || window || maxBytesBilled !== undefined) return [];
+  const names = open.map(parameter => parameter.name).join(' and ');
+  return [
+    {
+      found: `${name} reads whole tables where a request leaves out ${names}; only BIGQUERY_MAX_BYTES_BILLED bounds what that costs`,
+      fix: `give ${name} a window or maxBytesBilled in its header, or tokens a limit of bytes: docs/saved-queries.md`,
+    },
+  ];
+}
+
 /** What one saved query reads where no parameter has a value. */
 async function dryRun(
   engine: Engine,
-  { name, sql, maxRows, parameters }: EndpointDefinition,
+  { name, sql, maxRows, parameters, window }: EndpointDefinition,
   timeoutMs: number,
 ): Promise<string> {
   const unbound = parameters.map(parameter => ({ name: parameter.name, value: null }));
-  const statement = { endpoint: name, sql, maxRows, parameters: unbound };
+  const statement = { endpoint: name, sql, maxRows, parameters: unbound, window };
   const signal = new AbortController().signal;
   const { sources, estimatedBytes } = await engine.explain(statement, { signal, timeoutMs });
   const bytes = estimatedBytes === undefined ? '' : `${estimatedBytes} bytes of `;

@@ -128,3 +128,34 @@ export function incompleteAnswer(kind: string, jobReference: JobReference) {
 export function cancelAnswer(job: JobFacts) {
   return { kind: 'bigquery#jobCancelResponse', job: jobResource(job) };
 }
+
+/** A table as `tables.get` describes it: by default partitioned by day on `timestamp`, the filter required, clustered by `project`. */
+export function tableResource(name: string, layout: object = wellLaidOut) {
+  const reference = tableReference(name);
+  const { projectId, datasetId, tableId } = reference;
+  return {
+    kind: 'bigquery#table',
+    etag: 'mE+etag==',
+    id: `${projectId}:${datasetId}.${tableId}`,
+    selfLink: `https://bigquery.googleapis.com/bigquery/v2/projects/${projectId}/datasets/${datasetId}/tables/${tableId}`,
+    tableReference: reference,
+    creationTime: '1572287796369',
+    lastModifiedTime: '1572287796369',
+    type: 'TABLE',
+    location: 'EU',
+    ...layout,
+  };
+}
+
+const wellLaidOut = {
+  timePartitioning: { type: 'DAY', field: 'timestamp' },
+  requirePartitionFilter: true,
+  clustering: { fields: ['project'] },
+};
+
+/** The table that an address of `tables.get` names, `project.dataset.table`. */
+export function tableAt(path: string): string {
+  const [, project, dataset, table] =
+    /projects\/([^/]+)\/datasets\/([^/]+)\/tables\/([^/]+)$/.exec(path) ?? [];
+  return [project, dataset, table].map(part => decodeURIComponent(part ?? '')).join('.');
+}

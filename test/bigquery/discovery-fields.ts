@@ -30,7 +30,7 @@ const commonParameters =
   '$.xgafv access_token alt callback fields key oauth_token prettyPrint quotaUser uploadType upload_protocol';
 
 /**
- * Parameters of the address, by kind of request. Source: as above, `resources.jobs.methods`; `projection` is not in there, but
+ * Parameters of the address, by kind of request. Source: as above, `resources.jobs.methods` and `resources.tables.methods.get`; `projection` is not in there, but
  * Google's Python client sends it with every jobs.get and jobs.cancel.
  */
 export const addressParameters: Readonly<Record<string, string>> = {
@@ -40,6 +40,7 @@ export const addressParameters: Readonly<Record<string, string>> = {
   results: `${commonParameters} formatOptions.timestampOutputFormat formatOptions.useInt64Timestamp location maxResults pageToken startIndex timeoutMs`,
   job: `${commonParameters} location projection`,
   cancel: `${commonParameters} location projection`,
+  table: `${commonParameters} selectedFields view`,
 };
 
 /** What an answer of jobs.getQueryResults may say. Source: as above, `GetQueryResultsResponse`. */

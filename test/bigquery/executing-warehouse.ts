@@ -8,6 +8,8 @@ import {
   type ErrorProto,
   incompleteAnswer,
   jobResource,
+  tableAt,
+  tableResource,
 } from './bigquery-resources.ts';
 import { checkRequest } from './check-request.ts';
 import { Refusal } from './refusal.ts';
@@ -77,6 +79,8 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
       }
       case 'dryRun':
         return dryRun(body);
+      case 'table':
+        return tableOf(tableAt(path));
       case 'insert':
         return jobResource(factsOf(await insert(body)));
       case 'results': {
@@ -92,6 +96,11 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
       default:
         return jobResource(factsOf(jobs.find(jobId, params.get('location'))));
     }
+  }
+
+  function tableOf(name: string): object {
+    if (!options.sourceOf.has(name)) throw new Refusal(404, 'notFound', `Not found: Table ${name}`);
+    return tableResource(name);
   }
 
   /** A bad query is not refused here: it is a job, and that has failed. */

@@ -448,3 +448,18 @@ test('the client goes to the server that stands in for Google, with credentials'
     errors: [{ domain: 'global', reason: 'authError', location: 'Authorization', locationType: 'header' }],
   });
 });
+
+test('tables.get: how a table is laid out, and which is not there', async () => {
+  const tables = client.dataset('logs', { projectId: 'acme' });
+  const [metadata] = await tables.table('edge').getMetadata();
+  expect(metadata).toMatchObject({
+    tableReference: { projectId: 'acme', datasetId: 'logs', tableId: 'edge' },
+    timePartitioning: { type: 'DAY', field: 'timestamp' },
+    requirePartitionFilter: true,
+    clustering: { fields: ['project'] },
+  });
+  await expect(tables.table('nowhere').getMetadata()).rejects.toMatchObject({
+    code: 404,
+    errors: [{ reason: 'notFound' }],
+  });
+});

@@ -12,6 +12,8 @@ import {
   dryRunJob,
   incompleteAnswer,
   jobResource,
+  tableAt,
+  tableResource,
 } from './bigquery-resources.ts';
 import { boundDryRun } from './bound-dry-run.ts';
 import { resultsFields } from './discovery-fields.ts';
@@ -69,6 +71,8 @@ function unscripted(asked: Asked): Deed {
     }
     case 'job':
       return { json: jobResource({ reference, query, totalSlotMs: '30' }) };
+    case 'table':
+      return { json: tableResource(tableAt(path)) };
     case 'cancel':
       return { json: cancelAnswer({ reference, state: 'RUNNING' }) };
     default:

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 /** One request as the warehouse got it. */
 export type Asked = {
-  /** `query`, `insert`, `dryRun` (by either), `results`, `job` or `cancel`; `unknown`: BigQuery has no such method. */
+  /** `query`, `insert`, `dryRun` (by either), `results`, `job`, `cancel` or `table`; `unknown`: BigQuery has no such method. */
   readonly what: string;
   readonly path: string;
   readonly params: URLSearchParams;
@@ -108,6 +108,8 @@ export async function perform(deed: Deed, response: ServerResponse): Promise<voi
 }
 
 function kindOf(method: string | undefined, path: string, body: Asked['body']): string {
+  if (method === 'GET' && /^\/bigquery\/v2\/projects\/[^/]+\/datasets\/[^/]+\/tables\/[^/]+$/.test(path))
+    return 'table';
   const [, room, job, cancel] =
     /^\/bigquery\/v2\/projects\/[^/]+\/(queries|jobs)(?:(\/[^/]+)(\/cancel)?)?$/.exec(path) ?? [];
   switch (`${method} ${room}${job ? '/job' : ''}${cancel ?? ''}`) {

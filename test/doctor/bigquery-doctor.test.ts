@@ -1,8 +1,12 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { bigqueryEnvironment, sourceTables } from '../bigquery/bigquery-environment.ts';
+import { tableAt, tableResource } from '../bigquery/bigquery-resources.ts';
 import { dryRun } from '../bigquery/scripted-warehouse.ts';
 import { type Deed, type Interference, refusal } from '../bigquery/warehouse-wire.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { examine, examineOver, schemaOf, textOf } from './examine-bigquery.ts';
 
 const [edgeSource, edgeTable] = sourceTables[0]!;
@@ -27,8 +31,25 @@ test('a warehouse that is fine is said to be, and what the saved queries would r
     expect.stringMatching(
       /^ok {5}dry runs: logs\.all reads 77 bytes of cloudflare\.logs\.prod; usage\.api-counts reads 77 bytes of cloudflare\.logs\.prod$/,
     ),
+    'advice dry runs: logs.all reads whole tables where a request leaves out iso_timestamp_start and iso_timestamp_end; only BIGQUERY_MAX_BYTES_BILLED bounds what that costs',
+    '       to do: give logs.all a window or maxBytesBilled in its header, or tokens a limit of bytes: docs/saved-queries.md',
   ]);
   expect(isAllFine).toBe(true);
+});
+
+test.each([
+  'window: { start: iso_timestamp_start, end: iso_timestamp_end, default: 1h, max: 24h }',
+  'maxBytesBilled: 1000',
+])('bounds are no advice where the header has: %s', async setting => {
+  const SQL_DIR = await temporaryDirectory();
+  const text = await readFile('sql/logs.all.sql', 'utf8');
+  await writeFile(join(SQL_DIR, 'logs.all.sql'), text.replace('maxRows:', `${setting}\nmaxRows:`));
+  const { lines } = await examineOver(() => undefined, { SQL_DIR });
+  expect(lines).toEqual([
+    'ok     engine: opens',
+    'ok     saved queries: 1 valid: logs.all',
+    'ok     dry runs: logs.all reads 77 bytes of cloudflare.logs.prod',
+  ]);
 });
 
 const edgeColumns = schemaOf(readSources()[0]!.columns);
@@ -186,5 +207,96 @@ describe('a table that lacks what its source has fails only what reads it', () =
       `WRONG  engine: ${edgeSource} is ${edgeTable}: column timestamp is missing; needed: TIMESTAMP`,
     );
     expect(isAllFine).toBe(false);
+  });
+});
+
+describe('how a table is laid out is looked at, with what to do', () => {
+  const day = { type: 'DAY', field: 'timestamp' };
+  const clustering = { fields: ['host', 'project'] };
+  const copied = (and: string) =>
+    `copy it into a table that is, \`create table … partition by timestamp_trunc(timestamp, day)${and} as select * from \`${edgeTable}\`\`, and put that into BIGQUERY_TABLES: else every query scans all of it`;
+  const required = `\`alter table \`${edgeTable}\` set options (require_partition_filter = true)\`: a query without any bound is then refused`;
+  const clustered =
+    '`bq update --clustering_fields=project acme-prod:logs.t0`: a query for one project then reads less of each day';
+
+  test.each<[string, object, [found: string, fix: string][]]>([
+    [
+      'no partitions, no clusters',
+      {},
+      [['it is not partitioned, not by day on timestamp', copied(' cluster by project')]],
+    ],
+    [
+      'partitions by the time of ingestion',
+      { timePartitioning: { type: 'DAY' }, clustering },
+      [['it is partitioned by day on the time of ingestion, not by day on timestamp', copied('')]],
+    ],
+    [
+      'partitions of a month',
+      { timePartitioning: { type: 'MONTH', field: 'timestamp' }, clustering },
+      [['it is partitioned by month on timestamp, not by day on timestamp', copied('')]],
+    ],
+    [
+      'partitions by a number',
+      { rangePartitioning: { field: 'n', range: { start: '0', end: '9', interval: '1' } }, clustering },
+      [['it is partitioned by a range of integers, not by day on timestamp', copied('')]],
+    ],
+    [
+      'a filter that is not required, and other clusters',
+      { timePartitioning: day, clustering: { fields: ['id'] } },
+      [
+        ['it does not require a partition filter', required],
+        ['it is not clustered by project', clustered],
+      ],
+    ],
+    [
+      'partitions of an hour, and the filter required as older tables have it',
+      { timePartitioning: { ...day, type: 'HOUR', requirePartitionFilter: true }, clustering },
+      [],
+    ],
+  ])('%s', async (_, layout, advice) => {
+    const { isAllFine, lines } = await examineOver(({ what, path }) =>
+      what === 'table' && tableAt(path) === edgeTable
+        ? { json: tableResource(edgeTable, layout) }
+        : undefined,
+    );
+    const expected = advice.flatMap(([found, fix]) => [
+      `advice engine: ${edgeSource} is ${edgeTable}: ${found}`,
+      `       to do: ${fix}`,
+    ]);
+    expect(lines.slice(1, -4)).toEqual(expected);
+    expect(isAllFine).toBe(true);
+  });
+
+  test('clusters are no advice where the source has no column project', async () => {
+    const layout = { timePartitioning: day, requirePartitionFilter: true };
+    const { lines } = await examineOver(({ what, path }) =>
+      what === 'table' ? { json: tableResource(tableAt(path), layout) } : undefined,
+    );
+    const withProject = readSources().filter(({ columns }) => 'project' in columns);
+    const found = lines.filter(line => line.startsWith('advice engine'));
+    expect(found).toHaveLength(withProject.length);
+    expect(withProject.length).toBeLessThan(sourceTables.length);
+  });
+
+  test('credentials that may not look are said to, and nothing else stops', async () => {
+    const { isAllFine, lines } = await examineOver(({ what }) =>
+      what === 'table' ? refusal(403, 'accessDenied', 'Access Denied: Table') : undefined,
+    );
+    expect(lines.slice(0, 3)).toEqual([
+      'ok     engine: opens',
+      `advice engine: ${edgeSource} is ${edgeTable}: how it is laid out can't be looked at: Access Denied: Table`,
+      `       to do: grant the credentials roles/bigquery.dataViewer on ${edgeTable}`,
+    ]);
+    expect(isAllFine).toBe(true);
+  });
+
+  test('each table is asked for once, in the project where it lies', async () => {
+    const asked: string[] = [];
+    const rule: Interference = ({ what, path, params }) => {
+      if (what === 'table') asked.push(`${tableAt(path)} ${params}`);
+      return undefined;
+    };
+    await examineOver(rule);
+    expect(asked.toSorted()).toEqual(sourceTables.map(([, table]) => `${table} view=BASIC`).toSorted());
   });
 });
