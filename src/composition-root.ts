@@ -212,7 +212,12 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
     check: definition => checkDefinition(engine, definition),
     emit,
   });
-  const cache = createCache({ ...openTiers(config, clock), clock, emit });
+  const cache = createCache({
+    ...openTiers(config, clock),
+    maxEntryBytes: config.CACHE_MAX_ENTRY_MB * 1024 * 1024,
+    clock,
+    emit,
+  });
   await cache.connect();
   const queryTimeoutMs = config.QUERY_TIMEOUT_MS;
   const run =

@@ -62,6 +62,7 @@ export const variables = {
   GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
   ENGINE_MEMORY_MB: { schema: count(2048, 64, 1_048_576), meaning: 'Megabytes of the embedded engine for data, sorts and aggregates, shared out evenly among the queries that may run at the same time.' },
   CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },
+  CACHE_MAX_ENTRY_MB: { schema: count(8, 1, 256), meaning: 'Megabytes of an answer that the cache keeps; larger ones run the query for each request.' },
   WARM_IN_PROCESS: { schema: flag.optional(), meaning: '`true` or `false`: the gateway itself keeps what is read fresh; default: `true` unless `REDIS_URL` is set, where `npm run worker` does.' },
   WARM_CONCURRENCY: { schema: count(1, 1, 64), meaning: 'Groups of keys that one worker warms at the same time.' },
   WARM_MAX_KEYS: { schema: count(20_000, 1, 1_000_000), meaning: 'Keys that are kept warm; those that are read least go first.' },

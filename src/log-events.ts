@@ -10,6 +10,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',
+  'cache.too_large': 'debug',
   'cache.waiting': 'debug',
   'cache.load_failed': 'debug',
   'store.failed': 'debug',

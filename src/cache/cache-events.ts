@@ -10,6 +10,8 @@ export type CacheEvent =
   | { readonly type: 'cache.stored'; readonly endpoint: string; readonly bytes: number }
   /** The lease had gone to somebody else, or the entry was invalidated meanwhile: this gateway's rows were not stored. */
   | { readonly type: 'cache.refused'; readonly endpoint: string }
+  /** The rows are too large to be stored, here and in the shared store. */
+  | { readonly type: 'cache.too_large'; readonly endpoint: string; readonly bytes: number }
   /** Another gateway's query is waited for. */
   | { readonly type: 'cache.waiting'; readonly endpoint: string }
   /** The query failed; where there is an older entry it stays, and no refresh is tried for `restMs`. */

@@ -16,12 +16,16 @@ import { createNewsBoard } from './news-board.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { createStoredEntries, type StoredEntries } from './stored-entries.ts';
 
+const defaultMaxEntryBytes = 8 * 1024 * 1024;
+
 export type CacheOptions = {
   readonly store: Store;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   /** Bytes of the entries that this process keeps; 0 = every read asks the store. */
   readonly memoryBytes: number;
+  /** Bytes of a body that is kept, here or in the store; larger ones are queried at each request. Default 8 MiB. */
+  readonly maxEntryBytes?: number;
   /** In [0, 1). Default: the system's. */
   readonly random?: () => number;
 };
@@ -89,7 +93,7 @@ type Parts = {
 
 /** Makes a cache over a store. */
 export function createCache(options: CacheOptions): Cache {
-  const { clock, emit, memoryBytes, random = Math.random } = options;
+  const { clock, emit, memoryBytes, maxEntryBytes = defaultMaxEntryBytes, random = Math.random } = options;
   const store = guardStore(options.store, { emit });
   const generations = createGenerations();
   const local = createLocalEntries(memoryBytes, generations);
@@ -109,7 +113,7 @@ export function createCache(options: CacheOptions): Cache {
       clock,
       read: createBatchedRead(store, generations),
     }),
-    loader: createLoader({ store, local, board, generations, clock, emit, random }),
+    loader: createLoader({ store, local, board, generations, clock, emit, random, maxEntryBytes }),
     flights: createSingleFlight(),
     clock,
     random,

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, webcrypto } from 'node:crypto';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Column, ResultSet } from '../rows.ts';
 import { versionBytes } from '../store/store.ts';
@@ -26,16 +27,21 @@ export type Entry = {
   readonly body: Buffer;
 };
 
-/** Renders rows as the entry of a key, and the entry as the value of a store. */
-export function makeEntry(
+/**
+ * Renders rows as the entry of a key, and the entry as the value of a store. What takes long is done on other threads.
+ * @param maxBytes of the body; a longer one is no value for a store
+ */
+export async function makeEntry(
   facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed'>,
   { columns, rowsJson, rowCount }: ResultSet,
-): { entry: Entry; value: Buffer } {
+  maxBytes: number,
+): Promise<{ entry: Entry; value: Buffer | undefined }> {
   const rendered = renderBody(rowsJson);
   const version = randomBytes(versionBytes).toString('latin1');
-  const bodyDigest = digestOf(rendered);
+  const bodyDigest = rendered.length > maxBytesNow ? await digestAside(rendered) : digestOf(rendered);
   const all = { version, ...facts, columns, rowCount, bodyDigest, body: rendered };
-  const value = encodeEntry(all);
+  if (rendered.length > maxBytes) return { entry: all, value: undefined };
+  const value = await encodeEntry(all);
   // A body that is stored as it is lies in memory once: in the store's value.
   const body = rendered.length < minCompressedBytes ? value.subarray(-rendered.length) : rendered;
   return { entry: { ...all, body }, value };
@@ -71,8 +77,13 @@ export async function digestAside(body: Buffer): Promise<string> {
 /** Changes with the layout below; an entry of another layout is none. */
 const layoutVersion = 3;
 
+/** Longer bodies are hashed and compressed on other threads; for shorter ones the way there costs more. */
+const maxBytesNow = 256 * 1024;
+
 /** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
 const minCompressedBytes = 16 * 1024;
+
+const zstdCompressAside = promisify(zstdCompress);
 
 /** Higher levels take longer and hardly save more on rows of JSON. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
@@ -81,7 +92,7 @@ const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
  * Writes an entry for a store: its version, the length of its head, the head as JSON, the body, compressed with Zstandard
  * (RFC 8878) where it is long.
  */
-export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
+export async function encodeEntry({ version, body, ...facts }: Entry): Promise<Buffer> {
   const isCompressed = body.length >= minCompressedBytes;
   const head = Buffer.from(JSON.stringify({ layout: layoutVersion, isCompressed, ...facts }));
   const headLength = Buffer.alloc(4);
@@ -90,8 +101,14 @@ export function encodeEntry({ version, body, ...facts }: Entry): Buffer {
     Buffer.from(version, 'latin1'),
     headLength,
     head,
-    isCompressed ? zstdCompressSync(body, compression) : body,
+    isCompressed ? await compress(body) : body,
   ]);
+}
+
+async function compress(body: Buffer): Promise<Buffer> {
+  return body.length > maxBytesNow
+    ? zstdCompressAside(body, compression)
+    : zstdCompressSync(body, compression);
 }
 
 /** Reads a stored entry; undefined when the bytes are of another layout, another key's, or damaged. */

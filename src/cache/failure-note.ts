@@ -22,6 +22,9 @@ export function writeFailureNote(
   return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position, bytesLimit });
 }
 
+/** What those who wait are told where the rows are too large to be shared: each runs the query for itself, at once. */
+export const tooLargeNote = '{"isTooLarge":true}';
+
 /**
  * Reads the failure of somebody else's query.
  * @param maxBytesBilled of one's own; undefined = no limit

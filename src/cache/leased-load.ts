@@ -7,7 +7,7 @@ import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
-import { readFailureNote, writeFailureNote } from './failure-note.ts';
+import { readFailureNote, tooLargeNote, writeFailureNote } from './failure-note.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import type { NewsBoard } from './news-board.ts';
@@ -19,11 +19,16 @@ const renewMs = 1000;
 /** Milliseconds between two looks of one who waits: news may be missed. */
 const lookMs = 1000;
 
+/** From here on a value takes its time on the way to the store. */
+const largeBytes = 256 * 1024;
+
 export type LeasedLoadDeps = {
   readonly store: GuardedStore;
   readonly board: NewsBoard;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
+  /** Bytes of a body that is stored at most. */
+  readonly maxEntryBytes: number;
 };
 
 export type LeasedLoadOptions = {
@@ -43,7 +48,7 @@ export type LeasedLoadOptions = {
   readonly load: Load;
 };
 
-/** A new entry, and what the store says of it: it has it, it refused it, or it gave no answer. */
+/** A new entry, and what the store says of it: it has it, it refused it (or was not to have it), or it gave no answer. */
 export type Loaded = {
   readonly entry: Entry;
   readonly standing: 'stored' | 'refused' | 'unknown';
@@ -88,6 +93,9 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Waiting for a query is not waiting for the store.
       options.budget.remainingMs = budgetMs;
+      if (woken.type === 'released' && woken.note === tooLargeNote) {
+        return await loadAlone(deps, options, token);
+      }
       const failure =
         woken.type === 'released' ? readFailureNote(woken.note, options.load.maxBytesBilled) : undefined;
       if (failure) throw failure;
@@ -129,6 +137,12 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   }, renewMs).unref();
   try {
     const { entry, value, receipt } = await runQuery(deps, options);
+    if (!value) {
+      await store.call('release', budget, it => it.release(key.digest, token, tooLargeNote));
+      return { entry, standing: 'refused', receipt };
+    }
+    // The caller does not wait for the whole of a large value to be on its way.
+    if (value.length > largeBytes) budget.remainingMs = Math.min(budget.remainingMs, budgetMs - 1);
     const isStored = await store.call('publish', budget, it =>
       it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
@@ -159,6 +173,7 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
   const budget: Budget = { remainingMs: budgetMs };
   try {
     const { entry, value, receipt } = await runQuery(deps, options);
+    if (!value) return { entry, standing: 'refused', receipt };
     const keepMs = keptMs(options.lifetimes);
     if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
     return { entry, standing: 'unknown', receipt };
@@ -170,9 +185,9 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
 }
 
 async function runQuery(
-  { clock, emit }: LeasedLoadDeps,
+  { clock, emit, maxEntryBytes }: LeasedLoadDeps,
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
-): Promise<{ entry: Entry; value: Buffer; receipt: Receipt | undefined }> {
+): Promise<{ entry: Entry; value: Buffer | undefined; receipt: Receipt | undefined }> {
   emit({ type: 'cache.loading', endpoint, reason });
   const facts = {
     canonical: key.canonical,
@@ -182,5 +197,7 @@ async function runQuery(
   };
   const rows = await load.run(signal);
   const loadMs = clock.now() - facts.createdAtMs;
-  return { ...makeEntry({ ...facts, loadMs }, rows), receipt: rows.receipt };
+  const made = await makeEntry({ ...facts, loadMs }, rows, maxEntryBytes);
+  if (!made.value) emit({ type: 'cache.too_large', endpoint, bytes: made.entry.body.length });
+  return { ...made, receipt: rows.receipt };
 }

@@ -44,6 +44,8 @@ type LoaderDeps = {
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   readonly random: () => number;
+  /** Bytes of a body that is stored at most. */
+  readonly maxEntryBytes: number;
 };
 
 /** Failures of the warehouse or of the way to it. */

@@ -67,6 +67,6 @@ function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheR
   void store.call('claim', { remainingMs: budgetMs }, async it => {
     const { state } = await it.claim(key.digest, { token, leaseMs, knownVersion: undefined });
     if (state !== 'granted') return;
-    await it.publish(key.digest, token, encodeEntry(entry), keptMs(lifetimes) - ageMs);
+    await it.publish(key.digest, token, await encodeEntry(entry), keptMs(lifetimes) - ageMs);
   });
 }

@@ -60,6 +60,7 @@ function createInstruments(registry: Registry) {
     failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
     stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),
     refusals: counter('cache_refused_writes_total', 'Entries that came after the lease on them had ended, and were not stored, by endpoint.', ['endpoint']),
+    tooLarge: counter('cache_too_large_total', 'Answers that were too large to be kept, by endpoint.', ['endpoint']),
     waits: counter('cache_waits_total', "Times that another gateway's query was waited for, by endpoint.", ['endpoint']),
     warehouseRetries: counter('warehouse_retries_total', "Requests that were sent again, by BigQuery's reason for refusing the first.", ['reason']),
     replacedJobs: counter('warehouse_replaced_jobs_total', 'Jobs that were replaced by another one, by endpoint and whether the first may have been billed all the same.', ['endpoint', 'may_be_billed']),
@@ -96,6 +97,9 @@ function count(to: Instruments, event: GatewayEvent): void {
       return;
     case 'cache.refused':
       to.refusals.inc(event.endpoint);
+      return;
+    case 'cache.too_large':
+      to.tooLarge.inc(event.endpoint);
       return;
     case 'cache.waiting':
       to.waits.inc(event.endpoint);

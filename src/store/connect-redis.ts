@@ -7,8 +7,10 @@ import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 export type RedisConnections = {
   /** For commands; connects by itself, again and again, and rejects at once while it is not connected. */
   readonly client: (Redis | Cluster) & RedisScripts;
-  /** Reads values in one round trip, null where there is none. */
-  readAll(keys: readonly string[]): Promise<(Buffer | null)[]>;
+  /** Reads values in one round trip: null where there is none, 0 where it is to be read apart, for the others are large. */
+  readAll(keys: readonly string[]): Promise<(Buffer | null | 0)[]>;
+  /** Grows while bytes go out to Redis or come in from there. */
+  progress(): number;
   /** Makes a connection to hear news with. It is not opened yet, and ends for good when it is lost. */
   openListener(): Redis;
 };
@@ -49,7 +51,12 @@ function connectOne(options: RedisOptions): RedisConnections {
   });
   return {
     client: withScripts(redis),
-    readAll: keys => redis.mgetBuffer(...keys),
+    // A value and its generation; of more, a command may not read without end: everybody else waits for it in Redis.
+    readAll: keys =>
+      keys.length <= 2
+        ? redis.mgetBuffer(...keys)
+        : withScripts(redis).sqgReadBuffer(keys.length, ...keys, maxReadBytes),
+    progress: () => movedBy(redis),
     openListener: () => new Redis({ ...options, ...listenerOptions }),
   };
 }
@@ -72,10 +79,19 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     client: withScripts(cluster),
     // Keys live on different nodes, so there is no MGET.
     readAll: keys => Promise.all(keys.map(key => cluster.getBuffer(key))),
+    progress: () => cluster.nodes('all').reduce((sum, node) => sum + movedBy(node), 0),
     // News reach every node; the next one is asked where one doesn't answer.
     openListener: () =>
       new Redis({ ...options, ...address.hosts[attempts++ % address.hosts.length], ...listenerOptions }),
   };
+}
+
+/** Bytes of values that one command reads at most, but for a first one that is longer. */
+const maxReadBytes = 8 * 1024 * 1024;
+
+function movedBy({ stream }: Redis): number {
+  // Before the first connection there is none, whatever its type says.
+  return stream ? stream.bytesRead - stream.writableLength : 0;
 }
 
 const listenerOptions = {

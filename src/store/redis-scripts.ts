@@ -8,6 +8,20 @@ const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 
 /** What must be done in one step in Redis: each a script, the news of it told within. KEYS: value, lease; or generation. */
 export const redisScripts = {
+  /**
+   * Reads values in order as long as they fit, the first one always: the places of the others hold 0. KEYS: any number;
+   * ARGV: bytes.
+   */
+  sqgRead: {
+    lua: `
+      local room = tonumber(ARGV[1])
+      local found = {}
+      for at, key in ipairs(KEYS) do
+        room = room - redis.call('STRLEN', key)
+        if at == 1 or room >= 0 then found[at] = redis.call('GET', key) else found[at] = 0 end
+      end
+      return found`,
+  },
   /** ARGV: token, milliseconds, known version or ''. Asks before it writes, so that a full Redis still says `held`. */
   sqgClaim: {
     numberOfKeys: 2,
@@ -65,6 +79,10 @@ export const redisScripts = {
 
 /** The scripts as a client's methods: keys first, then arguments. */
 export type RedisScripts = {
+  /** A value, null where there is none, or 0 where it did not fit. */
+  sqgReadBuffer(
+    ...args: [keyCount: number, ...keys: string[], maxBytes: number]
+  ): Promise<(Buffer | null | 0)[]>;
   /** `changed` and the value, `held` and milliseconds, or `granted`. */
   sqgClaimBuffer(
     ...args: [...keys: KeyPair, token: string, leaseMs: number, knownVersion: Buffer]

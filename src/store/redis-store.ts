@@ -21,8 +21,8 @@ const generationMs = 90 * 86_400_000;
  * @throws Error where the URL can't be used
  */
 export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
-  const { client, readAll, openListener } = connectRedis(url);
-  const answer = answersOf(client, deadlineMs);
+  const { client, readAll, progress, openListener } = connectRedis(url);
+  const answer = answersOf(client, { deadlineMs, progress });
   const closing = new AbortController();
   const { tell, subscribe, dismiss } = createAudience();
   void hearRedisNews({ openListener, tell, signal: closing.signal });
@@ -30,10 +30,17 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
   return {
     async read(keys, groups) {
       if (keys.length + groups.length === 0) return { values: [], generations: [] };
-      const found = await answer(() => readAll([...keys.map(valueKey), ...groups.map(groupKey)]));
+      const names = [...groups.map(groupKey), ...keys.map(valueKey)];
+      const found = await answer(() => readAll(names));
+      for (;;) {
+        const left = [...found.keys()].filter(at => found[at] === 0);
+        if (left.length === 0) break;
+        const more = await answer(() => readAll(left.map(at => names[at]!)));
+        for (const [place, at] of left.entries()) found[at] = more[place]!;
+      }
       return {
-        values: found.slice(0, keys.length).map(value => value ?? undefined),
-        generations: found.slice(keys.length).map(generation => generation?.toString() ?? ''),
+        values: found.slice(groups.length).map(value => value || undefined),
+        generations: found.slice(0, groups.length).map(generation => String(generation ?? '')),
       };
     },
     async claim(key, { token, leaseMs, knownVersion = Buffer.alloc(0) }) {
@@ -116,8 +123,14 @@ type Connection = {
   on(event: string, listener: (error?: unknown) => void): unknown;
 };
 
+type Patience = {
+  readonly deadlineMs: number;
+  /** Grows while bytes move. */
+  readonly progress: () => number;
+};
+
 /** Makes the function that all commands go through: in time, or a StoreError that says what is known to be wrong. */
-function answersOf(client: Connection, deadlineMs: number) {
+function answersOf(client: Connection, patience: Patience) {
   let reason: string | undefined = 'not connected yet';
   client.on('ready', () => {
     reason = undefined;
@@ -136,7 +149,7 @@ function answersOf(client: Connection, deadlineMs: number) {
   });
   return async <T>(send: () => Promise<T>): Promise<T> => {
     try {
-      return await withDeadline(send(), deadlineMs);
+      return await withDeadline(send(), patience);
     } catch (error) {
       // While there is no connection, the client only says that there is none.
       const isOfThisCall = error instanceof ReplyError || error instanceof LateError;
@@ -149,12 +162,30 @@ function answersOf(client: Connection, deadlineMs: number) {
 
 class LateError extends Error {}
 
-/** Rejects when the deadline comes first; whatever the command does later is nobody's concern. */
-function withDeadline<T>(command: Promise<T>, deadlineMs: number): Promise<T> {
+/** Deadlines that a command may miss while bytes move: a large value takes its time, and everything behind it. */
+const mostDeadlines = 10;
+
+/**
+ * Rejects when the deadline comes first, and nothing has moved meanwhile; whatever the command does later is nobody's
+ * concern. A Redis that is frozen or gone moves nothing.
+ */
+function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Patience): Promise<T> {
   return new Promise((resolve, reject) => {
-    const expire = () => reject(new LateError(`no answer within ${deadlineMs} ms`));
+    let missed = 0;
+    let moved = progress();
+    const expire = () => {
+      const now = progress();
+      missed++;
+      if (now > moved && missed < mostDeadlines) {
+        moved = now;
+        timer = startTimer();
+      } else {
+        reject(new LateError(`no answer within ${missed * deadlineMs} ms`));
+      }
+    };
     // Where this process itself was busy for so long, the answer may be there, unread: it is read before the immediate.
-    const timer = setTimeout(() => setImmediate(expire), deadlineMs);
+    const startTimer = () => setTimeout(() => setImmediate(expire), deadlineMs);
+    let timer = startTimer();
     command.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

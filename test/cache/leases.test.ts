@@ -173,7 +173,7 @@ describe('those who wait', () => {
     const emit = () => undefined;
     const guarded = guardStore(store, { emit, waitedMs: () => waitedMs });
     const loading = loadWithLease(
-      { store: guarded, board, clock, emit },
+      { store: guarded, board, clock, emit, maxEntryBytes: 1e6 },
       {
         ...request,
         known: undefined,

@@ -31,10 +31,17 @@ type OpenOptions = {
   readonly store?: Store;
   readonly memoryBytes?: number;
   readonly random?: () => number;
+  readonly maxEntryBytes?: number;
 };
 
 /** Opens a gateway's cache: over a store of its own, or over one that it shares. */
-export function openCache({ clock, store, memoryBytes = 1e6, random = () => 0.5 }: OpenOptions): OpenCache {
+export function openCache({
+  clock,
+  store,
+  memoryBytes = 1e6,
+  random = () => 0.5,
+  maxEntryBytes,
+}: OpenOptions): OpenCache {
   const events: CacheEvent[] = [];
   const cache = createCache({
     store: store ?? createMemoryStore({ maxBytes: 1e6, clock }),
@@ -42,6 +49,7 @@ export function openCache({ clock, store, memoryBytes = 1e6, random = () => 0.5 
     emit: event => events.push(event),
     memoryBytes,
     random,
+    ...(maxEntryBytes !== undefined && { maxEntryBytes }),
   });
   return { cache, events, trace: () => events.splice(0).map(({ type }) => type) };
 }
