@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { childEnvironment } from '../child-environment.ts';
@@ -68,8 +69,6 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     execArgv: [],
     env: childEnvironment(),
   });
-  // A scan takes every core: those who only answer hits, and Redis, go first.
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const catalog = Promise.withResolvers<Catalog>();
   catalog.promise.catch(() => undefined);
   const ended = Promise.withResolvers<string>();
@@ -86,6 +85,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     if (report.type === 'ready') {
       clearTimeout(starting);
       if (why === 'no start') why = 'crash';
+      lowerPriority(child.pid);
       catalog.resolve({ version: versionOf(report.catalog), tables: report.catalog });
     } else if (report.type === 'out of memory') kill('out of memory');
     else owed.settle(report);
@@ -159,6 +159,29 @@ function createOwedResults() {
       owed.clear();
     },
   };
+}
+
+/**
+ * A scan takes every core: those who only answer hits, and Redis, go first; so does the start of another process, for whom
+ * somebody waits who asked for less. Linux has a priority for each thread.
+ */
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  for (const thread of threadsOf(pid)) {
+    try {
+      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+function threadsOf(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [pid];
+  }
 }
 
 function versionOf(catalog: readonly CatalogTable[]): string {
