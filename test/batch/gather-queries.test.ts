@@ -164,6 +164,19 @@ test('a run ends when the last of its callers has left', async () => {
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
+test('a run that was left is not tried again in halves', async () => {
+  const { run, runs } = openEngine();
+  const gathered = gatherQueries(run, setImmediate);
+  const leaving = new AbortController();
+  const all = ['a', 'b', 'c', 'd'].map(thing => gathered(query(thing), leaving));
+  const left = Promise.allSettled(all);
+  await new Promise(setImmediate);
+  leaving.abort();
+  await left;
+  for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+  expect(runs).toHaveLength(1);
+});
+
 test('who leaves twice counts once', async () => {
   const { run, runs } = openEngine();
   const gathering = openGathering(run, 3, 60_000);

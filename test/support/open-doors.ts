@@ -86,6 +86,7 @@ export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: Ope
     clock,
     events,
     server,
+    store,
     /** Issues a token; it is accepted from now on. */
     async token(options: TokenOptions = {}): Promise<string> {
       const token = await issueToken({ file, clock, name: 'a test', ...options });
