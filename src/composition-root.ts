@@ -22,8 +22,9 @@ import type { QueryPriority } from './engine/engine.ts';
 import { guardEngine } from './engine/guard-engine.ts';
 import type { GatewayEvent } from './events.ts';
 import { createGraphqlDoor } from './graphql/answer-graphql.ts';
-import { createHttpServer } from './http/http-server.ts';
+import { type ConnectionLimits, createHttpServer, type HttpServer } from './http/http-server.ts';
 import { buildOpenApi } from './http/openapi.ts';
+import type { StopOptions } from './http/stop-server.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import { runQuery } from './pipeline/run-query.ts';
@@ -40,14 +41,21 @@ export type Surroundings = {
   readonly emit: (event: GatewayEvent) => void;
   /** The one plain token to accept; absent: only issued tokens. */
   readonly accessToken: string | undefined;
+  /** The process's log, for the metrics. */
+  readonly log?: { readonly droppedLines: number };
 };
 
 /** A gateway that is ready to listen. */
 export type Gateway = {
   readonly server: Server;
+  /** What is open at the server. */
+  readonly http: Pick<HttpServer, 'connections' | 'unreadBytes'>;
   readonly endpoints: EndpointRegistry;
-  /** Answers what is under way, then ends the engine and the store. */
-  close(): Promise<void>;
+  /**
+   * Answers what is under way, then ends the engine and the store.
+   * @param options default: takes no more connections at once, and waits for what is under way
+   */
+  close(options?: StopOptions): Promise<void>;
 };
 
 /** The file of issued tokens. */
@@ -109,7 +117,7 @@ async function sampleToken(config: Config): Promise<string | undefined> {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: tell, accessToken }: Surroundings,
+  { clock, emit: tell, accessToken, log }: Surroundings,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const emit = (event: GatewayEvent) => {
@@ -145,7 +153,7 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
-  const server = createHttpServer({
+  const http = createHttpServer({
     pipeline,
     graphql: createGraphqlDoor({
       pipeline,
@@ -160,15 +168,24 @@ export async function composeGateway(
       body: Buffer.from(await metrics.render()),
     }),
     openapi: () => buildOpenApi(endpoints.all()),
+    // A gateway without its store still answers; that all of them are out of service at once would be worse.
+    health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
+    limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
     emit,
   });
+  metrics.read({
+    connections: http.connections,
+    unreadBytes: http.unreadBytes,
+    droppedLogLines: () => log?.droppedLines ?? 0,
+  });
   return {
-    server,
+    server: http.server,
+    http,
     endpoints,
-    close: async () => {
-      await closeServer(server);
+    close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
+      await http.stop(options);
       tokens.close();
       await warming.close();
       await redactor.close();
@@ -248,11 +265,11 @@ function openTiers({ REDIS_URL, CACHE_MEMORY_MB }: Config, clock: Clock) {
   return { store: createMemoryStore({ maxBytes: (bytes * 3) / 4, clock }), memoryBytes: bytes / 4 };
 }
 
-/** Resolves when the last answer under way has been sent. */
-function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    server.close(error => (error ? reject(error) : resolve()));
-    server.closeIdleConnections();
-  });
+function connectionLimits(config: Config): ConnectionLimits {
+  return {
+    receiveTimeoutMs: config.RECEIVE_TIMEOUT_MS,
+    sendTimeoutMs: config.SEND_TIMEOUT_MS,
+    maxUnreadBytes: config.MAX_UNREAD_MB * 1024 * 1024,
+    maxConnections: config.MAX_CONNECTIONS,
+  };
 }

@@ -70,6 +70,11 @@ export const errorCodes = {
     reason: 'unsupportedMediaType',
     meaning: 'The request body is not application/json.',
   },
+  expectation_failed: {
+    status: 417,
+    reason: 'invalid',
+    meaning: 'The Expect header asks for something other than 100-continue.',
+  },
   too_many_requests: {
     status: 429,
     reason: 'rateLimitExceeded',

@@ -6,6 +6,7 @@ import type { EndpointEvent } from './endpoints/endpoint-events.ts';
 import type { EngineGuardEvent } from './engine/guard-engine.ts';
 import type { HttpEvent } from './http/http-events.ts';
 import type { PipelineEvent } from './pipeline/pipeline-events.ts';
+import type { ProcessEvent } from './process-events.ts';
 import type { WarmEvent } from './warming/warm-events.ts';
 
 /** Everything observable; only the subscribers decide what to do with it. */
@@ -18,5 +19,6 @@ export type GatewayEvent =
   | EngineGuardEvent
   | HttpEvent
   | PipelineEvent
+  | ProcessEvent
   | SampleEvent
   | WarmEvent;

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import type { GatewayEvent } from './events.ts';
+import type { LogOutput } from './log-output.ts';
 
 /** Levels of the events that are not plain information. */
 const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> = {
@@ -7,6 +8,8 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'endpoint.failed': 'debug',
   'endpoint.broken': 'error',
   'http.bug': 'error',
+  'http.connection_ended': 'warn',
+  'process.failed': 'error',
   'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',
@@ -24,14 +27,11 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'warehouse.warned': 'warn',
 };
 
-/**
- * Makes the subscriber that writes events as JSON lines to standard error.
- * Standard output stays free for what a person reads.
- */
-export function createEventLog(level: string): (event: GatewayEvent) => void {
+/** Makes the subscriber that writes events as JSON lines. */
+export function createEventLog(level: string, output: LogOutput): (event: GatewayEvent) => void {
   const logger: Logger = pino(
     { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination(2),
+    { write: line => output.write(line) },
   );
   return event => {
     const eventLevel = levels[event.type] ?? 'info';

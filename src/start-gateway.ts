@@ -1,26 +1,20 @@
 import type { AddressInfo } from 'node:net';
 import { systemClock } from './clock.ts';
 import { composeGateway, prepareData } from './composition-root.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { createEventLog } from './log-events.ts';
+import { type Config, ConfigError } from './config.ts';
 import { createProgressBar } from './progress-bar.ts';
+import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
 import { SetupError } from './setup-error.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
  * A start that can't succeed says why in plain words and exits with 1.
  */
-export async function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
-  try {
-    await run(readConfig(environment));
-  } catch (error) {
-    process.stderr.write(`The gateway could not start.\n${explain(error)}\n`);
-    process.exit(1);
-  }
+export function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
+  return runProcess({ name: 'gateway', environment, explain }, start);
 }
 
-async function run(config: Config): Promise<void> {
-  const emit = createEventLog(config.LOG_LEVEL);
+async function start(config: Config, { emit, log }: ProcessDeps): Promise<Running> {
   const drawProgress = createProgressBar(process.stderr, 'Writing sample data');
   const { accessToken, sampleProject } = await prepareData(config, {
     clock: systemClock,
@@ -29,7 +23,7 @@ async function run(config: Config): Promise<void> {
       if (progress.total >= worthABar) drawProgress(progress);
     },
   });
-  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken });
+  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken, log });
   await new Promise<void>((resolve, reject) => {
     gateway.server.once('error', reject);
     gateway.server.listen(config.PORT, config.HOST, resolve);
@@ -38,12 +32,14 @@ async function run(config: Config): Promise<void> {
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   process.stdout.write(welcome(config, origin, accessToken, sampleProject));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      void gateway.close().then(() => process.exit(0));
-    });
-  }
+  return {
+    stop: signal =>
+      gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),
+  };
 }
+
+/** Milliseconds without a new connection after which a gateway that was told to end takes no more. */
+const quietMs = 500;
 
 /** Fewer sample rows than these are written before a bar could be read. */
 const worthABar = 5000;

@@ -35,8 +35,16 @@ export function answerRaw(
     socket.destroy();
     return;
   }
-  const { status, headers, body } = renderError(error, randomUUID(), compat);
-  const all: OutgoingHttpHeaders = { ...headers, 'content-length': body.length, connection: 'close' };
+  const requestId = randomUUID();
+  const { status, headers, body } = renderError(error, requestId, compat);
+  const all: OutgoingHttpHeaders = {
+    date: new Date().toUTCString(),
+    ...headers,
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'content-length': body.length,
+    connection: 'close',
+  };
   addCorsHeaders(cors, {}, all);
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));

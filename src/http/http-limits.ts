@@ -2,7 +2,10 @@
 export const maxUrlLength = 72 * 1024;
 
 /** Bytes of a request's head; above `maxUrlLength`, so that most requests with too long a URL get a proper answer. */
-export const maxHeaderBytes = 256 * 1024;
+export const maxHeaderBytes = 128 * 1024;
 
 /** Bytes of a request body of the REST door. */
 export const maxBodyBytes = 1024 * 1024;
+
+/** Milliseconds that a connection stays open between two requests; above the minute that proxies keep theirs. */
+export const keepAliveMs = 65_000;

@@ -4,7 +4,10 @@ import { decodePathSegment } from './read-query-string.ts';
 /** Where a path leads. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
-  | { readonly name: 'graphql' | 'openapi' | 'health' | 'metrics' | 'invalidate' | 'warm' | 'home' };
+  | { readonly name: 'graphql' | 'openapi' | Probe | 'metrics' | 'invalidate' | 'warm' | 'home' };
+
+/** What others ask of the process itself. */
+type Probe = 'health' | 'livez' | 'readyz';
 
 /** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
 export const routeMethods: Record<Route['name'], readonly string[]> = {
@@ -12,6 +15,8 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   graphql: ['GET', 'POST'],
   openapi: ['GET', 'HEAD'],
   health: ['GET', 'HEAD'],
+  livez: ['GET', 'HEAD'],
+  readyz: ['GET', 'HEAD'],
   metrics: ['GET', 'HEAD'],
   invalidate: ['POST'],
   warm: ['GET', 'HEAD'],
@@ -23,6 +28,8 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
   '/graphql': 'graphql',
   '/openapi.json': 'openapi',
   '/health': 'health',
+  '/livez': 'livez',
+  '/readyz': 'readyz',
   '/metrics': 'metrics',
   '/admin/invalidate': 'invalidate',
   '/admin/warm': 'warm',

@@ -4,18 +4,26 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { decodeBody, readBody } from './read-body.ts';
 
-/**
- * Reads what every route needs to know of a request; its signal aborts when the caller goes away.
- * @param bodyBytes the body, where it was read already
- */
+type ExchangeOptions = {
+  readonly requestId: string;
+  /** The body, where it was read already. */
+  readonly bodyBytes: Buffer | undefined;
+  /** Milliseconds in which at least a part of the body must arrive. */
+  readonly receiveTimeoutMs: number;
+  /** Holds what aborts the exchanges under way. */
+  readonly aborts: Set<AbortController>;
+};
+
+/** Reads what every route needs to know of a request; its signal aborts when the caller goes away, or the gateway stops. */
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  requestId: string,
-  bodyBytes?: Buffer,
+  { requestId, bodyBytes, receiveTimeoutMs: timeoutMs, aborts }: ExchangeOptions,
 ): Exchange {
   const caller = new AbortController();
+  aborts.add(caller);
   response.once('close', () => {
+    aborts.delete(caller);
     if (!response.writableFinished) caller.abort(new GatewayError('cancelled', 'The caller went away'));
   });
   return {
@@ -24,7 +32,8 @@ export function openExchange(
     path: pathOf(request),
     queryText: splitTarget(request)[1],
     signal: caller.signal,
-    readBody: async maxBytes => (bodyBytes ? decodeBody(bodyBytes) : readBody(request, maxBytes)),
+    readBody: async maxBytes =>
+      bodyBytes ? decodeBody(bodyBytes) : readBody(request, { maxBytes, timeoutMs }),
   };
 }
 

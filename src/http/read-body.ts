@@ -7,13 +7,24 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
+/** What a body may be. */
+export type BodyLimits = {
+  readonly maxBytes: number;
+  /** Milliseconds in which at least a part of it must arrive. */
+  readonly timeoutMs: number;
+};
+
 /**
  * Reads a whole request body as UTF-8 text.
- * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`
+ * @throws GatewayError `body_too_large`, `invalid_body`, `request_timeout`, `invalid_request`, `cancelled`
  */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  return decodeBody(await collect(request, maxBytes));
+export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<string> {
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    collectBody(request, limits, result =>
+      result instanceof GatewayError ? reject(result) : resolve(result),
+    );
+  });
+  return decodeBody(bytes);
 }
 
 /**
@@ -27,32 +38,60 @@ export function decodeBody(bytes: Buffer): string {
   throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
 }
 
-/** Reads a short body that was announced; a caller who goes away before its end is not told of. */
-export function readShortBody(request: IncomingMessage, done: (bytes: Buffer) => void): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.once('end', () => done(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+/** Bodies that are being read, and how to give them up. */
+const reading = new WeakMap<IncomingMessage, (error: GatewayError) => void>();
+
+/**
+ * Gives up reading a body: what follows of it can't be read.
+ * @returns whether somebody was reading it; who did answers with the error
+ */
+export function failBody(request: IncomingMessage, error: GatewayError): boolean {
+  const fail = reading.get(request);
+  fail?.(error);
+  return fail !== undefined;
 }
 
-/** By events: an async iterator over the stream costs as much as all else of a hit. */
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > maxBytes) {
-        request.pause();
-        reject(tooLarge(maxBytes));
-      } else chunks.push(chunk);
-    });
-    request.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    request.once('error', cause => reject(wentAway(cause)));
-    request.once('close', () => {
-      // Also said after the end; an error is dear to make.
-      if (!request.complete) reject(wentAway(undefined));
-    });
+/** Chunks of a body that are kept as they came. */
+const maxLoose = 1000;
+
+/**
+ * Collects a body's bytes. By events: an async iterator over the stream costs as much as all else of a hit.
+ * @param done called once
+ */
+export function collectBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs }: BodyLimits,
+  done: (result: Buffer | GatewayError) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let joined = 0;
+  let length = 0;
+  let isDone = false;
+  const timer = setTimeout(() => finish(tooSlow(timeoutMs)), timeoutMs);
+  const finish = (result: Buffer | GatewayError) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    reading.delete(request);
+    if (result instanceof GatewayError) request.pause();
+    done(result);
+  };
+  reading.set(request, finish);
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    chunks.push(chunk);
+    // A body may come byte by byte, and a Buffer takes two hundred.
+    if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
+    timer.refresh();
+    if (length > maxBytes) finish(tooLarge(maxBytes));
   });
+  request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+  request.once('error', cause => finish(wentAway(cause)));
+  request.once('close', () => {
+    // `close` also follows `end`; an Error is expensive to make.
+    if (!request.complete) finish(wentAway(undefined));
+  });
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
 }
 
 function wentAway(cause: unknown): GatewayError {
@@ -61,4 +100,8 @@ function wentAway(cause: unknown): GatewayError {
 
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError('body_too_large', `The request body is over the limit of ${maxBytes} bytes`);
+}
+
+function tooSlow(timeoutMs: number): GatewayError {
+  return new GatewayError('request_timeout', `Nothing of the request body arrived within ${timeoutMs} ms`);
 }

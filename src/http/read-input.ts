@@ -1,4 +1,5 @@
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import type { RequestInput } from '../pipeline/plan-request.ts';
@@ -27,9 +28,20 @@ export async function readInput(exchange: Exchange, definition: EndpointDefiniti
 /** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
 async function readParameters(exchange: Exchange, { sandbox }: EndpointDefinition): Promise<RawParameters> {
   const query = readQueryString(exchange.queryText);
+  refuseLql(query);
   if (!hasBody(exchange.request)) return query;
-  const getMayHaveBody = sandbox && query.sql === undefined && query.lql === undefined;
+  const getMayHaveBody = sandbox && query.sql === undefined;
   if (exchange.request.method !== 'POST' && !getMayHaveBody) return query;
   const body = await readJsonBody(exchange, maxBodyBytes);
+  refuseLql(body);
   return Object.assign(query, body);
+}
+
+/** Rows that ignore a filter would be wrong rows (contract section 2). */
+function refuseLql(parameters: RawParameters): void {
+  if (parameters.lql === undefined) return;
+  throw new GatewayError(
+    'invalid_parameter',
+    'Parameter "lql" is given; Logflare\'s query language is not offered, allowed: `sql`',
+  );
 }

@@ -1,18 +1,19 @@
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ReadyContent, ReadyReply, Reply } from '../exchange.ts';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import { flatHead } from './flat-head.ts';
 import type { HttpEvent } from './http-events.ts';
 import { pathOf } from './open-exchange.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
 
 export type SendDeps = {
   readonly cors: CorsPolicy;
+  readonly unread: UnreadAnswers;
   readonly emit: (event: HttpEvent) => void;
 };
 
 /** One request, and what is known of it before it is read. */
 export type Incoming = {
-  readonly server: Server;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
@@ -38,8 +39,10 @@ export function sendReply(
   addCommonHeaders(deps, request, headers);
   response.writeHead(status, headers);
   // As a string of its bytes' codes a short body goes out together with the head, in one system call.
-  if (body.length <= maxJoinedBytes) response.end(body.toString('latin1'), 'latin1');
-  else response.end(body);
+  if (body.length <= maxJoinedBytes || request.method === 'HEAD') {
+    response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
+    deps.unread.watch(response);
+  } else deps.unread.write(response, body);
   tellAnswered(deps, { request, requestId, startedMs }, status, body.length);
 }
 
@@ -52,6 +55,7 @@ export function sendReady(deps: SendDeps, incoming: Incoming, { head, text }: Re
   head[head.length - 1] = requestId;
   response.writeHead(200, head);
   response.end(text, 'latin1');
+  deps.unread.watch(response);
   tellAnswered(deps, incoming, 200, text.length);
 }
 
@@ -78,7 +82,7 @@ export function createReadyHeads(deps: SendDeps) {
 
 /** What every answer says, whatever its route. */
 export function addCommonHeaders(
-  deps: SendDeps,
+  deps: Pick<SendDeps, 'cors'>,
   request: IncomingMessage,
   headers: OutgoingHttpHeaders,
 ): void {

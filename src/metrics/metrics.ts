@@ -9,12 +9,23 @@ import { addWarmMetrics } from './warm-metrics.ts';
 export type Metrics = {
   /** Adds what is known of warming. */
   watch(schedule: Pick<WarmSchedule, 'state'>): void;
+  /** Has these read whenever somebody asks for the metrics; before, they are 0. */
+  read(readings: Readings): void;
   /** Counts an event. */
   observe(event: GatewayEvent): void;
   /** All metrics in Prometheus' text format. */
   render(): Promise<string>;
   /** The media type of that text. */
   readonly contentType: string;
+};
+
+/** What is not counted by events. */
+export type Readings = {
+  /** Open connections. */
+  readonly connections: () => number;
+  /** Bytes of answers that wait for their readers. */
+  readonly unreadBytes: () => number;
+  readonly droppedLogLines: () => number;
 };
 
 /**
@@ -24,13 +35,36 @@ export type Metrics = {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
+  let readings: Readings = { connections: () => 0, unreadBytes: () => 0, droppedLogLines: () => 0 };
+  addReadings(registry, () => readings);
   collectDefaultMetrics({ register: registry });
   return {
     watch: schedule => addWarmMetrics(registry, schedule),
+    read(given) {
+      readings = given;
+    },
     contentType: registry.contentType,
     render: () => registry.metrics(),
     observe: event => count(instruments, event),
   };
+}
+
+function addReadings(registry: Registry, readings: () => Readings): void {
+  const gauge = (name: string, help: string, read: (from: Readings) => number) => {
+    const metric: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: () => metric.set(read(readings())),
+    });
+  };
+  gauge('http_connections', 'Open connections.', ({ connections }) => connections());
+  gauge('http_unread_bytes', 'Bytes of answers that wait for their readers.', ({ unreadBytes }) =>
+    unreadBytes(),
+  );
+  gauge('log_lines_dropped', 'Lines of the log that were dropped because its reader did not keep up.', from =>
+    from.droppedLogLines(),
+  );
 }
 
 type Instruments = ReturnType<typeof createInstruments>;
@@ -68,6 +102,7 @@ function createInstruments(registry: Registry) {
     storeUp,
     running,
     http: counter('http_requests_total', 'HTTP answers, by method and status.', ['method', 'status']),
+    connectionsEnded: counter('http_connections_ended_total', 'Connections that were ended for a limit, by reason: slow_sender, slow_reader, unread_limit or connection_limit.', ['reason']),
     httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', 'method'),
   }; // biome-ignore format: a table
 }
@@ -77,6 +112,9 @@ function count(to: Instruments, event: GatewayEvent): void {
     case 'http.answered':
       to.http.inc(event.method, String(event.status));
       to.httpSeconds.observe(event.ms / 1000, event.method);
+      return;
+    case 'http.connection_ended':
+      to.connectionsEnded.inc(event.reason);
       return;
     case 'endpoint.answered':
       to.reads.inc(event.endpoint, event.cache);

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { openRaw, readAnswers } from '../support/raw-connection.ts';
 
 let gateway: OpenGateway;
 beforeAll(async () => {
@@ -129,6 +130,52 @@ describe('a malformed request gets JSON and the right status', () => {
   test('a 405 says what is allowed', async () => {
     const { headers } = await gateway.send(logs, { method: 'DELETE' });
     expect(headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
+  });
+
+  const head = `Host: x\r\nX-API-KEY: ${testToken}\r\n`;
+
+  test.each([
+    ['HTTP/1.1 without Host', `GET ${logs}?project=ours HTTP/1.1\r\nX-API-KEY: ${testToken}\r\nConnection: close\r\n\r\n`, 400, 'invalid_request'],
+    ['an Expect of something else', `POST ${logs} HTTP/1.1\r\n${head}Expect: the-unexpected\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`, 417, 'expectation_failed'],
+    ['a coded body', `POST ${logs} HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`, 415, 'unsupported_media_type'],
+    ['a coded GraphQL body', `POST /graphql HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`, 415, 'unsupported_media_type'],
+    ['a header that is none', `GET ${logs} HTTP/1.1\r\n${head}nonsense\r\n\r\n`, 400, 'invalid_request'],
+    ['two lengths', `POST ${logs} HTTP/1.1\r\n${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400, 'invalid_request'],
+    ['a length and chunks', `POST ${logs} HTTP/1.1\r\n${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`, 400, 'invalid_request'],
+    ['chunks that are none', `POST ${logs} HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'invalid_request'],
+    ['GraphQL in chunks that are none', `POST /graphql HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'invalid_graphql or invalid_request'],
+    ['headers of 200 KB', `GET ${logs} HTTP/1.1\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n`, 431, 'headers_too_large'],
+  ])('%s: JSON, with X-Request-Id', async (_what, bytes, status, code) => {
+    const answer = await sendRaw(bytes);
+    expect(answer.status).toBe(status);
+    expect(answer.head).toMatch(/\r\nx-request-id: \S+/i);
+    expect(answer.head).toMatch(/\r\ndate: \S+/i);
+    const found = answer.body.error?.code ?? answer.body.errors[0].extensions.code;
+    expect(code.split(' or ')).toContain(found);
+  }); // biome-ignore format: a table
+
+  test.each([
+    ['a query', `GET ${logs}?project=ours HTTP/1.1\r\n${head}\r\n`],
+    ['an answer of the gateway itself', `GET /health HTTP/1.1\r\n${head}\r\n`],
+    ['two of them', `GET /health HTTP/1.1\r\n${head}\r\nGET ${logs}?project=ours HTTP/1.1\r\n${head}\r\n`],
+  ])('a malformed request does not swallow the answer before it on its connection: %s', async (_what, first) => {
+    for (const [second, status] of [['hello\r\n\r\n', 400], ['CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 405]] as const) {
+      const connection = await openRaw(gateway.port);
+      connection.write(first + second);
+      const answers = readAnswers(await connection.ended);
+      expect(answers.map(answer => answer.status)).toEqual([...first.matchAll(/GET/g)].map(() => 200).concat(status));
+    }
+  }); // biome-ignore format: a table
+
+  test.each([
+    ['GET', `${logs}?project=ours&lql=m.status:500`, undefined],
+    ['GET', `${logs}?project=ours&lql=`, undefined],
+    ['GET', `${usage}?interval=daily&project=ours&lql=x`, undefined],
+    ['POST', `${logs}?project=ours`, '{"lql":"x"}'],
+    ['POST', `${logs}?lql=x`, '{"project":"ours"}'],
+  ])('lql is answered 400: %s %s', async (method, path, body) => {
+    const answer = await gateway.send(path, { method, headers: body ? json : {}, ...(body && { body }) });
+    expect([answer.status, answer.body]).toEqual([400, errorBody('invalid_parameter', 400)]);
   });
 
   test('a message names the parameter, what was wrong and what is allowed', async () => {

@@ -65,7 +65,7 @@ export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: Ope
   const redaction = { redactKinds: redactionKinds, redactor: createRedactor() };
   const runs = { engine, runStatement, runEndpointQuery, sharedRuns, queryTimeoutMs };
   const pipeline = { tokens, endpoints, cache, clock, emit, ...runs, ...redaction };
-  const server = createHttpServer({
+  const { server } = createHttpServer({
     pipeline,
     schedule: createMemorySchedule({ clock, maxKeys: 1 }),
     graphql: createGraphqlDoor({
@@ -76,6 +76,13 @@ export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: Ope
     }),
     metrics: async () => ({ status: 200, headers: {}, body: Buffer.from(await metrics.render()) }),
     openapi: () => ({}),
+    health: () => ({ isReady: true, reasons: [] }),
+    limits: {
+      receiveTimeoutMs: 5000,
+      sendTimeoutMs: 5000,
+      maxUnreadBytes: 1_000_000,
+      maxConnections: 100,
+    },
     cors: { origins: ['*'] },
     compat: 'none',
     emit,

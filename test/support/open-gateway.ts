@@ -88,6 +88,7 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
     clock,
     events,
     server: gateway.server,
+    http: gateway.http,
     send,
     get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),
     graphql: (query: string, variables: object = {}, headers: Record<string, string> = {}) =>
@@ -116,6 +117,10 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
           heard = resolve;
         });
       }
+    },
+    /** Resolves when this holds. */
+    async until(holds: () => boolean): Promise<void> {
+      while (!holds()) await new Promise(resolve => setTimeout(resolve, 5));
     },
     async close() {
       await gateway.close();

@@ -1,0 +1,88 @@
+import type { Writable } from 'node:stream';
+
+/** Where lines go that must never hold up who writes them. */
+export type LogOutput = {
+  /** Takes a line, or drops it where too many wait. */
+  write(line: string): void;
+  /** Lines that were dropped so far. */
+  readonly droppedLines: number;
+  /** Resolves when what was written so far has been handed over, or the time is up. */
+  flush(timeoutMs: number): Promise<void>;
+};
+
+/** Milliseconds that lines are gathered for. */
+const gatherMs = 100;
+
+/** Bytes, about, that wait for a reader who has stopped reading. */
+const maxWaiting = 1024 * 1024;
+
+/**
+ * Makes the output of a log: lines are gathered, written asynchronously, and dropped where the reader of the stream does not
+ * keep up. On Linux a write to a pipe or a terminal that is not read neither blocks nor fails.
+ * @param stream standard error
+ */
+export function createLogOutput(stream: Writable): LogOutput {
+  let waiting: string[] = [];
+  let waitingLength = 0;
+  let droppedLines = 0;
+  let reportedLines = 0;
+  let writing: Promise<void> | undefined;
+  let isScheduled = false;
+
+  // Its reader is gone: the lines are lost, the service goes on.
+  stream.on('error', () => undefined);
+
+  function writeWaiting(): Promise<void> {
+    if (writing) return writing;
+    if (droppedLines > reportedLines) {
+      const lines = droppedLines - reportedLines;
+      reportedLines = droppedLines;
+      const line = `${JSON.stringify({ level: 40, time: new Date(), event: 'log.dropped', lines })}\n`;
+      waiting.push(line);
+      waitingLength += line.length;
+    }
+    if (waiting.length === 0) return Promise.resolve();
+    const text = waiting.join('');
+    waiting = [];
+    writing = new Promise(resolve => {
+      stream.write(text, () => {
+        waitingLength -= text.length;
+        writing = undefined;
+        if (waiting.length > 0) schedule();
+        resolve();
+      });
+    });
+    return writing;
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setTimeout(() => {
+      isScheduled = false;
+      void writeWaiting();
+    }, gatherMs).unref();
+  }
+
+  return {
+    get droppedLines() {
+      return droppedLines;
+    },
+    write(line) {
+      if (waitingLength + line.length > maxWaiting) {
+        droppedLines++;
+        return;
+      }
+      waiting.push(line);
+      waitingLength += line.length;
+      schedule();
+    },
+    async flush(timeoutMs) {
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const giveUp = setTimeout(resolve, timeoutMs);
+      // What is being written first, then what has come since.
+      await Promise.race([late, writeWaiting().then(writeWaiting)]);
+      clearTimeout(giveUp);
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** What happens to a process as a whole. */
+export type ProcessEvent =
+  /** It ends because it was told to. */
+  | { readonly type: 'process.stopping'; readonly signal: string }
+  /** It did not end in time, and is cut off. */
+  | { readonly type: 'process.stop_cut_off'; readonly afterMs: number }
+  /** An error that nobody caught ends it. */
+  | { readonly type: 'process.failed'; readonly cause: unknown };

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { openRaw, readAnswers } from '../support/raw-connection.ts';
+
+const now = '2026-01-15T12:00:00Z';
+const row = edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' });
+const rows = { 'cloudflare.logs.prod': [row] };
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    rows,
+    now,
+    environment: { RECEIVE_TIMEOUT_MS: '500', SEND_TIMEOUT_MS: '700', MAX_UNREAD_MB: '24' },
+  });
+  return gateway.close;
+});
+
+const logs = '/api/endpoints/query/logs.all';
+const get = (path: string, more = '') =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\n${more}\r\n`;
+const post = (path: string, length: number) =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+const endings = (reason: string) =>
+  gateway.events.filter(event => event.type === 'http.connection_ended' && event.reason === reason).length;
+
+/** An answer of so many megabytes. */
+const large = (megabytes: number, mark = 'x') =>
+  `${logs}?${new URLSearchParams({
+    project: 'ours',
+    sql: `select concat('${mark}', repeat('x', 9999)) as x from unnest(generate_array(1, ${megabytes * 100})) n`,
+  })}`;
+
+describe('what does not arrive ends with 408 (contract section 2)', () => {
+  test.each([
+    ['no byte at all', ''],
+    ['half a head', `GET ${logs} HTTP/1.1\r\nHost: x\r\nX-A`],
+    ['a body of which nothing comes', post(logs, 10)],
+    ['a body that stops', `${post(logs, 10)}{"pro`],
+    ['a long body that stops', `${post(logs, 200_000)}{"pro`],
+    ['a GraphQL body that stops', `${post('/graphql', 50)}{"query`],
+    ['a long GraphQL body that stops', `${post('/graphql', 200_000)}{"query`],
+  ])('%s', async (_what, bytes) => {
+    const before = endings('slow_sender');
+    const connection = await openRaw(gateway.port);
+    connection.write(bytes);
+    const [answer] = readAnswers(await connection.ended);
+    expect(answer).toMatchObject({ status: 408, head: expect.stringMatching(/\r\nx-request-id: \S+/i) });
+    expect(answer?.body).toContain('"request_timeout"');
+    expect(endings('slow_sender')).toBe(before + 1);
+  });
+
+  test('a body that comes byte by byte makes progress, but not for ever', async () => {
+    const connection = await openRaw(gateway.port);
+    connection.write(post(logs, 1000));
+    const timer = setInterval(() => connection.write(' '), 100);
+    onTestFinished(() => clearInterval(timer));
+    const startedMs = performance.now();
+    const [answer] = readAnswers(await connection.ended);
+    expect(answer?.status).toBe(408);
+    // Longer than one time-out, for it made progress.
+    expect(performance.now() - startedMs).toBeGreaterThan(1000);
+  });
+
+  test('a body of many small pieces is read whole', async () => {
+    const body = `{"project":"ours"${' '.repeat(5000)}}`;
+    const chunks = [...body].map(character => `1\r\n${character}\r\n`).join('');
+    const connection = await openRaw(gateway.port);
+    connection.write(
+      post(logs, 0).replace('Content-Length: 0', 'Connection: close\r\nTransfer-Encoding: chunked'),
+    );
+    connection.write(`${chunks}0\r\n\r\n`);
+    expect((await connection.ended).startsWith('HTTP/1.1 200')).toBe(true);
+  });
+});
+
+describe('an answer that its reader does not take ends (contract section 2)', () => {
+  test('a reader who stops is cut off, and its bytes are let go', async () => {
+    const before = endings('slow_reader');
+    const connection = await openRaw(gateway.port);
+    connection.socket.pause();
+    connection.write(get(large(16)));
+    await gateway.until(() => gateway.http.unreadBytes() > 0);
+    await gateway.until(() => endings('slow_reader') > before);
+    expect(gateway.http.unreadBytes()).toBe(0);
+    connection.socket.resume();
+    expect((await connection.ended).length).toBeLessThan(16_000_000);
+  });
+
+  test('a reader who takes it bit by bit gets all of it, however long it takes', async () => {
+    const connection = await openRaw(gateway.port);
+    const timer = setInterval(() => {
+      connection.socket.pause();
+      setTimeout(() => connection.socket.resume(), 80);
+    }, 90);
+    onTestFinished(() => clearInterval(timer));
+    connection.write(get(large(10), 'Connection: close\r\n'));
+    const [answer] = readAnswers(await connection.ended);
+    expect([answer?.status, JSON.parse(answer?.body ?? '').result.length]).toEqual([200, 1000]);
+  });
+
+  test('beyond the bound over all connections, the slowest readers end, and others are served', async () => {
+    const before = endings('unread_limit');
+    const readers = await Promise.all([0, 1, 2, 3].map(() => openRaw(gateway.port)));
+    for (const [at, reader] of readers.entries()) {
+      reader.socket.pause();
+      reader.write(get(large(10, String(at))));
+    }
+    await gateway.until(() => endings('unread_limit') > before);
+    expect(gateway.http.unreadBytes()).toBeLessThanOrEqual(24 * 1024 * 1024);
+    expect((await gateway.get(large(10, 'y'))).body.result).toHaveLength(1000);
+    for (const { socket } of readers) socket.destroy();
+  });
+
+  test('an answer that waits for the one before it on its connection is not its reader’s fault', async () => {
+    const slow = `${logs}?${new URLSearchParams({
+      project: 'ours',
+      sql: 'select count(*) as n from unnest(generate_array(1, 20000)) a, unnest(generate_array(1, 8000)) b where mod(a * b, 7) = 3',
+    })}`;
+    const connection = await openRaw(gateway.port);
+    connection.write(get(slow) + get(`${logs}?project=ours`, 'Connection: close\r\n'));
+    expect(readAnswers(await connection.ended).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('HEAD of a large answer has its length and no body', async () => {
+    const connection = await openRaw(gateway.port);
+    connection.write(get(large(1), 'Connection: close\r\n').replace('GET', 'HEAD'));
+    const text = await connection.ended;
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text).toMatch(/\r\ncontent-length: 10\d{5}\r\n/i);
+    expect(text.endsWith('\r\n\r\n')).toBe(true);
+  });
+});
+
+describe('connections have a limit', () => {
+  test('one that never sent a request makes place for a new one, then one that is idle', async () => {
+    const own = await openGateway({ rows, now, environment: { MAX_CONNECTIONS: '3' } });
+    onTestFinished(own.close);
+    const used = await openRaw(own.port);
+    used.write(get(`${logs}?project=ours`));
+    await used.has('"result"');
+    const silent = [await openRaw(own.port), await openRaw(own.port)];
+    const fourth = await openRaw(own.port);
+    fourth.write(get(`${logs}?project=ours`));
+    await fourth.has('"result"');
+    expect(await silent[0]!.ended).toBe('');
+    used.write(get(`${logs}?project=ours`));
+    await own.until(() => readAnswers(used.text()).length === 2);
+    expect(own.events).toContainEqual({ type: 'http.connection_ended', reason: 'connection_limit' });
+    for (const { socket } of [used, fourth, ...silent]) socket.destroy();
+  });
+
+  test('where all have a request under way, a new one is told to come again', async () => {
+    const own = await openGateway({ rows, now, environment: { MAX_CONNECTIONS: '1' } });
+    onTestFinished(own.close);
+    const busy = await openRaw(own.port);
+    const arrived = once(own.server, 'request');
+    busy.write(post(logs, 10));
+    await arrived;
+    const refused = await openRaw(own.port);
+    const [answer] = readAnswers(await refused.ended);
+    expect(answer).toMatchObject({ status: 503, head: expect.stringMatching(/retry-after: 1/i) });
+    busy.socket.destroy();
+  });
+});
