@@ -21,11 +21,12 @@ import { createEndpointRegistry, type EndpointRegistry } from './endpoints/regis
 import type { QueryPriority } from './engine/engine.ts';
 import { guardEngine } from './engine/guard-engine.ts';
 import type { GatewayEvent } from './events.ts';
+import type { Reply } from './exchange.ts';
 import { createGraphqlDoor } from './graphql/answer-graphql.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from './http/http-server.ts';
 import { buildOpenApi } from './http/openapi.ts';
 import type { StopOptions } from './http/stop-server.ts';
-import { createMetrics } from './metrics/metrics.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import type { PipelineDeps } from './pipeline/run-endpoint.ts';
 import { runQuery } from './pipeline/run-query.ts';
 import type { Progress } from './progress-bar.ts';
@@ -162,11 +163,7 @@ export async function composeGateway(
       onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     }),
     schedule: warming.schedule,
-    metrics: async () => ({
-      status: 200,
-      headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
-      body: Buffer.from(await metrics.render()),
-    }),
+    metrics: () => metricsReply(metrics),
     openapi: () => buildOpenApi(endpoints.all()),
     // A gateway without its store still answers; that all of them are out of service at once would be worse.
     health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
@@ -271,5 +268,13 @@ function connectionLimits(config: Config): ConnectionLimits {
     sendTimeoutMs: config.SEND_TIMEOUT_MS,
     maxUnreadBytes: config.MAX_UNREAD_MB * 1024 * 1024,
     maxConnections: config.MAX_CONNECTIONS,
+  };
+}
+
+async function metricsReply(metrics: Metrics): Promise<Reply> {
+  return {
+    status: 200,
+    headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
+    body: Buffer.from(await metrics.render()),
   };
 }

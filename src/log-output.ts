@@ -18,8 +18,8 @@ const maxWaiting = 1024 * 1024;
 
 /**
  * Makes the output of a log: lines are gathered, written asynchronously, and dropped where the reader of the stream does not
- * keep up. On Linux a write to a pipe or a terminal that is not read neither blocks nor fails.
- * @param stream standard error
+ * keep up.
+ * @param stream as `openStandardOutput` opens it
  */
 export function createLogOutput(stream: Writable): LogOutput {
   let waiting: string[] = [];

@@ -2,6 +2,7 @@ import { type Config, readConfig } from './config.ts';
 import type { GatewayEvent } from './events.ts';
 import { createEventLog } from './log-events.ts';
 import { createLogOutput, type LogOutput } from './log-output.ts';
+import { openStandardOutput } from './standard-output.ts';
 
 /** A process that has started. */
 export type Running = {
@@ -24,6 +25,8 @@ type ProcessOptions = {
 export type ProcessDeps = {
   readonly emit: (event: GatewayEvent) => void;
   readonly log: Pick<LogOutput, 'droppedLines'>;
+  /** Says something to a person, on standard output. */
+  readonly print: (text: string) => void;
 };
 
 /** Milliseconds in which the last lines of the log must be taken, and a failed start must tell why. */
@@ -37,14 +40,18 @@ export async function runProcess(
   { name, environment, explain }: ProcessOptions,
   start: (config: Config, deps: ProcessDeps) => Promise<Running>,
 ): Promise<void> {
-  const log = createLogOutput(process.stderr);
-  // Nobody needs to read what is printed for people.
-  process.stdout.on('error', () => undefined);
+  const log = createLogOutput(openStandardOutput(2));
+  const people = createLogOutput(openStandardOutput(1));
+  const print = (text: string) => {
+    people.write(text);
+    // Somebody waits for it.
+    void people.flush(0);
+  };
   try {
     const config = readConfig(environment);
     const emit = createEventLog(config.LOG_LEVEL, log);
     const life = watchLife(config.DRAIN_MS, emit, code => exit(log, code));
-    life.started(await start(config, { emit, log }));
+    life.started(await start(config, { emit, log, print }));
   } catch (error) {
     log.write(`The ${name} could not start.\n${explain(error)}\n`);
     await exit(log, 1);

@@ -14,7 +14,7 @@ export function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
   return runProcess({ name: 'gateway', environment, explain }, start);
 }
 
-async function start(config: Config, { emit, log }: ProcessDeps): Promise<Running> {
+async function start(config: Config, { emit, log, print }: ProcessDeps): Promise<Running> {
   const drawProgress = createProgressBar(process.stderr, 'Writing sample data');
   const { accessToken, sampleProject } = await prepareData(config, {
     clock: systemClock,
@@ -31,7 +31,7 @@ async function start(config: Config, { emit, log }: ProcessDeps): Promise<Runnin
   // `address` is null or a string only for servers that listen on no TCP port.
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  process.stdout.write(welcome(config, origin, accessToken, sampleProject));
+  print(welcome(config, origin, accessToken, sampleProject));
   return {
     stop: signal =>
       gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),

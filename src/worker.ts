@@ -5,9 +5,9 @@ import { runProcess } from './run-process.ts';
 const explain = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** A worker until SIGINT or SIGTERM: it warms what gateways over the same Redis read (contract section 6). */
-await runProcess({ name: 'worker', environment: process.env, explain }, async (config, { emit }) => {
+await runProcess({ name: 'worker', environment: process.env, explain }, async (config, { emit, print }) => {
   const close = await composeWorker(config, { clock: systemClock, emit });
-  process.stdout.write('Worker: it keeps fresh what gateways over the same Redis read.\n');
+  print('Worker: it keeps fresh what gateways over the same Redis read.\n');
   // What it does hangs on timers that keep no process alive.
   setInterval(() => undefined, 2 ** 31 - 1);
   return { stop: close };

@@ -100,7 +100,11 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       .catch(() => undefined)
       .then(() => ended.resolve(reason));
   };
+  // A frozen process would not notice that this one has ended.
+  const endWithUs = () => child.kill('SIGKILL');
+  process.once('exit', endWithUs);
   child.once('exit', (code, signal) => {
+    process.off('exit', endWithUs);
     if (why === 'out of memory') end(why);
     else end(signal ?? `exit code ${code} ${standardError()}`.trim());
   });

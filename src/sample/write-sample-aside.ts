@@ -15,6 +15,8 @@ export async function writeSampleAside(
 ): Promise<void> {
   const child = fork(new URL('./sample-process.ts', import.meta.url), [JSON.stringify(task)], {
     execArgv: [],
+    // At its end a process makes what it inherited blocking again, for all that hold it.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: childEnvironment(),
   });
   let last: SampleReport | undefined;

@@ -1,0 +1,301 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { sourceTables } from '../bigquery/bigquery-environment.ts';
+import { startTwins } from '../bigquery/twin-gateways.ts';
+import { endWithProcess } from '../support/end-with-process.ts';
+import { openRaw, readAnswers } from '../support/raw-connection.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const planted = new URL('../support/plant-faults.ts', import.meta.url).href;
+const token = 'the-token-of-the-tests';
+const drainMs = 3000;
+/** What an end may take beyond the bound, on a busy machine. */
+const slackMs = 7000;
+
+/** Starts a program of the service with faults to be planted; resolves once it has printed `ready`. */
+async function start(program: 'gateway' | 'worker', environment: Record<string, string> = {}) {
+  const ready = program === 'gateway' ? 'Try:' : 'Worker:';
+  const child = spawn('node', ['--import', planted, `src/${program}.ts`], {
+    cwd: root,
+    env: {
+      ...process.env,
+      DATA_DIR: await temporaryDirectory(),
+      SAMPLE_ROWS: '0',
+      PORT: '0',
+      ACCESS_TOKEN: token,
+      DRAIN_MS: String(drainMs),
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  endWithProcess(child);
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
+      await once(child, 'exit');
+  });
+  let out = '';
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', part => {
+    err += part;
+  });
+  child.stdout.setEncoding('utf8').on('data', part => {
+    out += part;
+  });
+  while (!out.includes(ready)) {
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+    if (child.exitCode !== null) throw new Error(`It ended: ${err}`);
+  }
+  return { child, port: Number(/gateway at \S+:(\d+)/.exec(out)?.[1]), errors: () => err };
+}
+
+/** Sends a signal, and waits for the end. */
+async function endsBy(child: ChildProcess, signal: NodeJS.Signals) {
+  const startedMs = performance.now();
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  const [code] = await ended;
+  return { code, ms: performance.now() - startedMs };
+}
+
+const childrenOf = (pid: number) =>
+  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .split('\n')
+    .map(Number)
+    .filter(Boolean);
+
+const isAlive = (pid: number) => {
+  try {
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z');
+  } catch {
+    return false;
+  }
+};
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\n\r\n`;
+const logs = '/api/endpoints/query/logs.all?project=ours';
+
+describe('SIGTERM drops nothing', () => {
+  test('twenty keep-alive clients under load see no reset, and are told to close', async () => {
+    const { child, port } = await start('gateway');
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    onTestFinished(() => agent.destroy());
+    const failures: string[] = [];
+    const closing = new Set<string>();
+    let answered = 0;
+    let isOver = false;
+    const ask = () =>
+      new Promise<void>(resolve => {
+        const sent = request({ port, path: logs, agent, headers: { 'x-api-key': token } }, response => {
+          if (response.statusCode !== 200) failures.push(String(response.statusCode));
+          closing.add(String(response.headers.connection));
+          answered++;
+          response.resume().on('end', resolve);
+        });
+        sent.on('error', (error: NodeJS.ErrnoException) => {
+          // A connection that was never made carried no request.
+          if (error.code === 'ECONNREFUSED') isOver = true;
+          else failures.push(`${error.code} ${error.message}`);
+          resolve();
+        });
+        sent.end();
+      });
+    const clients = Array.from({ length: 20 }, async () => {
+      while (!isOver) await ask();
+    });
+    while (answered < 100) await new Promise(resolve => setTimeout(resolve, 10));
+    const { code, ms } = await endsBy(child, 'SIGTERM');
+    isOver = true;
+    await Promise.all(clients);
+    expect([code, failures]).toEqual([0, []]);
+    expect(closing).toEqual(new Set(['keep-alive', 'close']));
+    expect(ms).toBeLessThan(drainMs + slackMs);
+  });
+
+  test('/readyz says so, what is in a socket is answered, and idle connections are closed', async () => {
+    const { child, port } = await start('gateway');
+    const [probe, pipelining, idle] = [await openRaw(port), await openRaw(port), await openRaw(port)];
+    probe.write(get('/readyz'));
+    await probe.has('"ready"');
+    idle.write(get('/livez'));
+    await idle.has('"alive"');
+    const ended = endsBy(child, 'SIGTERM');
+    const slow = `${logs}&sql=${encodeURIComponent('select count(*) as n from unnest(generate_array(1, 20000)) a, unnest(generate_array(1, 1000)) b where mod(a * b, 7) = 3')}`;
+    pipelining.write(get(slow) + get('/livez') + get(slow));
+    const answers = readAnswers(await pipelining.ended);
+    probe.write(get('/readyz'));
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    const last = answers.at(-1);
+    expect(last?.head).toMatch(/\r\nconnection: close/i);
+    expect(await idle.ended).toContain('"alive"');
+    expect((await ended).code).toBe(0);
+  });
+
+  test('/readyz is 503 with its reason while connections are still taken', async () => {
+    const { child, port } = await start('gateway');
+    const ended = endsBy(child, 'SIGTERM');
+    // A new connection each time: they are taken until none came for half a second.
+    for (;;) {
+      const connection = await openRaw(port);
+      connection.write(get('/readyz').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+      const [answer] = readAnswers(await connection.ended);
+      if (answer?.status === 200) continue;
+      expect(answer).toMatchObject({ status: 503, body: '{"status":"unready","reasons":["stopping"]}' });
+      break;
+    }
+    expect((await ended).code).toBe(0);
+  });
+
+  test('a query that takes longer than the bound is answered with 503 before the end', async () => {
+    const { child, port } = await start('gateway');
+    const connection = await openRaw(port);
+    connection.write(
+      get(
+        `${logs}&sql=${encodeURIComponent('select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = 7')}`,
+      ),
+    );
+    // An answer on another connection shows that the first one's request was read.
+    const other = await openRaw(port);
+    other.write(get('/livez'));
+    await other.has('"alive"');
+    const { code, ms } = await endsBy(child, 'SIGTERM');
+    const [answer] = readAnswers(await connection.ended);
+    expect([code, answer?.status]).toEqual([0, 503]);
+    expect(answer?.body).toContain('"unavailable"');
+    expect(ms).toBeLessThan(drainMs + slackMs);
+  });
+});
+
+const endings = [
+  ['SIGTERM', 0],
+  ['SIGINT', 0],
+  ['SIGUSR2', 1],
+  ['SIGWINCH', 1],
+] as const;
+
+describe('every way to end takes a bounded time, whatever hangs', () => {
+  test.each(endings)('standard output and error that nobody reads: %s', async (signal, code) => {
+    const { child, port } = await start('gateway', { LOG_LEVEL: 'debug' });
+    child.stdout?.pause();
+    child.stderr?.pause();
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    onTestFinished(() => agent.destroy());
+    const ask = (path: string) =>
+      new Promise<string>((resolve, reject) => {
+        request({ port, path, agent, headers: { 'x-api-key': token } }, response => {
+          let text = '';
+          response.on('data', part => {
+            text += part;
+          });
+          response.on('end', () => resolve(text));
+        })
+          .on('error', reject)
+          .end();
+      });
+    // More than a pipe holds and the log keeps, a long path in each line.
+    const path = `/${'x'.repeat(30_000)}`;
+    for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 20 }, () => ask(path)));
+    const metrics = await ask('/metrics');
+    expect(Number(/^log_lines_dropped (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+    agent.destroy();
+    const [engine = 0] = childrenOf(child.pid!);
+    const end = await endsBy(child, signal);
+    expect(end.code).toBe(code);
+    expect(end.ms).toBeLessThan(drainMs + slackMs);
+    expect(isAlive(engine)).toBe(false);
+  });
+
+  test.each(endings)('a frozen Redis and a frozen engine: %s', async (signal, code) => {
+    const redis = await startRedisServer();
+    onTestFinished(redis.stop);
+    const { child, port, errors } = await start('gateway', { REDIS_URL: redis.url });
+    const [engine = 0] = childrenOf(child.pid!);
+    process.kill(engine, 'SIGSTOP');
+    process.kill(redis.pid, 'SIGSTOP');
+    const waiting = await openRaw(port);
+    waiting.write(get(logs));
+    const end = await endsBy(child, signal);
+    expect([end.code, isAlive(engine)]).toEqual([code, false]);
+    expect(end.ms).toBeLessThan(drainMs + slackMs);
+    if (code === 1) expect(errors()).toMatch(/"event":"process.failed".*planted/);
+  });
+
+  test.each(endings)('a worker over a frozen Redis: %s', async (signal, code) => {
+    const redis = await startRedisServer();
+    onTestFinished(redis.stop);
+    const environment = { REDIS_URL: redis.url, DATA_DIR: await temporaryDirectory() };
+    // A gateway makes the database that a worker reads.
+    await endsBy((await start('gateway', environment)).child, 'SIGINT');
+    const { child } = await start('worker', environment);
+    process.kill(redis.pid, 'SIGSTOP');
+    const end = await endsBy(child, signal);
+    expect(end.code).toBe(code);
+    expect(end.ms).toBeLessThan(drainMs + slackMs);
+  });
+
+  test('a start that fails, with standard error that nobody reads and a frozen Redis', async () => {
+    const redis = await startRedisServer();
+    onTestFinished(redis.stop);
+    process.kill(redis.pid, 'SIGSTOP');
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const child = spawn('node', ['src/gateway.ts'], {
+      cwd: root,
+      env: {
+        ...process.env,
+        DATA_DIR: await temporaryDirectory(),
+        SAMPLE_ROWS: '0',
+        PORT: port,
+        REDIS_URL: redis.url,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    endWithProcess(child);
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(1);
+  });
+
+  test('a warehouse that answers nothing: while it starts, and while it runs', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    onTestFinished(() => void silent.close());
+    const address = silent.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const connected = once(silent, 'connection');
+    const child = spawn('node', ['src/gateway.ts'], {
+      cwd: root,
+      env: {
+        ...process.env,
+        DATA_DIR: await temporaryDirectory(),
+        PORT: '0',
+        ENGINE: 'bigquery',
+        BIGQUERY_PROJECT: 'payer',
+        BIGQUERY_TABLES: sourceTables.map(assignment => assignment.join('=')).join(','),
+        BIGQUERY_API_ENDPOINT: url,
+      },
+      stdio: 'ignore',
+    });
+    endWithProcess(child);
+    await connected;
+    expect((await endsBy(child, 'SIGTERM')).code).toBe(0);
+
+    const twins = await startTwins({ DRAIN_MS: String(drainMs) });
+    onTestFinished(twins.stop);
+    twins.warehouse.interfere(() => new Promise(() => undefined) as never);
+    const answer = twins.overBigQuery.get(logs).catch(String);
+    await new Promise(resolve => setTimeout(resolve, 200));
+    const startedMs = performance.now();
+    process.kill(twins.overBigQuery.pid, 'SIGTERM');
+    expect(await answer).toMatchObject({ status: 503 });
+    while (isAlive(twins.overBigQuery.pid)) await new Promise(resolve => setTimeout(resolve, 50));
+    expect(performance.now() - startedMs).toBeLessThan(drainMs + slackMs);
+  });
+});
