@@ -59,6 +59,13 @@ type Result = { readonly rowsJson: Buffer; readonly rowCount: number };
 /** Milliseconds a process has to open the database, which may wait for a writer. */
 const maxStartMs = 30_000;
 
+const living = new Set<ChildProcess>();
+
+// A frozen process would not notice that this one has ended.
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** Starts a process that reads the database. It ends by itself when this one does. */
 export function startEngineChild(settings: EngineSettings): EngineChild {
   const spillDirectory = `${settings.databasePath}.${randomUUID()}.tmp`;
@@ -100,11 +107,9 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       .catch(() => undefined)
       .then(() => ended.resolve(reason));
   };
-  // A frozen process would not notice that this one has ended.
-  const endWithUs = () => child.kill('SIGKILL');
-  process.once('exit', endWithUs);
+  living.add(child);
   child.once('exit', (code, signal) => {
-    process.off('exit', endWithUs);
+    living.delete(child);
     if (why === 'out of memory') end(why);
     else end(signal ?? `exit code ${code} ${standardError()}`.trim());
   });

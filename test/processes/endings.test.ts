@@ -203,24 +203,24 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     const metrics = await ask('/metrics');
     expect(Number(/^log_lines_dropped (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0);
     agent.destroy();
-    const [engine = 0] = childrenOf(child.pid!);
+    const engines = childrenOf(child.pid!);
     const end = await endsBy(child, signal);
     expect(end.code).toBe(code);
     expect(end.ms).toBeLessThan(drainMs + slackMs);
-    expect(isAlive(engine)).toBe(false);
+    expect([engines.length > 0, engines.some(isAlive)]).toEqual([true, false]);
   });
 
   test.each(endings)('a frozen Redis and a frozen engine: %s', async (signal, code) => {
     const redis = await startRedisServer();
     onTestFinished(redis.stop);
     const { child, port, errors } = await start('gateway', { REDIS_URL: redis.url });
-    const [engine = 0] = childrenOf(child.pid!);
-    process.kill(engine, 'SIGSTOP');
+    const engines = childrenOf(child.pid!);
+    for (const engine of engines) process.kill(engine, 'SIGSTOP');
     process.kill(redis.pid, 'SIGSTOP');
     const waiting = await openRaw(port);
     waiting.write(get(logs));
     const end = await endsBy(child, signal);
-    expect([end.code, isAlive(engine)]).toEqual([code, false]);
+    expect([end.code, engines.length > 0, engines.some(isAlive)]).toEqual([code, true, false]);
     expect(end.ms).toBeLessThan(drainMs + slackMs);
     if (code === 1) expect(errors()).toMatch(/"event":"process.failed".*planted/);
   });
