@@ -110,7 +110,8 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       const isLast = answer.pageToken === undefined;
       if (total !== undefined && isLast && seen < Math.min(total, maxRows))
         throw broken(`only ${seen} rows of ${total}`);
-      if (rows.rowsSeen === 0 && !isLast && emptyPages >= maxEmptyPages) throw broken('too many empty pages');
+      if (rows.rowsSeen === 0 && !isLast && emptyPages >= maxEmptyPages)
+        throw broken('no rows, and so had those before');
     },
     /** Takes in a page that was checked. */
     add({ answer, rows }: Page): void {

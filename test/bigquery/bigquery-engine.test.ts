@@ -95,6 +95,10 @@ test("`invalid` is the caller's fault where the caller wrote SQL, and ours where
     code: 'engine_failed',
     message: 'The warehouse refused the query',
   });
+  await opened?.close();
+  const unplaced = await open({ insert: [refusal(400, 'invalid', 'Bad window')] });
+  await expect(unplaced.run()).rejects.toMatchObject({ code: 'engine_failed' });
+  await expect(unplaced.run({ callerSql })).rejects.toMatchObject({ message: 'Bad window' });
 });
 
 test('a column is counted as our own front-end counts, past tabs and emoji too', async () => {

@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import type { Page } from '../../src/bigquery/read-page.ts';
+import { readResult } from '../../src/bigquery/read-result.ts';
 import { complete, openScripted, type Script, type ScriptedEngine } from './scripted-warehouse.ts';
 import type { Deed } from './warehouse-wire.ts';
 
@@ -59,8 +61,34 @@ test('a broken page is asked for once more, and a good one then goes on where it
   expect(pages?.map(({ params }) => params.get('pageToken'))).toEqual([null, 'b', 'b']);
 });
 
+/** Reads pages as from BigQuery itself, which leaves nothing unsaid. */
+async function readPages(pages: readonly Partial<Page['answer']>[]) {
+  let asked = 0;
+  const ask = async (): Promise<Page> => {
+    const answer = { jobComplete: true, schema: { fields }, ...pages[Math.min(asked++, pages.length - 1)] };
+    return { answer, rows: { pieces: [], rowCount: 0, rowsSeen: 0, byteCount: 0 } };
+  };
+  const request = { maxRows: 10, maxResultBytes: 1000, ours: [], isEmulator: false, onHeld: () => undefined };
+  const ended = await readResult(ask, send => send(), request).catch(error => error.message);
+  return { ended, asked };
+}
+
+test('BigQuery always says how many rows there are: one that does not is broken', async () => {
+  expect((await readPages([{}])).ended).toBe('A page of the result has no number of rows');
+});
+
+test('ten pages without rows are followed, and no more', async () => {
+  const empty = Array.from({ length: 50 }, (_, at) => ({ totalRows: 4, pageToken: `t${at}` }));
+  expect(await readPages(empty)).toEqual({
+    ended: 'A page of the result has no rows, and so had those before',
+    asked: 11,
+  });
+});
+
 test('redirects are not followed', async () => {
-  await ended([{ status: 302, text: '', headers: { location: '/elsewhere' } }]);
+  const moved = { jobComplete: true, schema: { fields }, totalRows: '0' };
+  const code = await ended([{ status: 302, json: moved, headers: { location: '/elsewhere' } }]);
+  expect([code, opened?.counts().results]).toEqual(['engine_failed', 1]);
   expect(opened?.asked.some(({ path }) => path === '/elsewhere')).toBe(false);
 });
 

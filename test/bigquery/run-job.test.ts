@@ -346,8 +346,12 @@ test('without a region in the settings, start, results, receipt and cancel go to
   const { run, asked } = await open(
     {
       dryRun: [dryRun({ location: 'asia-south1' })],
-      // The answer to the start is lost, so that the region is not in it.
-      insert: ['reset', 'reset', 'asUsual'],
+      // The answer to the start is lost, and a later one leaves the region out.
+      insert: [
+        'reset',
+        'reset',
+        { json: { jobReference: { projectId: 'payer', jobId: 'job_1' }, status: { state: 'RUNNING' } } },
+      ],
       results: [complete(['1']), 'hang'],
     },
     { location: undefined },
