@@ -1,0 +1,85 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { parse } from 'yaml';
+import { endWithProcess } from '../support/end-with-process.ts';
+import { openGateway } from '../support/open-gateway.ts';
+import { freePort } from '../support/redis-server.ts';
+
+const fileOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+
+type Service = {
+  readonly restart?: string;
+  readonly mem_limit?: string;
+  readonly image?: string;
+  readonly ports?: readonly string[];
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck?: { readonly disable?: boolean; readonly test?: readonly string[] };
+};
+
+const { services } = parse(fileOf('docker-compose.yml'), { merge: true }) as {
+  services: Record<'gateway' | 'worker' | 'redis', Service>;
+};
+const dockerfile = fileOf('Dockerfile');
+const run = promisify(execFile);
+
+test('every service starts again, and has a limit of memory', () => {
+  expect(Object.keys(services)).toEqual(['gateway', 'worker', 'redis']);
+  for (const { restart, mem_limit } of Object.values(services)) {
+    expect([restart, mem_limit]).toEqual(['unless-stopped', expect.stringMatching(/^\d+[mg]$/)]);
+  }
+});
+
+test('ports are open on loopback alone, unless told otherwise; that of Redis is not open at all', () => {
+  expect(services.gateway.ports).toEqual([expect.stringMatching(/^\$\{BIND:-127\.0\.0\.1\}:/)]);
+  expect([services.worker.ports, services.redis.ports]).toEqual([undefined, undefined]);
+});
+
+test('nothing starts without a password for Redis, and all use it', () => {
+  const required = /\$\{REDIS_PASSWORD:\?[^}]+\}/;
+  for (const name of ['gateway', 'worker'] as const) {
+    expect(services[name].environment?.REDIS_URL).toMatch(
+      new RegExp(`^redis://:${required.source}@redis:6379$`),
+    );
+  }
+  expect(services.redis.environment?.REDIS_PASSWORD).toMatch(required);
+});
+
+test('the command line of Redis locks it, and its health check has the key', async () => {
+  const port = String(await freePort());
+  const env = { ...process.env, REDIS_PASSWORD: 'of5letters', REDISCLI_AUTH: 'of5letters' };
+  const [shell = '', ...args] = (services.redis.command ?? []).map(part => part.replaceAll('$$', '$'));
+  const script = args.at(-1)?.replace('redis-server', `redis-server --bind 127.0.0.1 --port ${port}`) ?? '';
+  const redis = spawn(shell, [...args.slice(0, -1), script], { env, stdio: 'ignore' });
+  endWithProcess(redis);
+  onTestFinished(async () => {
+    const ended = once(redis, 'exit');
+    redis.kill('SIGKILL');
+    await ended;
+  });
+  const [kind, check = ''] = services.redis.healthcheck?.test ?? [];
+  expect(kind).toBe('CMD-SHELL');
+  const look = (environment: NodeJS.ProcessEnv) =>
+    run('sh', ['-c', check.replace('redis-cli', `redis-cli -p ${port}`)], { env: environment });
+  await vi.waitFor(() => look(env), { timeout: 10_000, interval: 50 });
+  await expect(look({ ...env, REDISCLI_AUTH: '' })).rejects.toMatchObject({ code: 1 });
+}, 30_000);
+
+test("the image's health check succeeds while a gateway answers, and fails when it does not", async () => {
+  const [, list = ''] = /HEALTHCHECK [^[]*(\[.*\])/.exec(dockerfile.replaceAll('\\\n', '')) ?? [];
+  const [command, ...args] = JSON.parse(list) as string[];
+  const gateway = await openGateway({ now: '2026-01-15T12:00:00Z' });
+  const look = () => run(command!, args, { env: { ...process.env, PORT: String(gateway.port) } });
+  await look();
+  await gateway.close();
+  await expect(look()).rejects.toMatchObject({ code: 1 });
+  expect(services.worker.healthcheck).toEqual({ disable: true });
+}, 60_000);
+
+test('the image runs as a user without rights, in production', () => {
+  expect(dockerfile).toMatch(/^USER node$/m);
+  expect(dockerfile).toMatch(/^ENV NODE_ENV=production /m);
+});
