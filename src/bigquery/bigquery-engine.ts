@@ -78,9 +78,9 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       return await running;
     } catch (error) {
       const { linesBefore, reads } = assembled;
-      const bytesLimit = ownLimit(options, runOptions);
+      const limits = bytesLimits(options, runOptions);
       const missing = missingColumn(error, { catalog, reads });
-      throw toCallersError(error, { endpoint, ownSql, linesBefore, bytesLimit, missing, ...told });
+      throw toCallersError(error, { endpoint, ownSql, linesBefore, ...limits, missing, ...told });
     } finally {
       waiting.limit.clear();
     }
@@ -170,10 +170,10 @@ function assemble(
   return assembleSql({ sql, callerSql, ...tables, parameterNames, arrayParameterNames });
 }
 
-/** The run's limit of bytes, where it is lower than the one of all queries. */
-function ownLimit(
+/** The limit of billed bytes that holds, and whether it is the run's own: under another one the query may run. */
+function bytesLimits(
   { maxBytesBilled: ofAll = Infinity }: BigQueryEngineOptions,
-  { maxBytesBilled: own }: RunOptions,
-): number | undefined {
-  return own !== undefined && own < ofAll ? own : undefined;
+  { maxBytesBilled: own = Infinity }: RunOptions,
+) {
+  return { maxBytesBilled: Math.min(own, ofAll), bytesLimit: own < ofAll ? own : undefined };
 }

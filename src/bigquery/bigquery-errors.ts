@@ -12,7 +12,9 @@ export type FailureContext = {
   readonly ownSql: string | undefined;
   /** Lines of the text before the first one of `ownSql`. */
   readonly linesBefore: number;
-  /** The limit of billed bytes that the run came with, where it is the one that holds. */
+  /** The limit of billed bytes that holds; Infinity where there is none. */
+  readonly maxBytesBilled: number;
+  /** The same, where the run came with it. */
   readonly bytesLimit: number | undefined;
   /** The column that a table lacks, where the failure is about one. */
   readonly missing: MissingColumn | undefined;
@@ -30,10 +32,18 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   const code = row.isOfCallersSql && context.ownSql !== undefined ? 'invalid_query' : row.code;
   if (message !== undefined) {
     tell(error, context);
-    const bytesLimit = error.reason === 'bytesBilledLimitExceeded' ? context.bytesLimit : undefined;
+    const isOverLimit = error.reason === 'bytesBilledLimitExceeded';
+    const bytesLimit = isOverLimit ? context.bytesLimit : undefined;
+    const limit =
+      isOverLimit && context.maxBytesBilled < Infinity ? `; the limit is ${context.maxBytesBilled}` : '';
     // Who waits as long as the server asked is not turned away again.
     const retryAfterSeconds = row.remedy === 'nothing' ? undefined : error.retryAfterSeconds;
-    return new GatewayError(code, message, { bytesLimit, isOfSource, retryAfterSeconds, cause: error });
+    return new GatewayError(code, message + limit, {
+      bytesLimit,
+      isOfSource,
+      retryAfterSeconds,
+      cause: error,
+    });
   }
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);

@@ -65,6 +65,23 @@ test.each([
   expect(inserted(warehouse).query.maximumBytesBilled).toBe(limit);
 });
 
+test('a query over the limit of bytes is refused with the limit', async () => {
+  const { gateway } = await open({
+    insert: [
+      refusal(
+        400,
+        'bytesBilledLimitExceeded',
+        'Query exceeded limit for bytes billed: 1000. 20971520 or higher required.',
+      ),
+    ],
+  });
+  const { status, body } = await gateway.send(`${path}?project=p1`);
+  expect([status, body.error.message]).toEqual([
+    502,
+    'The query would be billed more bytes than it may; the limit is 1000',
+  ]);
+});
+
 test('contract section 2: a warehouse that refuses is a 502 that names nothing of it', async () => {
   const { gateway } = await open({
     insert: [refusal(403, 'accessDenied', 'Access Denied: acme-prod:logs.t0')],
