@@ -4,6 +4,7 @@ import type { Engine, Explanation, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import { startLimit } from '../engine/start-limit.ts';
+import { GatewayError } from '../errors.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/duckdb-macros.ts';
 import { orAborted } from '../or-aborted.ts';
@@ -38,6 +39,8 @@ export type DuckDbEngine = Engine & { readonly pids: readonly number[] };
 
 /** Compiled statements that are kept. */
 const maxCompiled = 500;
+/** Characters of their texts, as sent and as printed, together. */
+const maxCompiledCharacters = 16_000_000;
 
 /** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
 const maxRuns = 3;
@@ -125,15 +128,32 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   };
 }
 
-/** Compiles statements against the tables as they lie in the database that a process has open; equal ones once. */
+type Compilation = { readonly compiled: CompiledStatement } | { readonly refusal: GatewayError };
+
+/**
+ * Compiles statements against the tables as they lie in the database that a process has open; equal ones once, and what is
+ * refused is not compiled again either.
+ */
 function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledStatement {
-  const compiled = new LRUCache<string, CompiledStatement>({ max: maxCompiled });
-  return ({ version, tables }, { sql, callerSql, parameters, maxRows }) => {
-    const key = JSON.stringify([version, maxRows, sql, callerSql]);
-    const known = compiled.get(key);
-    if (known) return known;
-    const namesOf = (some: Statement['parameters']) => some.map(({ name }) => name);
-    const fresh = compileForDuckDb({
+  const known = new LRUCache<string, Compilation>({
+    max: maxCompiled,
+    maxSize: maxCompiledCharacters,
+    sizeCalculation: (value, key) => key.length + ('compiled' in value ? value.compiled.sql.length : 1000),
+  });
+  return (catalog, statement) => {
+    const { sql, callerSql, maxRows } = statement;
+    const key = JSON.stringify([catalog.version, maxRows, sql, callerSql]);
+    const found = known.get(key) ?? compile(catalog, statement);
+    known.set(key, found);
+    if ('refusal' in found) throw found.refusal;
+    return found.compiled;
+  };
+}
+
+function compile({ tables }: Catalog, { sql, callerSql, parameters, maxRows }: Statement): Compilation {
+  const namesOf = (some: Statement['parameters']) => some.map(({ name }) => name);
+  try {
+    const compiled = compileForDuckDb({
       sql,
       callerSql,
       catalog: new Map(tables.map(table => [table.name, table])),
@@ -141,9 +161,11 @@ function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledS
       arrayParameterNames: namesOf(parameters.filter(({ value }) => Array.isArray(value))),
       maxRows,
     });
-    compiled.set(key, fresh);
-    return fresh;
-  };
+    return { compiled };
+  } catch (refusal) {
+    if (refusal instanceof GatewayError) return { refusal };
+    throw refusal;
+  }
 }
 
 function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {

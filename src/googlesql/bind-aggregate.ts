@@ -7,6 +7,7 @@ import {
   type BoundWindow,
   isConstant,
 } from './bound-tree.ts';
+import type { KeyOf } from './expression-keys.ts';
 import { type FunctionRow, matchRow } from './function-row.ts';
 import { extremeValueRows, literalArguments } from './functions-aggregate.ts';
 import { orderTerm } from './order-term.ts';
@@ -54,7 +55,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   const { template } = matched.row;
   checkModifiers(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
-  if (call.distinct) refuseHiddenOrder(orderBy, matched.arguments, call);
+  if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
   const aggregate: BoundAggregate = {
     kind: 'aggregate',
     type: matched.type,
@@ -92,12 +93,12 @@ function checkModifiers(call: CallSyntax, name: string, template: string): void 
 
 /** DISTINCT leaves the arguments only: nothing else is left to order by. */
 function refuseHiddenOrder(
+  keyOf: KeyOf,
   orderBy: readonly BoundOrder[],
-  values: readonly BoundExpression[],
-  call: CallSyntax,
+  { values, call }: { values: readonly BoundExpression[]; call: CallSyntax },
 ): void {
-  const texts = values.map(value => JSON.stringify(value));
-  const hidden = orderBy.findIndex(({ by }) => !texts.includes(JSON.stringify(by)));
+  const keys = new Set(values.map(keyOf));
+  const hidden = orderBy.findIndex(({ by }) => typeof by === 'number' || !keys.has(keyOf(by)));
   if (hidden === -1) return;
   throw invalidQuery(
     'With DISTINCT, ORDER BY inside an aggregate function takes only its arguments',

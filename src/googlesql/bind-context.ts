@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
+import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
 import type { Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
@@ -23,12 +24,15 @@ export type StatementState = {
   readonly subsetReads: BoundSubset[];
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
+  readonly keyOf: KeyOf;
   nextId(): number;
   /**
    * Counts columns that a SELECT or a FROM item brings.
    * @throws GatewayError `invalid_query` where the statement has more than the binder can carry in its time
    */
   countColumns(count: number, at: SqlPosition): void;
+  /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
+  countLeaves(count: number, at: SqlPosition): void;
   /**
    * Counts the instructions of a regular expression, see `patternSize`.
    * @throws GatewayError `invalid_query` where those of the statement are too many together
@@ -74,6 +78,9 @@ export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundE
 /** Most columns in a statement, over all its SELECT lists and FROM items. */
 const maxStatementColumns = 20_000;
 
+/** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
+const maxStatementLeaves = 50_000;
+
 /** Most instructions of all regular expressions in a statement. */
 const maxStatementPatterns = 100_000;
 
@@ -84,6 +91,7 @@ export function createStatementState(
   let last = 0;
   let columns = 0;
   let patterns = 0;
+  let leaves = 0;
   return {
     parameterNames,
     arrayParameterNames,
@@ -91,6 +99,7 @@ export function createStatementState(
     tables: [],
     subsetReads: [],
     sizes: new WeakMap(),
+    keyOf: createExpressionKeys(),
     nextId: () => {
       last += 1;
       return last;
@@ -100,6 +109,14 @@ export function createStatementState(
       if (patterns <= maxStatementPatterns) return;
       throw invalidQuery(
         `The regular expressions of the query are too large together; the limit is ${maxStatementPatterns} instructions`,
+        at,
+      );
+    },
+    countLeaves: (count, at) => {
+      leaves += count;
+      if (leaves <= maxStatementLeaves) return;
+      throw invalidQuery(
+        `The query has too many columns in the records of all its parts; the limit is ${maxStatementLeaves}`,
         at,
       );
     },

@@ -9,10 +9,10 @@ import type { BoundExpression } from './bound-tree.ts';
 import { asComputed, cast, unify } from './coercion.ts';
 import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { operator } from './operators.ts';
-import { resolveName, rowValue, sameName } from './scope.ts';
+import { columnsOfName, foldName, resolveName, rowValue, sameName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, Identifier } from './syntax-tree.ts';
-import { type SqlType, scalar, typeName } from './types.ts';
+import { type SqlType, type StructField, type StructType, scalar, typeName } from './types.ts';
 
 const bool = scalar('BOOL');
 
@@ -88,7 +88,7 @@ export function bindPath(context: BindContext, parts: readonly Identifier[]): Bo
   if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
   const { columns } = found.variable;
   if (!second) return rowValue(columns);
-  const [column, ...others] = columns.filter(({ name }) => sameName(name, second.name));
+  const [column, ...others] = columnsOfName(columns, second.name);
   if (!column) throw invalidQuery(`Name ${second.name} not found inside ${first!.name}`, second.at);
   if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
   return parts.slice(2).reduce(fieldOf, column.value);
@@ -104,6 +104,17 @@ function emptyCall(name: readonly Identifier[]) {
     orderBy: [],
     at: name[0]!.at,
   } as const;
+}
+
+const fieldIndexes = new WeakMap<StructType, ReadonlyMap<string, readonly StructField[]>>();
+
+function fieldsOfName(type: StructType, name: string): readonly StructField[] {
+  let index = fieldIndexes.get(type);
+  if (!index) {
+    index = Map.groupBy(type.fields, field => foldName(field.name));
+    fieldIndexes.set(type, index);
+  }
+  return index.get(foldName(name)) ?? [];
 }
 
 function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression {
@@ -124,7 +135,7 @@ function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression
   if (of.type.kind !== 'STRUCT') {
     throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
   }
-  const [field, ...others] = of.type.fields.filter(f => sameName(f.name, name));
+  const [field, ...others] = fieldsOfName(of.type, name);
   if (!field) throw invalidQuery(`Field name ${name} does not exist in ${typeName(of.type)}`, at);
   if (others.length > 0) throw invalidQuery(`Struct field name ${name} is ambiguous`, at);
   return { kind: 'field', type: field.type, of, name: field.name };
@@ -157,7 +168,30 @@ function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'cas
   return { kind: 'case', type, branches, otherwise: syntax.otherwise && values.at(-1) };
 }
 
-function bindBinary(context: BindContext, syntax: Extract<Expression, { kind: 'binary' }>): BoundExpression {
+type Binary = Extract<Expression, { kind: 'binary' }>;
+
+/** A chain of AND or OR is one call of all its terms: as calls of two each it would be as deep as it is long. */
+function bindChain(context: BindContext, syntax: Binary): BoundExpression {
+  const rest: Binary[] = [];
+  let first: Expression = syntax;
+  while (first.kind === 'binary' && first.operator === syntax.operator) {
+    rest.push(first);
+    first = first.left;
+  }
+  const terms = [bindExpression(context, first)];
+  for (const { right, at } of rest.reverse()) {
+    const term = bindExpression(context, right);
+    // The refusal of the first pair that does not fit, with its place.
+    operator(syntax.operator, [terms.length === 1 ? terms[0]! : yes, term], at);
+    terms.push(term);
+  }
+  return operator(syntax.operator, terms, syntax.at);
+}
+
+const yes: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
+
+function bindBinary(context: BindContext, syntax: Binary): BoundExpression {
+  if (syntax.operator === 'AND' || syntax.operator === 'OR') return bindChain(context, syntax);
   const left = bindExpression(context, syntax.left);
   const right = bindExpression(context, syntax.right);
   return operator(syntax.operator, [left, right], syntax.at);

@@ -6,13 +6,13 @@ import { unify } from './coercion.ts';
 import { operator } from './operators.ts';
 import {
   columnsNamed,
+  columnsOfName,
   emptyScope,
   foldName,
   joinScopes,
   type NamedValue,
   resolveName,
   type Scope,
-  sameName,
 } from './scope.ts';
 import { invalidQuery, sandboxRefused } from './sql-error.ts';
 import type { FromItem, Identifier } from './syntax-tree.ts';
@@ -136,7 +136,7 @@ function bindUsing(
 ): BoundSource {
   const pairs = names.map(name => {
     const sides = [left, right].map((side, i) => {
-      const merged = side.scope.merged.filter(column => sameName(column.name, name.name));
+      const merged = columnsOfName(side.scope.merged, name.name);
       const [column, ...others] = merged.length > 0 ? merged : columnsNamed(side.scope, name.name);
       const where = `${i === 0 ? 'left' : 'right'} side of join`;
       if (!column) throw invalidQuery(`Column ${name.name} in USING clause not found on ${where}`, name.at);
@@ -148,11 +148,14 @@ function bindUsing(
     const equal = operator('=', values, name.at);
     return { name: name.name, type, left: values[0]!, right: values[1]!, equal };
   });
-  const on = pairs
-    .map(pair => pair.equal)
-    .reduce((all, one) => call('AND', '($1 and $2)', [all, one], scalar('BOOL')));
+  const on = operator(
+    'AND',
+    pairs.map(pair => pair.equal),
+    item.at,
+  );
   const merged = pairs.map(pair => ({ name: pair.name, value: mergedValue(item.join, pair) }));
-  const others = scope.merged.filter(m => !merged.some(({ name }) => sameName(name, m.name)));
+  const again = new Set(names.map(({ name }) => foldName(name)));
+  const others = scope.merged.filter(({ name }) => !again.has(foldName(name)));
   return {
     from: { kind: 'join', join: item.join, left: left.from, right: right.from, on },
     scope: { ...scope, merged: [...merged, ...others] },

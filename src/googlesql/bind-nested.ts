@@ -73,7 +73,8 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
 /** A STRUCT type made of a SELECT or a constructor; DuckDB cannot hold two fields of one name. */
 export function distinctStruct(fields: StructType['fields'], at: Expression['at']): StructType {
   const names = fields.map(field => field.name.toLowerCase()).filter(name => name !== '');
-  const duplicate = names.find((name, i) => names.indexOf(name) !== i);
+  const seen = new Set<string>();
+  const duplicate = names.find(name => seen.size === seen.add(name).size);
   if (duplicate === undefined) return structOf(fields);
   throw invalidQuery(`Duplicate field name ${duplicate} in a STRUCT is not supported`, at);
 }

@@ -36,10 +36,7 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
       const of = bind(syntax.of);
       const tests = syntax.patterns.map(pattern => operator('LIKE', [of, bind(pattern)], pattern.at));
       const joiner = syntax.quantifier === 'ANY' ? 'OR' : 'AND';
-      return negate(
-        tests.reduce((all, test) => operator(joiner, [all, test], at)),
-        syntax.not,
-      );
+      return negate(operator(joiner, tests, at), syntax.not);
     }
     case 'is': {
       const of = bind(syntax.of);
@@ -63,10 +60,18 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   // Checks that each pair compares, with BigQuery's refusal for the first that does not.
   for (const value of list) operator('=', [of, value], at);
   if (!type || type.kind === 'NULL')
-    return list.map(v => operator('=', [of, v], at)).reduce((a, b) => operator('OR', [a, b], at));
+    return operator(
+      'OR',
+      list.map(v => operator('=', [of, v], at)),
+      at,
+    );
   // A literal is never NaN; anything else may be, and NaN equals nothing.
   if (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal'))
-    return list.map(v => operator('=', [of, v], at)).reduce((a, b) => operator('OR', [a, b], at));
+    return operator(
+      'OR',
+      list.map(v => operator('=', [of, v], at)),
+      at,
+    );
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };

@@ -44,7 +44,7 @@ export function bindSubsets(context: BindContext, items: readonly WithItem[]): r
     const readsBefore = statement.subsetReads.length;
     const bound = bindQuery({ ...context, scope: emptyScope }, query);
     const reads = statement.subsetReads.slice(readsBefore);
-    const subset = { id, name: name.name, query: bound, reads, toJSON: () => id };
+    const subset = { id, name: name.name, query: bound, reads };
     context.environment.subsets.set(foldName(name.name), subset);
     return subset;
   });

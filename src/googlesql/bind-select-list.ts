@@ -5,7 +5,7 @@ import { impliedName } from './implied-name.ts';
 import { columnsOf, foldName, type NamedValue, resolveName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, Identifier, Select, SelectItem } from './syntax-tree.ts';
-import { typeName } from './types.ts';
+import { leavesOf, typeName } from './types.ts';
 
 export type SelectedItem = {
   readonly name: string;
@@ -40,6 +40,10 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
       throw invalidQuery(`The query selects too many columns; the limit is ${maxColumns}`, items.at(-1)!.at);
   }
   context.statement.countColumns(items.length, select.at);
+  context.statement.countLeaves(
+    items.reduce((sum, { value }) => sum + leavesOf(value.type), 0),
+    select.at,
+  );
   return items;
 }
 

@@ -47,15 +47,17 @@ export function bindSelect(
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
   const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: columnType(value) }));
-  const texts = order.length > 0 ? items.map(item => JSON.stringify(item.value)) : [];
-  const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, texts }));
+  const { keyOf } = outer.statement;
+  const keyed = order.length > 0 ? items.map(({ value }, i) => [keyOf(value), i] as const) : [];
+  const positions = new Map(keyed.toReversed());
+  const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, positions }));
 
   refuseHiddenOrder(select, orderBy, order);
   const json = select.distinct && items.find(({ value }) => value.type.kind === 'JSON');
   if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);
   const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
   const clauses = [having, qualify].filter(clause => clause !== undefined);
-  refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from });
+  refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from, keyOf });
 
   const body = {
     kind: 'select',
@@ -167,8 +169,8 @@ function bindOrder(
   list: {
     readonly columns: readonly OutputColumn[];
     readonly items: readonly SelectedItem[];
-    /** The items' values as JSON: what is the same there is the same. */
-    readonly texts: readonly string[];
+    /** Where the first item of a key stands, from 0. */
+    readonly positions: ReadonlyMap<number, number>;
   },
 ): BoundOrder {
   const position = outputIndex(item.expression, list.columns);
@@ -180,6 +182,5 @@ function bindOrder(
       item.expression.at,
     );
   }
-  const same = list.texts.indexOf(JSON.stringify(value));
-  return orderTerm(item, position ?? (same === -1 ? value : same));
+  return orderTerm(item, position ?? list.positions.get(context.statement.keyOf(value)) ?? value);
 }

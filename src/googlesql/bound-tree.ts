@@ -20,8 +20,6 @@ export type BoundSubset = {
   readonly query: BoundQuery;
   /** Subsets that its text names, those within it included. */
   readonly reads: readonly BoundSubset[];
-  /** Expressions are compared as JSON: a subset is its id there, for its unfolded text can be without end. */
-  toJSON(): number;
 };
 
 export type OutputColumn = {

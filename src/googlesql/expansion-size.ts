@@ -76,7 +76,7 @@ function sizeOfAll(expressions: readonly (BoundExpression | undefined)[], known:
 function namesIn(template: string): (index: number) => number {
   const counts = new Map<number, number>();
   let ofAll = 0;
-  for (const [, digit, digits, all] of template.matchAll(/\$(?:(\d)|\{(\d+)\}|(\*|\|\||null))/g)) {
+  for (const [, digit, digits, all] of template.matchAll(/\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|or\b))/g)) {
     const index = Number(digit ?? digits) - 1;
     if (all) ofAll += 1;
     else counts.set(index, (counts.get(index) ?? 0) + 1);

@@ -1,6 +1,7 @@
 import type { SqlPosition } from '../errors.ts';
 import type { SelectedItem } from './bind-select-list.ts';
 import { type BoundExpression, type BoundFrom, type BoundSelect, childrenOf } from './bound-tree.ts';
+import type { KeyOf } from './expression-keys.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Select } from './syntax-tree.ts';
 
@@ -10,6 +11,7 @@ type Clauses = {
   /** HAVING, QUALIFY and ORDER BY. */
   readonly others: readonly BoundExpression[];
   readonly from: BoundFrom | undefined;
+  readonly keyOf: KeyOf;
 };
 
 /**
@@ -17,19 +19,18 @@ type Clauses = {
  * every column must be grouped or aggregated.
  */
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
-  const { select, items, others, from } = clauses;
+  const { select, items, others, from, keyOf } = clauses;
   if (groupBy === 'ALL') return;
   const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
   if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
     throw invalidQuery('The HAVING clause requires GROUP BY or aggregation to be present', select.having.at);
   if (!isAggregated) return;
-  const keys = new Set((groupBy ?? []).map(key => JSON.stringify(key)));
-  const relations = relationsOf(from);
+  const grouped = { keys: new Set((groupBy ?? []).map(keyOf)), keyOf, relations: relationsOf(from) };
   for (const { value, at } of items) {
-    if (holdsUngrouped(value, keys, relations)) throw refusal('SELECT list expression', at);
+    if (holdsUngrouped(value, grouped)) throw refusal('SELECT list expression', at);
   }
   for (const value of others) {
-    if (holdsUngrouped(value, keys, relations)) throw refusal('An expression', select.at);
+    if (holdsUngrouped(value, grouped)) throw refusal('An expression', select.at);
   }
 }
 
@@ -48,11 +49,17 @@ export function holdsAnyAggregate(expression: BoundExpression): boolean {
   return expression.kind === 'aggregate' || childrenOf(expression).some(holdsAnyAggregate);
 }
 
-function holdsUngrouped(expression: BoundExpression, keys: Set<string>, relations: Set<number>): boolean {
+type Grouped = {
+  readonly keys: ReadonlySet<number>;
+  readonly keyOf: KeyOf;
+  readonly relations: ReadonlySet<number>;
+};
+
+function holdsUngrouped(expression: BoundExpression, grouped: Grouped): boolean {
   if (expression.kind === 'aggregate' && !expression.over) return false;
-  if (keys.size > 0 && keys.has(JSON.stringify(expression))) return false;
-  if (expression.kind === 'column') return relations.has(expression.relation);
-  return childrenOf(expression).some(child => holdsUngrouped(child, keys, relations));
+  if (grouped.keys.size > 0 && grouped.keys.has(grouped.keyOf(expression))) return false;
+  if (expression.kind === 'column') return grouped.relations.has(expression.relation);
+  return childrenOf(expression).some(child => holdsUngrouped(child, grouped));
 }
 
 function relationsOf(from: BoundFrom | undefined): Set<number> {

@@ -47,8 +47,8 @@ const intervals = Object.entries({
 
 /** The operators, each a function whose name is its symbol. */
 const operatorRows = rowsByName([
-  row('AND(BOOL, BOOL) BOOL', '($1 and $2)'),
-  row('OR(BOOL, BOOL) BOOL', '($1 or $2)'),
+  row('AND(BOOL...) BOOL', '($and)'),
+  row('OR(BOOL...) BOOL', '($or)'),
   row('NOT(BOOL) BOOL', '(not $1)'),
   row('IS TRUE(BOOL) BOOL', '($1 is true)'),
   row('IS FALSE(BOOL) BOOL', '($1 is false)'),

@@ -1,5 +1,5 @@
 import type { BoundOrder, OutputColumn } from './bound-tree.ts';
-import { sameName } from './scope.ts';
+import { foldName } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Expression, OrderItem } from './syntax-tree.ts';
 
@@ -15,9 +15,24 @@ export function outputIndex(expression: Expression, columns: readonly OutputColu
   }
   if (expression.kind !== 'path' || expression.parts.length !== 1) return undefined;
   const { name, at } = expression.parts[0]!;
-  const found = columns.flatMap((column, i) => (!column.anonymous && sameName(column.name, name) ? [i] : []));
+  const found = indexOf(columns).get(foldName(name)) ?? [];
   if (found.length > 1) throw invalidQuery(`Column name ${name} is ambiguous`, at);
   return found[0];
+}
+
+const indexes = new WeakMap<readonly OutputColumn[], ReadonlyMap<string, readonly number[]>>();
+
+/** The positions of each name that something can refer to. */
+function indexOf(columns: readonly OutputColumn[]): ReadonlyMap<string, readonly number[]> {
+  const known = indexes.get(columns);
+  if (known) return known;
+  const named = columns.flatMap(({ name, anonymous }, at) =>
+    anonymous ? [] : [{ name: foldName(name), at }],
+  );
+  const groups = Map.groupBy(named, ({ name }) => name);
+  const index = new Map([...groups].map(([name, places]) => [name, places.map(({ at }) => at)]));
+  indexes.set(columns, index);
+  return index;
 }
 
 /** BigQuery's NULL order: first when ascending, last when descending. */

@@ -1,7 +1,7 @@
 import type { ExpressionParser } from './expression-parser.ts';
 import { sandboxRefused } from './sql-error.ts';
 import type { FromItem, Identifier, JoinKind, Query } from './syntax-tree.ts';
-import type { TokenCursor } from './token-cursor.ts';
+import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
 const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
   ['CROSS', ['CROSS', 'JOIN']],
@@ -103,6 +103,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
   function startsQuery(): boolean {
     let ahead = 0;
     while (cursor.isSymbol('(', ahead)) ahead += 1;
+    if (ahead > maxDepth) cursor.fail('The query is nested too deeply');
     if (!['SELECT', 'WITH'].includes(cursor.peek(ahead).keyword)) return false;
     if (ahead === 0) return true;
     const after = cursor.peekAfterClosing();

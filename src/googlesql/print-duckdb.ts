@@ -1,4 +1,5 @@
 import type { BoundQuery } from './bound-tree.ts';
+import { createExpressionKeys } from './expression-keys.ts';
 import { printExpression } from './print-expression.ts';
 import { printJson } from './print-json.ts';
 import { printQuery } from './print-query.ts';
@@ -41,6 +42,7 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
     usedSubsets: new Map(),
     usedTables: new Set(),
     sizes: new WeakMap(),
+    keyOf: createExpressionKeys(),
     expression: printExpression,
     query: (self, inner, order) => {
       depth += 1;

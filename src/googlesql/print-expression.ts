@@ -167,6 +167,8 @@ function printCall(print: Print, { template, arguments: values }: BoundCall): st
   return fill(template, printed, {
     '*': () => printed.join(', '),
     '||': () => printed.join(' || '),
+    and: () => printed.join(' and '),
+    or: () => printed.join(' or '),
     null: () => printed.map(value => `${value} is null`).join(' or '),
     space: () => whiteSpace,
   });
@@ -214,7 +216,7 @@ function fill(
   names: Readonly<Record<string, () => string>>,
 ): string {
   return template.replace(
-    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|space|distinct|order|filter|over|\$))/g,
+    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|\$))/g,
     (_, a, b, name) => {
       if (name === '$') return '$';
       const text = name ? names[name]?.() : values[Number(a ?? b) - 1];

@@ -127,13 +127,8 @@ function printGroupBy(
   items: readonly BoundExpression[],
 ): string {
   if (keys === 'ALL') return 'all';
-  const texts = items.map(item => JSON.stringify(item));
-  return keys
-    .map(key => {
-      const index = texts.indexOf(JSON.stringify(key));
-      return index === -1 ? printer.expression(printer, key) : String(index + 1);
-    })
-    .join(', ');
+  const positions = new Map(items.map((item, i) => [printer.keyOf(item), i + 1] as const).reverse());
+  return keys.map(key => positions.get(printer.keyOf(key)) ?? printer.expression(printer, key)).join(', ');
 }
 
 function printOrder(

@@ -1,4 +1,5 @@
 import type { BoundExpression, BoundQuery } from './bound-tree.ts';
+import type { KeyOf } from './expression-keys.ts';
 
 /** What printing one statement carries along. */
 export type Printer = {
@@ -12,6 +13,7 @@ export type Printer = {
   readonly usedTables: Set<string>;
   /** Sizes that are already counted, see `expansionSize`. */
   readonly sizes: WeakMap<BoundExpression, number>;
+  readonly keyOf: KeyOf;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
   query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;

@@ -1,6 +1,7 @@
 import type { SqlPosition } from '../errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
 import { fieldName } from './duckdb-type.ts';
+import { createExpressionKeys } from './expression-keys.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
 import { structOf } from './types.ts';
@@ -52,15 +53,12 @@ export function resolveName(scope: Scope, identifier: Identifier): Resolved | un
 
 function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefined {
   const { name } = identifier;
-  const alias = onlyOne(
-    scope.aliases.filter(a => sameName(a.name, name)),
-    identifier,
-  );
+  const alias = onlyOne(columnsOfName(scope.aliases, name), identifier);
   if (alias) return { kind: 'value', value: alias.value };
   const variable = scope.variables.find(v => sameName(v.name, name));
   if (variable)
     return variable.kind === 'table' ? { kind: 'table', variable } : { kind: 'value', value: variable.value };
-  const merged = scope.merged.find(column => sameName(column.name, name));
+  const [merged] = columnsOfName(scope.merged, name);
   if (merged) return { kind: 'value', value: merged.value };
   const column = onlyOne(columnsNamed(scope, name), identifier);
   return column && { kind: 'value', value: column.value };
@@ -68,30 +66,59 @@ function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefi
 
 /** Every column or exposed field of a name, over all FROM items. */
 export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
-  return scope.variables.flatMap(columnsOf).filter(column => sameName(column.name, name));
+  return scope.variables.flatMap(variable => columnsOfName(columnsOf(variable), name));
 }
+
+const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly NamedValue[]>>();
+
+/** The columns of a name in a list, which is indexed once. */
+export function columnsOfName(columns: readonly NamedValue[], name: string): readonly NamedValue[] {
+  let index = indexes.get(columns);
+  if (!index) {
+    index = Map.groupBy(columns, column => foldName(column.name));
+    indexes.set(columns, index);
+  }
+  return index.get(foldName(name)) ?? none;
+}
+
+const none: readonly NamedValue[] = [];
+
+const exposed = new WeakMap<RangeVariable, readonly NamedValue[]>();
 
 /** The columns of a FROM item; an element that is no STRUCT has none but itself. */
 export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
   if (variable.kind === 'table') return variable.columns;
   const { value } = variable;
-  if (value.type.kind !== 'STRUCT') return [];
-  return value.type.fields.map(({ name, type }, index) => ({
-    name,
-    value: { kind: 'field', type, of: value, name: fieldName(name, index) },
-  }));
+  if (value.type.kind !== 'STRUCT') return none;
+  const known = exposed.get(variable);
+  if (known) return known;
+  const columns = value.type.fields.map(
+    ({ name, type }, index): NamedValue => ({
+      name,
+      value: { kind: 'field', type, of: value, name: fieldName(name, index) },
+    }),
+  );
+  exposed.set(variable, columns);
+  return columns;
 }
+
+const rowValues = new WeakMap<readonly NamedValue[], BoundExpression>();
 
 /** A whole row of a table as one value: `select t from t`. */
 export function rowValue(columns: readonly NamedValue[]): BoundExpression {
+  const known = rowValues.get(columns);
+  if (known) return known;
   const type = structOf(columns.map(({ name, value }) => ({ name, type: value.type })));
-  return { kind: 'struct', type, values: columns.map(column => column.value) };
+  const row: BoundExpression = { kind: 'struct', type, values: columns.map(column => column.value) };
+  rowValues.set(columns, row);
+  return row;
 }
 
 /** Two FROM scopes side by side, as a join leaves them. */
 export function joinScopes(left: Scope, right: Scope, at: SqlPosition): Scope {
+  const names = new Set(left.variables.map(({ name }) => name !== undefined && foldName(name)));
   for (const { name } of right.variables) {
-    if (left.variables.some(v => sameName(v.name, name))) {
+    if (name !== undefined && names.has(foldName(name))) {
       throw invalidQuery(`Duplicate table alias ${name} in the same FROM clause`, at);
     }
   }
@@ -103,10 +130,19 @@ export function joinScopes(left: Scope, right: Scope, at: SqlPosition): Scope {
 }
 
 function onlyOne(columns: readonly NamedValue[], { name, at }: Identifier): NamedValue | undefined {
-  const [first, ...others] = columns;
-  // The same expression under the same name twice is no ambiguity: `select x, x … order by x`.
-  if (others.some(other => JSON.stringify(other.value) !== JSON.stringify(first?.value))) {
-    throw invalidQuery(`Column name ${name} is ambiguous`, at);
-  }
-  return first;
+  if (columns.length > 1 && isAmbiguous(columns)) throw invalidQuery(`Column name ${name} is ambiguous`, at);
+  return columns[0];
+}
+
+const ambiguous = new WeakMap<readonly NamedValue[], boolean>();
+
+/** The same expression under the same name twice is no ambiguity: `select x, x … order by x`. */
+function isAmbiguous(columns: readonly NamedValue[]): boolean {
+  const known = ambiguous.get(columns);
+  if (known !== undefined) return known;
+  const keyOf = createExpressionKeys();
+  const first = keyOf(columns[0]!.value);
+  const found = columns.some(({ value }) => keyOf(value) !== first);
+  ambiguous.set(columns, found);
+  return found;
 }

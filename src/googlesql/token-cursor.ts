@@ -3,7 +3,7 @@ import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
 
 /** Deeper nesting than this is refused; every level of a query is a few calls on the stack. */
-const maxDepth = 200;
+export const maxDepth = 200;
 
 const reservedWords = new Set(
   `ALL AND ANY ARRAY AS ASC ASSERT_ROWS_MODIFIED AT BETWEEN BY CASE CAST COLLATE CONTAINS CREATE CROSS CUBE CURRENT

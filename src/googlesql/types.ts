@@ -102,7 +102,8 @@ const maxLeaves = 20_000;
 
 const knownLeaves = new WeakMap<StructType, number>();
 
-function leavesOf(type: SqlType): number {
+/** How many scalars a value of a type holds, an array counted as one element. */
+export function leavesOf(type: SqlType): number {
   if (type.kind === 'ARRAY') return leavesOf(type.element);
   if (type.kind !== 'STRUCT') return 1;
   const known = knownLeaves.get(type);

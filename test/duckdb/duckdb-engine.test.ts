@@ -69,6 +69,20 @@ test('a statement is explained without being run: its columns, and the sources i
   await expect(engine.explain({ ...statement, sql: 'SELECT nope' }, limits)).rejects.toThrow('nope');
 });
 
+test('a text that was refused is not compiled again', async () => {
+  const { engine } = await openEngine();
+  const refusal = (sql: string) =>
+    engine.describe({ sql, parameters: [] }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const first = await refusal('SELECT nope');
+  expect(first).toMatchObject({ code: 'invalid_query' });
+  // One and the same error: it was kept.
+  expect(await refusal('SELECT nope')).toBe(first);
+  expect(await refusal('SELECT nope2')).not.toBe(first);
+});
+
 test('a list is one parameter, whatever characters its values have', async () => {
   const { engine } = await openEngine();
   const names = ["it's", '', 'a,b]', 'ä"\\', 'null'];

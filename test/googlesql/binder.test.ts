@@ -80,7 +80,7 @@ describe('refusals', () => {
     ],
     ['select 1 limit -1', /LIMIT expects a non-negative integer literal at \[1:16\]/],
     ['select metadata from `postgres.logs` group by metadata', /Grouping by expressions of type ARRAY/],
-    [`select ${'true and '.repeat(50_000)} true`, /too complex/],
+    [`select ${'1 + '.repeat(50_000)} 1`, /Too many operators in a row/],
     [`select ${'greatest(1, '.repeat(40)}2${')'.repeat(40)}`, /too complex/],
     [`select ${'repeat('.repeat(12)}'a'${', 2)'.repeat(12)}`, /too complex/],
   ])('%s', (sql, message) => {

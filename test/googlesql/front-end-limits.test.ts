@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { compileCaller } from '../sandbox/compile-caller.ts';
+import { growingTexts, textOfLength } from './growing-texts.ts';
 
 const list = (count: number, item: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => item(n)).join(', ');
@@ -31,4 +32,63 @@ test('refuses more than 20,000 columns in all parts of a query', () => {
   expect(() => compileCaller(`${wide} ${list(20, n => `w as w${n}`)}`)).toThrow(
     'The query has too many columns in all its parts; the limit is 20000',
   );
+});
+
+test('refuses a wide record that is named too often', () => {
+  const rows = (count: number) => `select ${list(count, n => `t as t${n}`)} from (select ${columns(900)}) t`;
+  expect(() => compileCaller(rows(50))).not.toThrow();
+  expect(() => compileCaller(rows(60))).toThrow('in the records of all its parts; the limit is 50000');
+});
+
+test('refuses more than 200 operators in a row, but takes as many terms of AND and OR as the text holds', () => {
+  const chain = (count: number, operator: string) =>
+    `select ${Array(count + 1)
+      .fill("'a'")
+      .join(operator)} as x`;
+  expect(() => compileCaller(chain(200, ' || '))).not.toThrow();
+  expect(() => compileCaller(chain(201, ' || '))).toThrow('Too many operators in a row; the limit is 200');
+  const terms = Array(8_000).fill('true').join(' or ');
+  expect(() => compileCaller(`select ${terms} as x`)).not.toThrow();
+});
+
+test('quotes no more than a thousand characters of a text in an error', () => {
+  for (const sql of [
+    `select ${'é'.repeat(60_000)} from edge_logs`,
+    `select ${'a'.repeat(60_000)} from edge_logs`,
+  ])
+    expect(() => compileCaller(sql)).toThrow(
+      expect.objectContaining({ message: expect.stringMatching(/^.{0,1020}$/s) }),
+    );
+});
+
+/** Processor time of the fastest of three compilations, in milliseconds: what else runs on the machine counts little. */
+function compileMs(sql: string): number {
+  const times = Array.from({ length: 3 }, () => {
+    const before = process.cpuUsage().user;
+    try {
+      compileCaller(sql);
+    } catch {
+      // A refusal must be as quick.
+    }
+    return (process.cpuUsage().user - before) / 1000;
+  });
+  return Math.min(...times);
+}
+
+/** A text four times as long may take ten times as long; below this, in milliseconds, a ratio says nothing. */
+const [mostGrowth, tooShortMs] = [10, 40];
+
+test.each(Object.entries(growingTexts))('compiles %s in time that grows as the text does', (_, text) => {
+  for (const [short, long] of [
+    [3_000, 12_000],
+    [16_000, 65_536],
+  ] as const) {
+    const before = compileMs(textOfLength(text, short));
+    const after = compileMs(textOfLength(text, long));
+    expect({ long, after, fits: after <= Math.max(tooShortMs, before * mostGrowth) }).toMatchObject({
+      fits: true,
+    });
+    // Contract section 11 wants 100 ms on a machine of its own.
+    expect(after).toBeLessThan(1000);
+  }
 });

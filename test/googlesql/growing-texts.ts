@@ -70,7 +70,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'fields of an UNNEST, read': n => `select ${list(n, i => `c${i}`)} from unnest([struct(${list(n, i => `${i} as c${i}`)})])`,
   'a STRUCT of a type': n => `select struct<${list(n, i => `c${i} int64`)}>(${list(n, i => `${i}`)}) as x`,
   'rows as values': n => `select ${list(n, () => 't')} from edge_logs t`,
-  'a wide row as a value': n => `select ${list(Math.ceil(n / 20), i => `t as t${i}`)} from ${wide(n)} t`,
+  'a wide row as a value': n => `select ${list(10, i => `t as t${i}`)} from ${wide(n)} t`,
   'SELECT AS STRUCT': n => `select array(select as struct ${list(n, i => `${i} as c${i}`)}) as x`,
   'parentheses': n => `select ${nested(Math.min(n, 190), '(', list(n, () => '1', ' + '), ')')} as x`,
   'parentheses after FROM': n => `select 1 as x from ${list(n, () => '(', '')}edge_logs`,

@@ -20,7 +20,6 @@ export const refusedQueries: Readonly<Record<string, string>> = {
   'types 5,000 deep': `select cast(null as ${nested(5_000, 'array<', 'int64', '>')}) as x`,
   'CASE 4,000 deep': `select ${nested(4_000, 'case when true then ', '1', ' end')} as x`,
   'joins in brackets 5,000 deep': `select 1 from ${nested(5_000, '(', 'edge_logs', ')')}`,
-  '10,000 terms of OR': `with a as (select true as b from edge_logs) select 1 from a where ${list(10_000, () => 'b', ' or ')}`,
   'a thousand joins': `select count(*) as n from edge_logs e0 ${list(1_000, n => `join edge_logs e${n + 1} using (id)`, ' ')}`,
   'a thousand commas': `select count(*) as n from ${list(1_000, n => `edge_logs e${n}`, ', ')}`,
   'a thousand branches of UNION ALL': list(1_000, () => 'select id from edge_logs', ' union all '),
@@ -78,6 +77,7 @@ export const heavyQueries: Readonly<Record<string, string>> = {
 /** What only looks too large: it is answered. */
 // biome-ignore format: one query a line
 export const cutQueries: Readonly<Record<string, string>> = {
+  '10,000 terms of OR': `with a as (select true as b from edge_logs) select 1 from a where ${list(10_000, () => 'b', ' or ')}`,
   '13,000 elements of IN': `select id from edge_logs where id in (${list(13_000, n => `'${n % 10}'`, ',')})`,
   'split into a million': "select array_length(split(repeat('x,', 500000))) as n from edge_logs a, edge_logs b",
 };

@@ -1,0 +1,94 @@
+import { type BoundExpression, type BoundQuery, type BoundWindow, childrenOf } from './bound-tree.ts';
+import type { SqlType } from './types.ts';
+
+/** Answers the same number for two expressions exactly where they are one and the same in every row. */
+export type KeyOf = (expression: BoundExpression) => number;
+
+/**
+ * Makes the numbers of one statement. An expression is looked at once, however often it is asked for: its number stands for it in
+ * what is made of it. Queries are the same only where they are one object: their relations differ otherwise.
+ */
+export function createExpressionKeys(): KeyOf {
+  const known = new WeakMap<BoundExpression, number>();
+  const queries = new WeakMap<BoundQuery, number>();
+  const numbers = new Map<string, number>();
+  let lastQuery = 0;
+
+  function keyOf(expression: BoundExpression): number {
+    const found = known.get(expression);
+    if (found !== undefined) return found;
+    const text = JSON.stringify([expression.kind, own(expression), childrenOf(expression).map(keyOf)]);
+    const key = numbers.get(text) ?? numbers.size;
+    numbers.set(text, key);
+    known.set(expression, key);
+    return key;
+  }
+  return keyOf;
+
+  /** What tells an expression from others of its kind over the same children. */
+  function own(expression: BoundExpression): unknown {
+    switch (expression.kind) {
+      case 'literal':
+        return [expression.type.kind, expression.value];
+      case 'null':
+        return typeKey(expression.type);
+      case 'parameter':
+        return expression.name;
+      case 'column':
+        return [expression.relation, expression.index];
+      case 'field':
+        return expression.name;
+      case 'struct':
+        return expression.type.fields.map(({ name }) => name);
+      case 'array':
+        return typeKey(expression.type);
+      case 'element':
+        return expression.safe;
+      case 'cast':
+        return [typeKey(expression.type), expression.safe];
+      case 'case':
+        return expression.otherwise !== undefined;
+      case 'call':
+        return [expression.name, expression.template];
+      case 'aggregate': {
+        const { name, template, distinct, ignoreNulls, arguments: values } = expression;
+        const order = expression.orderBy.map(({ descending, nulls }) => [descending, nulls]);
+        return [name, template, distinct, ignoreNulls, values.length, order, windowOf(expression.over)];
+      }
+      case 'subquery':
+        return [expression.form, queryKey(expression.query)];
+      case 'inQuery':
+        return queryKey(expression.query);
+      default:
+        return undefined;
+    }
+  }
+
+  function windowOf(window: BoundWindow | undefined): unknown {
+    if (!window) return undefined;
+    const { partitionBy, orderBy, frame } = window;
+    return [partitionBy.length, orderBy.map(({ descending, nulls }) => [descending, nulls]), frame];
+  }
+
+  function queryKey(query: BoundQuery): number {
+    const found = queries.get(query);
+    if (found !== undefined) return found;
+    lastQuery += 1;
+    queries.set(query, lastQuery);
+    return lastQuery;
+  }
+}
+
+const typeKeys = new WeakMap<SqlType, string>();
+
+/** A type as a text; storage counts. */
+function typeKey(type: SqlType): string {
+  if (type.kind === 'ARRAY') return `[${type.single} ${type.nulls} ${typeKey(type.element)}]`;
+  if (type.kind !== 'STRUCT') return type.kind;
+  const found = typeKeys.get(type);
+  if (found !== undefined) return found;
+  const fields = type.fields.map(field => `${JSON.stringify(field.name)} ${typeKey(field.type)}`);
+  const key = `{${type.presence} ${fields.join(' ')}}`;
+  typeKeys.set(type, key);
+  return key;
+}
