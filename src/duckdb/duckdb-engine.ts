@@ -30,6 +30,8 @@ type DuckDbEngineOptions = {
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 64 MiB. */
   readonly maxResultBytes?: number;
+  /** Milliseconds between two signs of life of a process; after ten that are missing it is killed. Default 1000. */
+  readonly aliveMs?: number;
   /** Milliseconds an interrupted query has to end before its process is killed. Default 1000. */
   readonly graceMs?: number;
 };
@@ -186,6 +188,7 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     // DuckDB's own limit does not hold lists and strings, and Node has the result twice while it crosses over.
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
     spillLimitMb: memoryLimitMb * 4,
+    aliveMs: options.aliveMs ?? 1000,
     maxResultBytes: options.maxResultBytes ?? defaultMaxResultBytes,
   };
 }

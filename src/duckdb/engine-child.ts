@@ -59,6 +59,9 @@ type Result = { readonly rowsJson: Buffer; readonly rowCount: number };
 /** Milliseconds a process has to open the database, which may wait for a writer. */
 const maxStartMs = 30_000;
 
+/** Signs of life that may be missing in a row; then the process is frozen, and its query is run again in another one. */
+const maxSilentTimes = 10;
+
 const living = new Set<ChildProcess>();
 
 // A frozen process would not notice that this one has ended.
@@ -88,17 +91,21 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     if (why === 'crash' || why === 'no start') why = reason;
     child.kill('SIGKILL');
   };
+  // One that is not ready yet has its own time.
+  const silence = watchSilence(settings.aliveMs, () => why === 'crash' && child.kill('SIGKILL'));
   child.on('message', (report: EngineReport) => {
+    silence.end();
     if (report.type === 'ready') {
       clearTimeout(starting);
       if (why === 'no start') why = 'crash';
       lowerPriority(child.pid);
       catalog.resolve({ version: versionOf(report.catalog), tables: report.catalog });
     } else if (report.type === 'out of memory') kill('out of memory');
-    else owed.settle(report);
+    else if (report.type !== 'alive') owed.settle(report);
   });
   const end = (reason: string) => {
     clearTimeout(starting);
+    silence.unwatch();
     gone ??= new EngineGoneError(reason, why);
     catalog.reject(gone);
     owed.fail(gone);
@@ -138,6 +145,23 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       send({ type: 'run', id, ...statement });
       return { result, interrupt: () => send({ type: 'interrupt', id }) };
     },
+  };
+}
+
+/**
+ * Calls back when no sign of life has come for long. The missing ones are counted, not timed: a gateway that was itself
+ * suspended hears its processes before it has counted far.
+ */
+function watchSilence(aliveMs: number, onLong: () => void) {
+  let missing = 0;
+  const timer = setInterval(() => {
+    if (++missing > maxSilentTimes) onLong();
+  }, aliveMs).unref();
+  return {
+    end(): void {
+      missing = 0;
+    },
+    unwatch: () => clearInterval(timer),
   };
 }
 

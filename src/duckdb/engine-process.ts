@@ -82,6 +82,7 @@ async function open(): Promise<void> {
   setInterval(() => {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
+  setInterval(() => report({ type: 'alive' }), settings.aliveMs);
   report({ type: 'ready', catalog });
   // At its end it is killed, and could not keep them.
   flushCompileCache();

@@ -12,6 +12,8 @@ export type EngineSettings = {
   readonly residentLimitMb: number;
   /** Megabytes of disk that one query may use where its memory does not do. */
   readonly spillLimitMb: number;
+  /** Milliseconds between two signs of life. */
+  readonly aliveMs: number;
   /** Bytes of one result. */
   readonly maxResultBytes: number;
 };
@@ -53,5 +55,7 @@ export type EngineReport =
   /** The last part. */
   | { readonly type: 'rows'; readonly id: number; readonly json: Uint8Array; readonly rowCount: number }
   | { readonly type: 'failed'; readonly id: number; readonly message: string }
+  /** A sign of life. */
+  | { readonly type: 'alive' }
   /** The process is over its resident limit and asks to be killed. */
   | { readonly type: 'out of memory' };

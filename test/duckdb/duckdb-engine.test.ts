@@ -183,6 +183,15 @@ test('a query whose process ends again and again fails, and the next one answers
   expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
 });
 
+test('a query whose process is frozen is run again in another one', async () => {
+  const { engine, events } = await openEngine({ aliveMs: 300 });
+  const [frozen] = engine.pids;
+  process.kill(frozen!, 'SIGSTOP');
+  expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  expect(engine.pids).not.toContain(frozen);
+  expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.stopped', 'engine.started']);
+});
+
 test('a query that was run again keeps its own deadline', async () => {
   const { engine } = await openEngine();
   const running = expect(ask(engine, endless, { timeoutMs: 2000 })).rejects.toMatchObject({
