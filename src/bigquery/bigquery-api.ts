@@ -8,6 +8,7 @@ import {
 } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
+import { isEmulator } from './emulator-endpoint.ts';
 import { fromEmulatorWords } from './emulator-words.ts';
 import { type Page, type PageRequest, readPage } from './read-page.ts';
 import type { TableId } from './table-mapping.ts';
@@ -62,7 +63,7 @@ export type BigQueryApi = Pick<Wire, 'close'> & {
 
 /** Makes the REST calls of one project. */
 export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
-  const { project, location } = options;
+  const { project, location, endpoint } = options;
   const { call, stream, close } = openWire(options);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
@@ -73,7 +74,8 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
       const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
       const failure = answer.status.errorResult;
       if (!failure) return answer;
-      const { reason, message } = fromEmulatorWords(failure, body.configuration);
+      const isEmulators = isEmulator(endpoint);
+      const { reason, message } = fromEmulatorWords(failure, { isEmulators });
       throw new BigQueryFailure(reason, message);
     },
     results({ job, ...page }, reading, signal) {

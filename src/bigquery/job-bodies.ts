@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { QueryParameter } from '../engine/engine.ts';
+import { lex } from '../googlesql/lexer.ts';
+import { foldName } from '../googlesql/scope.ts';
 import type { JobBody } from './bigquery-api.ts';
 
 /** One job, before it has a name. */
@@ -60,15 +62,22 @@ function sharedBody({
   parameters,
   maxBytesBilled,
 }: Pick<JobRequest, 'text' | 'parameters' | 'maxBytesBilled'>): object {
+  const named = namedParameters(text, parameters);
   return {
     query: text,
     useLegacySql: false,
     // BigQuery refuses the mode without a parameter that uses it.
-    ...(parameters.length > 0
-      ? { parameterMode: 'NAMED', queryParameters: parameters.map(bindParameter) }
-      : {}),
+    ...(named.length > 0 ? { parameterMode: 'NAMED', queryParameters: named.map(bindParameter) } : {}),
     ...(maxBytesBilled === undefined ? {} : { maximumBytesBilled: String(maxBytesBilled) }),
   };
+}
+
+/** Those that the text names. Of a text that names none, goccy/bigquery-emulator takes no parameters. */
+function namedParameters(text: string, parameters: readonly QueryParameter[]): QueryParameter[] {
+  const names = new Set(
+    lex(text).flatMap(({ kind, value }) => (kind === 'parameter' ? [foldName(value)] : [])),
+  );
+  return parameters.filter(({ name }) => names.has(foldName(name)));
 }
 
 function bindParameter({ name, value }: QueryParameter): object {

@@ -79,7 +79,7 @@ test("an emulator's dry run runs, so it is sent the parameters without their val
     { name: 'project', value: 'p1' },
     { name: 'projects', value: ['a'] },
   ];
-  await run({ parameters });
+  await run({ parameters, callerSql: 'select n from edge where @project in unnest(@projects)' });
   const [dryRun, job] = asked.map(({ body }) => body);
   expect(dryRun.configuration.query.queryParameters).toEqual([
     { name: 'project', parameterType: { type: 'STRING' }, parameterValue: { value: null } },
@@ -155,4 +155,40 @@ test('batch jobs of an emulator are done before they are asked for', async () =>
   );
   expect((await run({ maxRows: 1 }, { priority: 'background' })).rowCount).toBe(1);
   expect(counts()).toEqual({ insert: 1, results: 1, job: 1 });
+});
+
+test('a text that names no parameter is sent none: an emulator refuses them there', async () => {
+  const { run, asked } = await open({ results: [emulatorRows([n], [['1']])], job: [noSuchJob] });
+  await run({ parameters: [{ name: 'project', value: 'p1' }] });
+  const [dryRun] = asked.map(({ body }) => body);
+  expect(dryRun.configuration.query).not.toHaveProperty('queryParameters');
+  expect(dryRun.configuration.query).not.toHaveProperty('parameterMode');
+});
+
+test.each([
+  ['jobInternalError', 'failed to add query result to dynamic destination table: failed to create table CREATE TABLE `test.j.j` (`limit` INT64): failed to parse statements: failed to parse statement: Syntax error: Unexpected keyword LIMIT [at 1:40]'],
+  ['internalError', 'runtime error: invalid memory address or nil pointer dereference'],
+])('a query that breaks the emulator itself, %s, is not tried again and has no place: %s', async (reason, message) => {
+  const { run, events, asked } = await open({ dryRun: [emulatorRefusal(500, reason, message)] });
+  await expect(run({ callerSql })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: 'The query failed at the warehouse',
+    position: undefined,
+  });
+  expect(events).toMatchObject([{ type: 'warehouse.failed', reason: 'queryFailed', message }]);
+  expect(asked.length).toBe(1);
+}); // biome-ignore format: a table
+
+test('a job that an emulator calls failed at once is not started again: that is how a bad value ends there', async () => {
+  const errorResult = {
+    reason: 'jobInternalError',
+    message: 'failed to scan rows: strconv.ParseInt: parsing "a"',
+  };
+  const { run, events, counts } = await open({ insert: [emulatorDryRun(errorResult)] });
+  await expect(run({ callerSql })).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: 'The query failed at the warehouse',
+  });
+  expect(events).toMatchObject([{ type: 'warehouse.failed', reason: 'queryFailed' }]);
+  expect(counts()).toEqual({ insert: 1 });
 });

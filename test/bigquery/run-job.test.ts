@@ -29,7 +29,9 @@ test('a query is one job with a name of ours, asked for its rows and for its rec
     { name: 'start', value: null },
     { name: 'projects', value: ['a', ''] },
   ];
-  const result = await run({ parameters }, { labels: { endpoint: 'logs.all' }, maxBytesBilled: 5000 });
+  const callerSql = 'select n from edge where @project > @start or id in unnest(@projects)';
+  const statement = { parameters: [...parameters, { name: 'unnamed', value: 'x' }], callerSql };
+  const result = await run(statement, { labels: { endpoint: 'logs.all' }, maxBytesBilled: 5000 });
   expect(result.rowsJson.toString()).toBe('[{"n":9007199254740993}]');
   const inserted = asked[1]?.body;
   const { jobId } = inserted.jobReference;
