@@ -12,7 +12,13 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Longer than a suite may take, or in need of more programs: commands of their own, vitest.optional.config.ts.
-    exclude: ['test/chaos/**', 'test/clients/**', 'test/proxies/**', 'test/real-project/**'],
+    exclude: [
+      'test/chaos/**',
+      'test/emulator/**',
+      'test/clients/**',
+      'test/proxies/**',
+      'test/real-project/**',
+    ],
     setupFiles: ['test/support/seed-properties.ts'],
     pool: 'forks',
     // CI counts from the runner's own report.
