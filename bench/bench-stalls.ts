@@ -1,11 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { StallInput } from './stall-input.ts';
+import { answerStalls } from './stalls-answer.ts';
 import { compileStalls } from './stalls-compile.ts';
 import { redactStalls } from './stalls-redact.ts';
 
 /** Every kind of input that once held the event loop; a room adds its own here. */
-const inputs: readonly StallInput[] = [...compileStalls(), ...redactStalls()];
+const inputs: readonly StallInput[] = [...compileStalls(), ...redactStalls(), ...(await answerStalls())];
 
 /** Contract section 11: nothing a caller sends holds the event loop longer, in milliseconds. */
 const limitMs = 100;

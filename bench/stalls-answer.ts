@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Column } from '../src/rows.ts';
+import { openDoors } from '../test/support/open-doors.ts';
+import type { StallInput } from './stall-input.ts';
+
+const header = (name: string, digit: number, settings: string) => `/*
+id: 57a11000-0000-4000-8000-00000000000${digit}
+name: ${name}
+description: Rows that the bench makes.
+columns:
+  id: { type: STRING, description: A text. }
+  n: { type: INT64, description: A number. }
+sandbox: true
+${settings}*/
+select 1 as id, 2 as n`;
+
+type Answered = { readonly columns: readonly Column[]; readonly rowsJson: Buffer; readonly rowCount: number };
+
+const columns: readonly Column[] = [
+  { name: 'id', type: 'STRING', mode: 'NULLABLE' },
+  { name: 'n', type: 'INT64', mode: 'NULLABLE' },
+];
+
+/** Thousand rows. */
+function rowsOf(value: (n: number) => unknown, number = '1'): Answered {
+  const rows = Array.from({ length: 1000 }, (_, n) => `{"id":${JSON.stringify(value(n))},"n":${number}}`);
+  return { columns, rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length };
+}
+
+const times = (count: number, make: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => make(n)).join(' ');
+const aliases = (count: number, field: string) => times(count, n => `a${n}: ${field}`);
+
+/** Results by the caller's SQL; made when they are first asked for. */
+const results: Record<string, () => Answered> = {
+  short: () => rowsOf(() => 'x'),
+  exact: () => rowsOf(() => 'x'.repeat(200), '9007199254740993'),
+  wide: () => rowsOf(n => `${n}${'x'.repeat(15_500)}`),
+  huge: () => rowsOf(n => `${n}${'x'.repeat(60_000)}`),
+};
+
+let opened: Promise<{ doors: Awaited<ReturnType<typeof openDoors>>; token: string }> | undefined;
+
+/** Both handlers over an engine that has its rows ready; never closed, the bench ends with its process. */
+function open() {
+  opened ??= (async () => {
+    const made = new Map<string, Answered>();
+    const doors = await openDoors({
+      sqlFiles: { 'rows.sql': header('rows', 1, ''), 'kept.sql': header('kept', 2, 'cacheSeconds: 60\n') },
+      engine: {
+        async run({ callerSql = 'short' }) {
+          const found = made.get(callerSql) ?? results[callerSql]!();
+          made.set(callerSql, found);
+          return found;
+        },
+        explain: async () => ({ columns, sources: [] }),
+      },
+    });
+    for (const [sql, make] of Object.entries(results)) made.set(sql, make());
+    return { doors, token: await doors.token() };
+  })();
+  return opened;
+}
+
+/** Asks as a client that throws away what it reads, for it shares the event loop that is measured. */
+async function send(path: string, headers: Record<string, string>, body: object): Promise<void> {
+  const { doors, token } = await open();
+  const { port } = doors.server.address() as AddressInfo; // it listens on TCP
+  const sent = request({
+    port,
+    path,
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json', ...headers },
+  });
+  sent.end(JSON.stringify(body));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let start = '';
+  response.on('data', (part: Buffer) => {
+    if (start.length < 200) start += part.toString('utf8', 0, 200);
+  });
+  await once(response, 'end');
+  if (response.statusCode !== 200 || start.startsWith('{"errors"')) throw new Error(start);
+}
+
+const graphql = (name: string, query: string): StallInput => ({
+  name: `graphql: ${name}`,
+  run: () => send('/graphql', {}, { query }),
+});
+
+const rest = (name: string, endpoint: string, sql: string, coding: string): StallInput => ({
+  name: `rest: ${name}`,
+  run: () => send(`/api/endpoints/query/${endpoint}`, { 'accept-encoding': coding }, { sql }),
+});
+
+/** What makes large answers, and what asks for larger ones. */
+export async function answerStalls(): Promise<StallInput[]> {
+  await open();
+  return [
+    graphql('249 aliases of 1,000 rows, the most there may be', `{ rows(sql: "short") { ${aliases(249, 'id')} } }`),
+    graphql('50 fields of 5 of 1,000 rows', `{ ${times(50, f => `f${f}: rows(sql: "short") { ${aliases(4, 'id')} }`)} }`),
+    graphql('60 fields of 1,100 aliases through a fragment', `{ ${times(60, f => `f${f}: rows(sql: "short") { ...F }`)} } fragment F on RowsRow { ${aliases(1100, 'id')} }`),
+    graphql('15 MB of rows', '{ rows(sql: "wide") { id } }'),
+    graphql('15 MB of rows with 3 aliases', '{ rows(sql: "wide") { a: id b: id c: id } }'),
+    graphql('exact integers', '{ rows(sql: "exact") { id n } }'),
+    graphql('introspection near the limit', `{ __schema { ${aliases(30, 'types { fields { ...F } }')} } } fragment F on __Field { ${aliases(25, 'name')} }`),
+    graphql('introspection beyond it', `{ __schema { ${aliases(150, 'types { fields { ...F } }')} } } fragment F on __Field { ${aliases(900, 'name')} }`),
+    graphql('450 equal fields', `{ ${times(450, () => 'rows(sql: "short") { id }')} }`),
+    graphql('100 aliases of one field', `{ ${aliases(100, 'rows(sql: "short") { id n }')} }`),
+    graphql('a chain of 99 fragments', `{ rows { ...F0 } } ${times(99, n => `fragment F${n} on RowsRow { ${aliases(10, 'id')} ...F${n + 1} }`)} fragment F99 on RowsRow { id }`),
+    graphql('2,500 deep', `{ ${'a { '.repeat(2500)} a ${'} '.repeat(2500)} }`),
+    rest('60 MB, as it is', 'rows', 'huge', 'identity'),
+    rest('60 MB, zstd', 'rows', 'huge', 'zstd'),
+    rest('60 MB, brotli', 'rows', 'huge', 'br'),
+    rest('60 MB, gzip', 'rows', 'huge', 'gzip'),
+    rest('15 MB, kept in the cache', 'kept', 'wide', 'identity'),
+    rest('60 MB, too long for the cache', 'kept', 'huge', 'identity'),
+  ]; // biome-ignore format: a table
+}
