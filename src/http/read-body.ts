@@ -23,6 +23,11 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
     collectBody(request, limits, result =>
       result instanceof GatewayError ? reject(result) : resolve(result),
     );
+    request.once('error', cause => failBody(request, wentAway(cause)));
+    request.once('close', () => {
+      // `close` also follows `end`; an Error is expensive to make.
+      if (!request.complete) failBody(request, wentAway(undefined));
+    });
   });
   return decodeBody(bytes);
 }
@@ -56,7 +61,7 @@ const maxLoose = 1000;
 
 /**
  * Collects a body's bytes. By events: an async iterator over the stream costs as much as all else of a hit.
- * @param done called once
+ * @param done called once; not at all where the caller goes away, whom nobody can answer
  */
 export function collectBody(
   request: IncomingMessage,
@@ -67,7 +72,9 @@ export function collectBody(
   let joined = 0;
   let length = 0;
   let isDone = false;
-  const timer = setTimeout(() => finish(tooSlow(timeoutMs)), timeoutMs);
+  const timer = setTimeout(() => {
+    if (!request.destroyed) finish(tooSlow(timeoutMs));
+  }, timeoutMs);
   const finish = (result: Buffer | GatewayError) => {
     if (isDone) return;
     isDone = true;
@@ -86,11 +93,6 @@ export function collectBody(
     if (length > maxBytes) finish(tooLarge(maxBytes));
   });
   request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-  request.once('error', cause => finish(wentAway(cause)));
-  request.once('close', () => {
-    // `close` also follows `end`; an Error is expensive to make.
-    if (!request.complete) finish(wentAway(undefined));
-  });
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
 }
 
