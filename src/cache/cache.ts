@@ -8,7 +8,7 @@ import type { CacheKey } from './cache-key.ts';
 import { type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
-import { createGenerations } from './generations.ts';
+import { createGenerations, type Generations } from './generations.ts';
 import { budgetMs, type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
@@ -85,6 +85,7 @@ type Parts = {
   readonly store: GuardedStore;
   readonly local: LocalEntries;
   readonly stored: StoredEntries;
+  readonly generations: Generations;
   readonly loader: Loader;
   readonly flights: SingleFlight<CacheAnswer>;
   readonly clock: Clock;
@@ -106,6 +107,7 @@ export function createCache(options: CacheOptions): Cache {
   const parts: Parts = {
     store,
     local,
+    generations,
     stored: createStoredEntries({
       store,
       local,
@@ -123,7 +125,7 @@ export function createCache(options: CacheOptions): Cache {
     read: (request, readOptions) => read(parts, request, readOptions),
     renew: (request, everyMs) => renew(parts, request, everyMs),
     async invalidateEntry(endpoint, { digest }) {
-      local.drop(digest);
+      local.remove(digest);
       await tellStore(store, 'remove', it => it.remove(digest));
       emit({ type: 'cache.invalidated', endpoint, scope: 'entry' });
     },
@@ -159,11 +161,18 @@ async function read(
   { signal, mustLoad = false }: ReadOptions,
 ): Promise<CacheAnswer> {
   if (mustLoad) {
-    return parts.flights(`${flightOf(request)} anew`, signal, inner => loadAnew(parts, request, inner));
+    return parts.flights(`${flightFor(parts, request)} anew`, signal, inner =>
+      loadAnew(parts, request, inner),
+    );
   }
   const entry = peek(parts, request);
   if (entry) return { entry, state: 'hit' };
-  return parts.flights(flightOf(request), signal, inner => lookUp(parts, request, inner));
+  return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));
+}
+
+/** Whoever asks after an invalidation does not join those who asked before it: their rows may be older. */
+function flightFor({ generations, local }: Parts, request: CacheRequest): string {
+  return `${flightOf(request)} ${generations.of(request.key.group)} ${local.removals}`;
 }
 
 async function lookUp(

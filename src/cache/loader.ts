@@ -76,12 +76,16 @@ export function createLoader(deps: LoaderDeps): Loader {
 
   /** Keeps what a load gave, or notes that it failed. */
   async function settle({ endpoint, key }: CacheRequest, { maxBytesBilled }: Load, loading: Promise<Loaded>) {
+    const { removals } = local;
     try {
       const { entry, standing, receipt } = await loading;
       rests.succeeded(key.digest);
       rests.succeeded(underLimit(key.digest, maxBytesBilled));
       // What the store gave no answer to may have been invalidated meanwhile.
-      if (standing !== 'refused') local.keep(key, entry, { isCompared: standing === 'stored' });
+      if (standing !== 'refused')
+        local.keep(key, entry, {
+          isCompared: standing === 'stored' && local.removals === removals,
+        });
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);

@@ -15,7 +15,12 @@ export type LocalEntries = {
    * @param options.isCompared whether the store has just been asked; else it is before the entry is trusted
    */
   keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
+  /** Forgets an entry that turned out to be void. */
   drop(digest: string): void;
+  /** Forgets an entry that is being made void: what was asked of the store before says nothing of it any more. */
+  remove(digest: string): void;
+  /** How often an entry was made void, here or elsewhere, as far as this process knows. */
+  readonly removals: number;
   hear(news: StoreNews): void;
 };
 
@@ -35,6 +40,12 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   // A spell ends when news stop to arrive: what was kept before is compared with the store once more.
   let spell = 0;
   let isListening = false;
+  let removals = 0;
+
+  function remove(digest: string): void {
+    removals++;
+    entries?.delete(digest);
+  }
 
   function held({ group, digest, canonical }: CacheKey): Held | undefined {
     const found = entries?.get(digest);
@@ -52,6 +63,10 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
       entries?.set(digest, { entry, spell: isCompared ? spell : undefined });
     },
     drop: digest => void entries?.delete(digest),
+    remove,
+    get removals() {
+      return removals;
+    },
     hear(news) {
       switch (news.type) {
         case 'listening':
@@ -62,7 +77,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
           isListening = false;
           return;
         case 'removed':
-          entries?.delete(news.key);
+          remove(news.key);
           return;
         case 'published': {
           const found = entries?.peek(news.key);

@@ -27,7 +27,12 @@ type StoredEntriesDeps = {
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { local, generations, read } = deps;
 
-  function choose(request: CacheRequest, { isKnown, value }: StoreAnswer): Entry | undefined {
+  /** @param isCurrent whether no entry was made void since the store was asked */
+  function choose(
+    request: CacheRequest,
+    { isKnown, value }: StoreAnswer,
+    isCurrent: boolean,
+  ): Entry | undefined {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
@@ -39,14 +44,16 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       local.drop(key.digest);
       return undefined;
     }
-    local.keep(key, entry, { isCompared: true });
+    local.keep(key, entry, { isCompared: isCurrent });
     return entry;
   }
 
   return {
     async newest(request) {
+      const { removals } = local;
       const answer = await read(request.key);
-      return { entry: choose(request, answer), budget: { remainingMs: answer.remainingMs } };
+      const entry = choose(request, answer, local.removals === removals);
+      return { entry, budget: { remainingMs: answer.remainingMs } };
     },
   };
 }

@@ -1,0 +1,193 @@
+import fc, { type Scheduler } from 'fast-check';
+import { expect, test } from 'vitest';
+import type { CacheRequest } from '../../src/cache/cache-request.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store, StoreNews } from '../../src/store/store.ts';
+import { createStandingClock, keyOf, lifetimes, openCache, rowsOf } from './open-cache.ts';
+
+/** What clients do, each its own list in order, all at the same time. */
+type Step =
+  | { readonly do: 'ask' | 'invalidate' | 'invalidateAll'; readonly gateway: number; readonly key: number }
+  | { readonly do: 'wait'; readonly seconds: number };
+
+const gateways = 2;
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('ask' as const), gateway: fc.nat(gateways - 1), key: fc.nat(1) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('invalidate' as const, 'invalidateAll' as const),
+      gateway: fc.nat(gateways - 1),
+      key: fc.nat(1),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.constantFrom(1, 899, 930, 961) }),
+  },
+);
+const clients = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 });
+
+/**
+ * One gateway's way to a store, as Redis has it: commands arrive in the order in which they were sent, and so do their
+ * answers; news come in order too, on a connection of their own. When each of them moves on, the scheduler says.
+ */
+function connect(scheduler: Scheduler, store: Store, heard: (news: StoreNews) => void): Store {
+  const lines = {
+    commands: [] as (() => Promise<void>)[],
+    answers: [] as (() => void)[],
+    news: [] as (() => void)[],
+  };
+  const next = async (line: keyof typeof lines) => {
+    await scheduler.schedule(Promise.resolve(), line);
+    await lines[line].shift()!();
+  };
+  const call = <T>(run: () => Promise<T>): Promise<T> => {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    lines.commands.push(async () => {
+      const answer = await run();
+      lines.answers.push(() => resolve(answer));
+      void next('answers');
+    });
+    void next('commands');
+    return promise;
+  };
+  return {
+    read: (...args) => call(() => store.read(...args)),
+    claim: (...args) => call(() => store.claim(...args)),
+    renew: (...args) => call(() => store.renew(...args)),
+    publish: (...args) => call(() => store.publish(...args)),
+    release: (...args) => call(() => store.release(...args)),
+    remove: (...args) => call(() => store.remove(...args)),
+    renewGroup: (...args) => call(() => store.renewGroup(...args)),
+    ping: () => call(() => store.ping()),
+    close: () => store.close(),
+    subscribe(listener) {
+      let isFirst = true;
+      store.subscribe(news => {
+        if (isFirst) listener(news);
+        else {
+          lines.news.push(() => {
+            listener(news);
+            heard(news);
+          });
+          void next('news');
+        }
+        isFirst = false;
+      });
+    },
+  };
+}
+
+/** An invalidation: when its caller asked for it, whom its news have reached, and whether it was acknowledged. */
+type Invalidation = {
+  readonly keys: readonly number[];
+  readonly sinceQuery: number;
+  readonly heardBy: Set<number>;
+  isAcknowledged: boolean;
+};
+
+async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Promise<void> {
+  const clock = createStandingClock();
+  const memory = createMemoryStore({ maxBytes: 1e6, clock });
+  let leases = 0;
+  const store: Store = {
+    ...memory,
+    async claim(...args) {
+      const claim = await memory.claim(...args);
+      if (claim.state === 'granted') leases++;
+      return claim;
+    },
+  };
+  const invalidations: Invalidation[] = [];
+  /** Which invalidation's news come next; the store tells them in the order in which it does them. */
+  const done: Invalidation[] = [];
+  const caches = Array.from({ length: gateways }, (_, at) => {
+    let heard = 0;
+    const hear = ({ type }: StoreNews) => {
+      if (type === 'removed' || type === 'group') done[heard++]?.heardBy.add(at);
+    };
+    const own = connect(scheduler, store, hear);
+    return openCache({ clock, store: own, random: () => 0 });
+  });
+  let queries = 0;
+
+  const requestOf = (key: number): CacheRequest => {
+    const load = {
+      run: async () => {
+        const n = ++queries;
+        await scheduler.schedule(Promise.resolve(), 'query');
+        return rowsOf(n);
+      },
+    };
+    return { endpoint: 'model', key: keyOf(String(key)), lifetimes, waitMs: 30_000, load, renewal: load };
+  };
+
+  async function ask({ gateway, key }: { gateway: number; key: number }): Promise<void> {
+    const startedMs = clock.now();
+    const known = invalidations.filter(
+      each => each.keys.includes(key) && each.isAcknowledged && each.heardBy.has(gateway),
+    );
+    const oldest = Math.max(0, ...known.map(({ sinceQuery }) => sinceQuery));
+    const { signal } = new AbortController();
+    const answer = await caches[gateway]!.cache.read(requestOf(key), { signal }).catch((error: unknown) => {
+      // The clock went on by minutes while another gateway's query was waited for.
+      if (error instanceof GatewayError && error.code === 'deadline_exceeded') return undefined;
+      throw error;
+    });
+    if (!answer) return;
+    const { entry, state } = answer;
+    expect(JSON.parse(String(entry.body)).result[0].n).toBeGreaterThan(oldest);
+    // A miss has the rows of a query that it waited for, however far the clock went meanwhile.
+    if (state !== 'miss')
+      expect(startedMs - entry.createdAtMs).toBeLessThan(lifetimes.freshMs + lifetimes.staleMs);
+  }
+
+  async function invalidate({ do: what, gateway, key }: Exclude<Step, { do: 'wait' }>): Promise<void> {
+    const isAll = what === 'invalidateAll';
+    const own: Invalidation = {
+      keys: isAll ? [0, 1] : [key],
+      sinceQuery: queries,
+      heardBy: new Set(),
+      isAcknowledged: false,
+    };
+    const { cache } = caches[gateway]!;
+    invalidations.push(own);
+    await (isAll
+      ? cache.invalidateGroup('model', 'group')
+      : cache.invalidateEntry('model', keyOf(String(key))));
+    own.isAcknowledged = true;
+  }
+
+  const wrap = (name: 'remove' | 'renewGroup', of: (it: Invalidation) => boolean) => {
+    const act = store[name];
+    store[name] = async (...args: [string]) => {
+      const next = invalidations.find(each => !done.includes(each) && of(each));
+      if (next) done.push(next);
+      await act(...args);
+    };
+  };
+  wrap('remove', ({ keys }) => keys.length === 1);
+  wrap('renewGroup', ({ keys }) => keys.length > 1);
+
+  const client = async (steps: readonly Step[]) => {
+    for (const each of steps) {
+      await scheduler.schedule(Promise.resolve(), each.do);
+      if (each.do === 'wait') clock.advance(each.seconds * 1000);
+      else if (each.do === 'ask') await ask(each);
+      else await invalidate(each);
+    }
+  };
+  await scheduler.waitFor(Promise.all(plan.map(client)));
+  expect(queries).toBeLessThanOrEqual(leases);
+  // Refreshes that nobody waits for end first.
+  await scheduler.waitFor(Promise.all(caches.map(({ cache }) => cache.close())));
+}
+
+test('in whatever order commands, answers, news and queries come: one query a lease, nothing older than it may be, nothing from before an invalidation', async () => {
+  await fc.assert(fc.asyncProperty(fc.scheduler(), clients, run), { numRuns: 300 });
+}, 120_000);
