@@ -25,6 +25,7 @@ export async function openEngine(config: Config, deps: EngineDeps): Promise<Engi
 }
 
 async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {
+  const maxResultBytes = config.MAX_RESULT_MB * 1024 * 1024;
   if (config.ENGINE === 'duckdb') {
     return createDuckDbEngine({
       databasePath: databasePath(config),
@@ -34,6 +35,7 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
       maxWaitingQueries: config.MAX_WAITING_QUERIES,
       maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
       memoryLimitMb: config.ENGINE_MEMORY_MB,
+      maxResultBytes,
     });
   }
   // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
@@ -49,6 +51,7 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
     maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED || undefined,
     reservation: config.BIGQUERY_RESERVATION,
     maxConcurrentQueries: config.BIGQUERY_MAX_CONCURRENT_QUERIES,
+    maxResultBytes,
     maxWaitingQueries: config.MAX_WAITING_QUERIES,
     maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
     backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',

@@ -26,7 +26,7 @@ export type BigQueryEngineOptions = {
   readonly maxRetries?: number;
   /** Shortest pause before the first retry, in milliseconds. Default 1000. */
   readonly retryBaseMs?: number;
-  /** Bytes of one result. Default 64 MiB. */
+  /** Bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
   /** Queries that run at the same time. Default 32. */
   readonly maxConcurrentQueries?: number;

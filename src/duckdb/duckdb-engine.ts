@@ -28,7 +28,7 @@ type DuckDbEngineOptions = {
   readonly maxWaitingPerCaller?: number;
   /** Megabytes for DuckDB's buffers, shared out among the processes. Default 2048. */
   readonly memoryLimitMb?: number;
-  /** Bytes of one result. Default 64 MiB. */
+  /** Bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
   /** Milliseconds between two signs of life of a process; after ten that are missing it is killed. Default 1000. */
   readonly aliveMs?: number;

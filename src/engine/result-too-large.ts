@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 
-/** Bytes of one result, rendered as JSON, where an engine is not told otherwise: 64 MiB. */
-export const defaultMaxResultBytes = 64 * 1024 * 1024;
+/** Bytes of one result, rendered as JSON, where an engine is not told otherwise: 16 MiB. */
+export const defaultMaxResultBytes = 16 * 1024 * 1024;
 
 /** The error of a query whose rows have more bytes than an answer may have. */
 export function resultTooLarge(maxResultBytes: number): GatewayError {
