@@ -30,7 +30,7 @@ export type FleetGateway = {
   post(path: string, body: object): Promise<FleetAnswer>;
   /** The sum of a metric's series whose labels hold this text. */
   metric(name: string, label?: string): Promise<number>;
-  /** The events of these types that it has logged. */
+  /** The events of these types that it has logged; a line comes up to 100 ms after its event. */
   logged(...types: string[]): string[];
   /** Kills it and waits until it is gone. */
   kill(): Promise<void>;
@@ -116,7 +116,11 @@ export async function startGatewayProcess(
       return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
     },
     logged(...types) {
-      const events = log.split('\n').filter(line => line.startsWith('{'));
+      // The last line may not have come whole.
+      const events = log
+        .split('\n')
+        .slice(0, -1)
+        .filter(line => line.startsWith('{'));
       return events.map(line => String(JSON.parse(line).event)).filter(event => types.includes(event));
     },
     async kill() {
