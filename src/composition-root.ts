@@ -164,7 +164,7 @@ export async function composeGateway(
     }),
     schedule: warming.schedule,
     metrics: () => metricsReply(metrics),
-    openapi: () => buildOpenApi(endpoints.all()),
+    openapi: openApiOf(endpoints),
     // A gateway without its store still answers; that all of them are out of service at once would be worse.
     health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
     limits: connectionLimits(config),
@@ -276,5 +276,18 @@ async function metricsReply(metrics: Metrics): Promise<Reply> {
     status: 200,
     headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
     body: Buffer.from(await metrics.render()),
+  };
+}
+
+/** The OpenAPI document of what is served now, built once for each change: everybody may ask for it, token or not. */
+function openApiOf(endpoints: EndpointRegistry): () => Buffer {
+  let version: number | undefined;
+  let document = Buffer.alloc(0);
+  return () => {
+    if (version !== endpoints.version) {
+      version = endpoints.version;
+      document = Buffer.from(JSON.stringify(buildOpenApi(endpoints.all())));
+    }
+    return document;
   };
 }

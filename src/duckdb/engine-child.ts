@@ -24,6 +24,8 @@ export type EngineChild = {
   /** Whether it was killed because it is not needed any more. */
   readonly isUnwanted: boolean;
   readonly hasEnded: boolean;
+  /** Whether its last run left much memory behind, which only its end frees. */
+  readonly isWorn: boolean;
   /** Resolves with the reason once the process has ended, and its folder is gone. */
   readonly ended: Promise<string>;
 };
@@ -73,12 +75,7 @@ process.once('exit', () => {
 export function startEngineChild(settings: EngineSettings): EngineChild {
   const spillDirectory = `${settings.databasePath}.${randomUUID()}.tmp`;
   const started: EngineArguments = { ...settings, spillDirectory };
-  const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: [],
-    env: childEnvironment(),
-  });
+  const child = forkEngine(started);
   const catalog = Promise.withResolvers<Catalog>();
   catalog.promise.catch(() => undefined);
   const ended = Promise.withResolvers<string>();
@@ -86,6 +83,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   let why: EngineEnd = 'no start';
   const starting = setTimeout(() => kill('no start'), maxStartMs);
   let gone: EngineGoneError | undefined;
+  let isWorn = false;
   const standardError = lastWords(child);
   const kill = (reason: EngineEnd) => {
     if (why === 'crash' || why === 'no start') why = reason;
@@ -101,7 +99,10 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       lowerPriority(child.pid);
       catalog.resolve({ version: versionOf(report.catalog), tables: report.catalog });
     } else if (report.type === 'out of memory') kill('out of memory');
-    else if (report.type !== 'alive') owed.settle(report);
+    else if (report.type !== 'alive') {
+      isWorn = report.type !== 'part' && report.isWorn;
+      owed.settle(report);
+    }
   });
   const end = (reason: string) => {
     clearTimeout(starting);
@@ -125,13 +126,14 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     child.kill('SIGKILL');
     if (child.pid === undefined) end(error.message);
   });
-  const send = (command: EngineCommand) => {
-    if (child.connected) child.send(command);
-  };
+  const send = sender(child);
   return {
     pid: child.pid,
     get hasEnded() {
       return gone !== undefined;
+    },
+    get isWorn() {
+      return isWorn;
     },
     get isUnwanted() {
       return why === 'closed';
@@ -145,6 +147,21 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       send({ type: 'run', id, ...statement });
       return { result, interrupt: () => send({ type: 'interrupt', id }) };
     },
+  };
+}
+
+function forkEngine(started: EngineArguments): ChildProcess {
+  return fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    execArgv: [],
+    env: childEnvironment(),
+  });
+}
+
+function sender(child: ChildProcess): (command: EngineCommand) => void {
+  return command => {
+    if (child.connected) child.send(command);
   };
 }
 

@@ -30,6 +30,8 @@ type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
 export function createEnginePool(options: PoolOptions): EnginePool {
   const { settings, maxProcesses, emit, idleMs = 60_000 } = options;
   const living = new Set<EngineChild>();
+  /** Those that have been told to end, and have not. */
+  const ending = new Set<EngineChild>();
   let idle: Idle[] = [];
   let isClosed = false;
 
@@ -43,6 +45,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     );
     void child.ended.then(reason => {
       remove(child);
+      ending.delete(child);
       if (!child.isUnwanted) emit({ type: 'engine.stopped', reason });
     });
     return child;
@@ -62,6 +65,12 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   function giveBack(child: EngineChild): void {
     if (child.hasEnded) remove(child);
     if (!living.has(child)) return;
+    if (child.isWorn) {
+      end(child);
+      // The next query shall not have to wait for its start.
+      if (living.size === 0) giveBack(start());
+      return;
+    }
     const timer = setTimeout(() => {
       if (living.size > 1) end(child);
     }, idleMs).unref();
@@ -69,6 +78,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   }
 
   function end(child: EngineChild): void {
+    ending.add(child);
     child.kill('closed');
     remove(child);
   }
@@ -99,9 +109,8 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     },
     async close() {
       isClosed = true;
-      const ending = [...living];
-      for (const child of ending) end(child);
-      await Promise.all(ending.map(({ ended }) => ended));
+      for (const child of living) end(child);
+      await Promise.all([...ending].map(({ ended }) => ended));
     },
   };
 }

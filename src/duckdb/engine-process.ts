@@ -31,6 +31,12 @@ const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
 type Run = { readonly id: number; interrupting?: NodeJS.Timeout };
 let current: Run | undefined;
 
+/** Bytes of resident memory when the first run could begin. */
+let readyBytes = 0;
+
+/** Bytes that runs may leave behind beyond that. */
+const maxKeptBytes = 128 * 1024 * 1024;
+
 /** Characters after which a part of a result is sent. */
 const partLength = 1024 * 1024;
 
@@ -83,6 +89,7 @@ async function open(): Promise<void> {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
+  readyBytes = process.memoryUsage.rss();
   report({ type: 'ready', catalog });
   // At its end it is killed, and could not keep them.
   flushCompileCache();
@@ -93,18 +100,36 @@ async function run(
   { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
 ): Promise<void> {
   if (current) {
-    report({ type: 'failed', id, message: 'Internal Error: another statement is running' });
+    report({ type: 'failed', id, isWorn: false, message: 'Internal Error: another statement is running' });
     return;
   }
   const own: Run = { id };
   current = own;
+  const end = await sendRows(connection, id, statement).catch(failureOf);
+  clearInterval(own.interrupting);
+  const isWorn = await keepsMuch(connection);
+  current = undefined;
+  report({ ...end, id, isWorn });
+}
+
+function failureOf(error: unknown) {
+  return { type: 'failed', message: error instanceof Error ? error.message : String(error) } as const;
+}
+
+/**
+ * Whether much more is resident than before the first run, without the blocks of the file that DuckDB keeps on purpose. DuckDB and
+ * malloc hold on to hundreds of megabytes after some runs, mostly failed ones, and nothing makes them give those back.
+ */
+async function keepsMuch(connection: DuckDBConnection): Promise<boolean> {
+  const grownBytes = process.memoryUsage.rss() - readyBytes;
+  if (grownBytes < maxKeptBytes) return false;
   try {
-    await sendRows(connection, id, statement);
-  } catch (error) {
-    report({ type: 'failed', id, message: error instanceof Error ? error.message : String(error) });
-  } finally {
-    clearInterval(own.interrupting);
-    current = undefined;
+    const sql = "select sum(memory_usage_bytes)::double from duckdb_memory() where tag = 'BASE_TABLE'";
+    const [[blocksBytes] = []] = (await connection.runAndReadAll(sql)).getRows();
+    return grownBytes - Number(blocksBytes) > maxKeptBytes;
+  } catch {
+    // An interrupt that came late, or no memory for even this.
+    return true;
   }
 }
 
@@ -115,12 +140,8 @@ function interrupt(connection: DuckDBConnection, id: number): void {
   current.interrupting = setInterval(() => connection.interrupt(), 10);
 }
 
-/** Runs a statement, and sends its rows in their wire form. */
-async function sendRows(
-  connection: DuckDBConnection,
-  id: number,
-  { sql, values, shape }: EngineStatement,
-): Promise<void> {
+/** Runs a statement, and sends its rows in their wire form but for the last part. @returns that one */
+async function sendRows(connection: DuckDBConnection, id: number, { sql, values, shape }: EngineStatement) {
   // Prepared anew each time: one that is kept keeps all that its last run had in memory, which may be hundreds of megabytes.
   const statement = await connection.prepare(sql);
   try {
@@ -138,7 +159,7 @@ async function sendRows(
         part = '';
       }
     }
-    report({ type: 'rows', id, json: Buffer.from(`${part}]`), rowCount });
+    return { type: 'rows', json: Buffer.from(`${part}]`), rowCount } as const;
   } finally {
     statement.destroySync();
   }

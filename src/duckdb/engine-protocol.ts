@@ -47,14 +47,21 @@ export type EngineCommand =
     }
   | { readonly type: 'interrupt'; readonly id: number };
 
+/** What every end of a run says. */
+type EndOfRun = {
+  readonly id: number;
+  /** Whether the process kept so much of the run's memory that it should be replaced. */
+  readonly isWorn: boolean;
+};
+
 /** From the engine process to the gateway. */
 export type EngineReport =
   | { readonly type: 'ready'; readonly catalog: readonly CatalogTable[] }
   /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */
-  | { readonly type: 'rows'; readonly id: number; readonly json: Uint8Array; readonly rowCount: number }
-  | { readonly type: 'failed'; readonly id: number; readonly message: string }
+  | ({ readonly type: 'rows'; readonly json: Uint8Array; readonly rowCount: number } & EndOfRun)
+  | ({ readonly type: 'failed'; readonly message: string } & EndOfRun)
   /** A sign of life. */
   | { readonly type: 'alive' }
   /** The process is over its resident limit and asks to be killed. */

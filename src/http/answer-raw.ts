@@ -35,6 +35,8 @@ export function answerRaw(
     socket.destroy();
     return;
   }
+  // After CONNECT nobody else listens, and an error that nobody hears ends the process.
+  socket.on('error', () => socket.destroy());
   const requestId = randomUUID();
   const { status, headers, body } = renderError(error, requestId, compat);
   const all: OutgoingHttpHeaders = {

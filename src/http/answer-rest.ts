@@ -52,7 +52,7 @@ export function createRestDoor(
     if (!acceptsJson(headers.accept)) {
       throw new GatewayError(
         'not_acceptable',
-        `Accept is ${JSON.stringify(headers.accept)}; offered: application/json`,
+        `Accept is ${JSON.stringify(headers.accept?.slice(0, 120))}; offered: application/json`,
       );
     }
     const answer = await runEndpoint(deps, {

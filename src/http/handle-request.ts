@@ -32,7 +32,7 @@ export type HandlerDeps = {
   /** The metrics as a scraper reads them. */
   readonly metrics: () => Promise<Reply>;
   /** The OpenAPI document of what is served now. */
-  readonly openapi: () => object;
+  readonly openapi: () => Buffer;
   readonly health: () => Health;
   /** Milliseconds in which at least a part of a body must arrive. */
   readonly receiveTimeoutMs: number;
@@ -216,7 +216,7 @@ async function answer(deps: Serving, exchange: Exchange): Promise<Reply> {
     case 'graphql':
       return deps.graphql.answer(exchange);
     case 'openapi':
-      return json(deps.openapi());
+      return jsonBytes(deps.openapi());
     case 'metrics':
       return deps.metrics();
     case 'invalidate':
@@ -252,11 +252,13 @@ function answerReady({ health, isStopping }: Serving): Reply {
 
 const noBody = Buffer.alloc(0);
 
-function json(value: object): Reply {
+const json = (value: object): Reply => jsonBytes(Buffer.from(JSON.stringify(value)));
+
+function jsonBytes(body: Buffer): Reply {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
-    body: Buffer.from(JSON.stringify(value)),
+    body,
   };
 }
 

@@ -19,12 +19,18 @@ const answer = "SELECT '42'";
 
 const never = new AbortController().signal;
 
-async function openPool({ maxProcesses = 3, graceMs = 10_000, idleMs = 60_000, spillLimitMb = 1000 } = {}) {
+async function openPool({
+  maxProcesses = 3,
+  graceMs = 10_000,
+  idleMs = 60_000,
+  spillLimitMb = 1000,
+  memoryLimitMb = 128,
+} = {}) {
   const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
   (await openForWriting(databasePath, [])).close();
   const events: EngineEvent[] = [];
   const pool = createEnginePool({
-    settings: { ...engineSettings(databasePath), memoryLimitMb: 128, spillLimitMb },
+    settings: { ...engineSettings(databasePath), memoryLimitMb, spillLimitMb },
     maxProcesses,
     emit: event => events.push(event),
     idleMs,
@@ -73,6 +79,19 @@ test('a process that is not needed any more is ended, but the last one is kept',
   expect(await run(answer)).toBe('[42]');
   expect(pool.pids).toEqual([pid]);
   expect(types()).not.toContain('engine.stopped');
+});
+
+test('a process whose run left much memory behind is replaced', { timeout: 60_000 }, async () => {
+  const { pool, run, types } = await openPool({ memoryLimitMb: 512 });
+  expect(await run(answer)).toBe('[42]');
+  const [first] = pool.pids;
+  const large = "select len(list({a: x, s: repeat('x', 100) || x}))::varchar from range(3000000) t(x)";
+  await expect(run(large)).rejects.toThrow('Out of Memory');
+  const [second, ...others] = pool.pids;
+  expect([others, second === first]).toEqual([[], false]);
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toEqual([second]);
+  expect(types()).toEqual(['engine.started', 'engine.started']);
 });
 
 test('interrupts a statement whose time is over, and keeps the process', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
@@ -125,6 +126,18 @@ describe('a malformed request gets JSON and the right status', () => {
       status: 405,
       body: errorBody('method_not_allowed', 405),
     });
+  });
+
+  test('connections that are reset while their CONNECT is refused harm nobody', async () => {
+    for (let n = 0; n < 200; n++) {
+      const socket = connect(gateway.port, '127.0.0.1');
+      socket.on('error', () => undefined); // it is reset on purpose
+      await once(socket, 'connect');
+      socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', () => socket.resetAndDestroy());
+      await once(socket, 'close');
+    }
+    // An error without a listener would end the process; here the runner reports it as a failure.
+    expect((await gateway.get('/health')).status).toBe(200);
   });
 
   test('a 405 says what is allowed', async () => {

@@ -75,7 +75,7 @@ export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: Ope
       onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     }),
     metrics: async () => ({ status: 200, headers: {}, body: Buffer.from(await metrics.render()) }),
-    openapi: () => ({}),
+    openapi: () => Buffer.from('{}'),
     health: () => ({ isReady: true, reasons: [] }),
     limits: {
       receiveTimeoutMs: 5000,
