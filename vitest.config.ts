@@ -13,6 +13,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Longer than a suite may take, or in need of more programs: commands of their own, vitest.optional.config.ts.
     exclude: [
+      'test/abuse/**',
       'test/chaos/**',
       'test/emulator/**',
       'test/clients/**',

@@ -6,7 +6,7 @@ export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/{chaos,emulator,clients,proxies,real-project}/**/*.test.ts'],
+    include: ['test/{abuse,chaos,emulator,clients,proxies,real-project}/**/*.test.ts'],
     exclude: [],
     fileParallelism: false,
   },

@@ -7,12 +7,16 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import packageJson from '../../package.json' with { type: 'json' };
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import { edgeRow } from './edge-row.ts';
 import { endWithProcess } from './end-with-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What `npm start` gives to Node, the options that bound its memory among it. */
+const [, ...startOptions] = packageJson.scripts.start.split(' ');
 const token = 'the-token-of-the-fleet';
 
 export type FleetAnswer = {
@@ -27,11 +31,13 @@ export type FleetGateway = {
   readonly pid: number;
   readonly origin: string;
   get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<FleetAnswer>;
-  post(path: string, body: object): Promise<FleetAnswer>;
+  post(path: string, body: object, signal?: AbortSignal): Promise<FleetAnswer>;
   /** The sum of a metric's series whose labels hold this text. */
   metric(name: string, label?: string): Promise<number>;
   /** The events of these types that it has logged; a line comes up to 100 ms after its event. */
   logged(...types: string[]): string[];
+  /** Resolves with its exit code or signal, and the end of its log, once it has ended for whatever reason. */
+  readonly ended: Promise<string>;
   /** Kills it and waits until it is gone. */
   kill(): Promise<void>;
 };
@@ -79,7 +85,7 @@ export async function startGatewayProcess(
   environment: Record<string, string>,
   agent: Agent,
 ): Promise<FleetGateway> {
-  const child = spawn('node', ['src/gateway.ts'], {
+  const child = spawn('node', startOptions, {
     cwd: root,
     env: {
       ...process.env,
@@ -103,9 +109,11 @@ export async function startGatewayProcess(
   return {
     pid: child.pid!,
     origin,
+    ended: once(child, 'exit').then(([code, signal]) => `${code ?? signal}: ${log.slice(-2000)}`),
     get: (path, headers, signal) => send(path, { headers, signal }),
-    post: (path, body) =>
+    post: (path, body, signal) =>
       send(path, {
+        signal,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),

@@ -1,0 +1,29 @@
+import { sampleProjects } from '../../src/sample/vocabulary.ts';
+import { attacks, attackToken } from './attacks.ts';
+import { createTarget, type Tally } from './target.ts';
+
+/**
+ * The attacker, in a process of its own: `attack-process.ts <name> <origin>`. It goes on until it is killed, and prints its tally
+ * as a line of JSON when it begins and whenever a line comes in.
+ */
+
+const [name, origin = ''] = process.argv.slice(2);
+const attack = attacks.find(each => each.name === name);
+if (!attack) throw new Error(`No attack has the name ${name}`);
+
+const tally: Tally = {};
+const target = createTarget({ origin, token: attackToken, project: sampleProjects[0] }, tally);
+let sent = 0;
+
+async function sender({ send }: NonNullable<typeof attack>): Promise<never> {
+  for (;;) {
+    await send(target, sent++);
+    // What fails at once would otherwise never let the timers of others run.
+    await new Promise(setImmediate);
+  }
+}
+
+const say = () => process.stdout.write(`${JSON.stringify(tally)}\n`);
+say();
+for (let n = 0; n < (attack.senders ?? 8); n++) void sender(attack);
+process.stdin.on('data', say);

@@ -1,0 +1,15 @@
+import type { Attack } from './attack.ts';
+import { graphqlAttacks } from './graphql-attacks.ts';
+import { cacheAttacks, httpAttacks } from './http-attacks.ts';
+import { sqlAttacks } from './sql-attacks.ts';
+
+/** The token of the attacker: one of `TOKEN_HASHES`, so without a scope. */
+export const attackToken = 'the-token-of-an-attacker';
+
+/** Every attack that a gateway must bear; a row is all that a new one needs. */
+export const attacks: readonly Attack[] = [
+  ...httpAttacks(attackToken),
+  ...cacheAttacks,
+  ...graphqlAttacks,
+  ...sqlAttacks,
+];

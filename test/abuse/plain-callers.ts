@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sampleProjects } from '../../src/sample/vocabulary.ts';
+import type { FleetAnswer, FleetGateway } from '../support/fleet.ts';
+
+/** One request of somebody who did nothing wrong. */
+export type PlainRequest = {
+  readonly kind: PlainKind;
+  readonly ms: number;
+  /** What was wrong with the answer; absent where nothing was. */
+  readonly failure?: string;
+};
+
+/** Callers who ask again and again, each at its own pace, until they are stopped. */
+export type PlainCallers = {
+  /** What ended since the last call. */
+  take(): PlainRequest[];
+  /** Waits for what is under way. */
+  stop(): Promise<void>;
+};
+
+const [project] = sampleProjects;
+const usage = (interval: string, pattern: string) =>
+  `/api/endpoints/query/usage.api-counts?interval=${interval}&project=${encodeURIComponent(pattern)}`;
+const graphql = (query: string) => ({ query });
+let fresh = 0;
+/** A pattern that nobody asked for before. */
+const anew = () => `${project}|plain${process.pid}x${fresh++}`;
+
+/** What plain callers ask for. */
+const plainKinds = {
+  livez: gateway => gateway.get('/livez', {}, patience()),
+  'logs.all': gateway => gateway.get(`/api/endpoints/query/logs.all?project=${project}`, {}, patience()),
+  hit: gateway => gateway.get(usage('hourly', project), {}, patience()),
+  miss: gateway => gateway.get(usage('minutely', anew()), {}, patience()),
+  'GraphQL logsAll': gateway =>
+    gateway.post('/graphql', graphql(`{ logsAll(project: "${project}") { id metadata } }`), patience()),
+  'GraphQL hit': gateway => gateway.post('/graphql', graphql(counts('HOURLY', project)), patience()),
+  'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', anew())), patience()),
+} satisfies Record<string, (gateway: FleetGateway) => Promise<FleetAnswer>>;
+
+export type PlainKind = keyof typeof plainKinds;
+
+function counts(interval: string, pattern: string): string {
+  return `{ usageApiCounts(interval: ${interval}, project: "${pattern}") { timestamp totalRestRequests } }`;
+}
+
+/** Nobody waits longer than this for an answer. */
+const patience = () => AbortSignal.timeout(20_000);
+
+/** Starts callers of every kind. @param paceMs from the start of a request to that of the next one; default 150 */
+export function startPlainCallers(
+  gateway: FleetGateway,
+  { paceMs = 150, each = 1 }: { paceMs?: number; each?: number } = {},
+): PlainCallers {
+  let done: PlainRequest[] = [];
+  let isStopped = false;
+  const caller = async (kind: PlainKind) => {
+    while (!isStopped) {
+      const startedMs = performance.now();
+      const failure = await plainKinds[kind](gateway).then(failureOf, String);
+      const ms = performance.now() - startedMs;
+      done.push({ kind, ms, ...(failure === undefined ? {} : { failure: `${kind}: ${failure}` }) });
+      await delay(Math.max(0, paceMs - ms));
+    }
+  };
+  const kinds = Object.keys(plainKinds) as PlainKind[]; // its own keys
+  const callers = Array.from({ length: each }, () => kinds.map(caller)).flat();
+  return {
+    take() {
+      const taken = done;
+      done = [];
+      return taken;
+    },
+    async stop() {
+      isStopped = true;
+      await Promise.all(callers);
+    },
+  };
+}
+
+function failureOf({ status, text }: FleetAnswer): string | undefined {
+  if (status !== 200) return `${status} ${text.slice(0, 200)}`;
+  const { result, data, errors, status: health } = JSON.parse(text);
+  if (errors) return text.slice(0, 200);
+  if (result ?? data ?? health) return undefined;
+  return `no rows: ${text.slice(0, 200)}`;
+}

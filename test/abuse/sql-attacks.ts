@@ -1,0 +1,81 @@
+import { growingTexts, textOfLength } from '../googlesql/growing-texts.ts';
+import type { Attack } from './attack.ts';
+
+const subsets = [
+  'edge_logs', 'postgres_logs', 'function_edge_logs', 'function_logs', 'auth_logs', 'realtime_logs', 'storage_logs',
+  'postgrest_logs', 'pgbouncer_logs',
+]; // biome-ignore format: a list
+
+/** Functions that hand a record on; each once made an answer that was no JSON. */
+const handedOn = [
+  'coalesce(metadata, metadata)', 'if(true, metadata, metadata)', 'ifnull(metadata, metadata)', 'any_value(metadata)',
+  'any_value(metadata having max timestamp)', 'first_value(metadata) over (order by id)',
+  'last_value(metadata) over (order by id)', 'nth_value(metadata, 2) over (order by id)',
+  'lag(metadata) over (order by id)', 'lead(metadata) over (order by id)', 'struct(metadata as s)',
+  '(select any_value(m) from unnest(metadata) as m)',
+]; // biome-ignore format: a list
+
+const grown = Object.values(growingTexts);
+
+/** SQL that is in time neither read nor run, or that fills memory, disk or the wire. */
+export const sqlAttacks: readonly Attack[] = [
+  { name: 'sixteen string_aggs', senders: 16, seconds: 12, send: (to, n) => to.sql(hashes(n % 16)) },
+  { name: 'records handed on by functions', send: (to, n) => to.sql(`select ${at(handedOn, n)} as m from ${at(subsets, Math.floor(n / handedOn.length))} limit 1`) },
+  { name: 'an unknown time zone', send: (to, n) => to.sql(`select extract(hour from timestamp at time zone 'Mars/${n}') as h from edge_logs`) },
+  { name: 'texts of 64 KiB of every kind', seconds: 20, send: (to, n) => to.sql(textOfLength(at(grown, n))) },
+  { name: '5,000 columns joined by USING', send: to => to.sql(`select count(*) as n from ${wide(5000)} a join ${wide(1)} b using (c0)`) },
+  { name: '900 columns joined by USING', send: (to, n) => to.sql(`select * from ${wide(900)} a full join ${wide(900)} b using (${columns(900)}) limit ${1 + n}`) },
+  { name: '* except of thousands', send: (to, n) => to.sql(`select * except (${columns(900)}) from (select ${n} as x, * from ${wide(900)})`) },
+  { name: 'twenty patterns of a{1000} 140 times', send: (to, n) => to.sql(`select ${list(20, i => `regexp_contains(event_message, r'${'a{1000}'.repeat(140)}${n}x${i}') as c${i}`)} from edge_logs`) },
+  { name: 'patterns just within the limit', send: (to, n) => to.sql(`select ${list(20, i => `regexp_replace(repeat(event_message, 100), r'(a?|b?){150}${n}x${i}', 'x') as c${i}`)} from edge_logs`) },
+  { name: 'queries that do not listen', senders: 16, seconds: 12, send: (to, n) => to.sql(`${deaf} where ${n} >= 0`) },
+  { name: 'queries that do not listen, left at once', senders: 16, seconds: 12, send: (to, n) => to.sql(`${deaf} where ${n} >= 0`, { leaveMs: 50 + (n % 10) * 20 }) },
+  { name: 'three hundred heavy queries', senders: 300, seconds: 12, send: (to, n) => to.sql(endless(n)) },
+  { name: 'thousands of queries left at once', senders: 64, seconds: 8, send: (to, n) => to.sql(endless(n), { leaveMs: n % 20 }) },
+  { name: 'results of 40 MB', senders: 16, seconds: 12, send: (to, n) => to.sql(bulk(40_000, n)) },
+  { name: 'results over the limit', senders: 16, seconds: 12, send: (to, n) => to.sql(bulk(120_000, n)) },
+  { name: 'large answers compressed', senders: 16, seconds: 12, send: (to, n) => to.sql(bulk(16_000, n), { headers: { 'accept-encoding': at(['br', 'gzip', 'zstd', 'deflate', 'br;q=0.5, zstd'], n) } }) },
+  { name: 'one value of a GB', send: (to, n) => to.sql(`select length(string_agg(repeat('x', 1000000 - ${n % 1000}), '')) as n from unnest(generate_array(1, 1000))`) },
+  { name: 'sixty arrays of a million', send: (to, n) => to.sql(`select ${list(60, i => `array_length(generate_array(${n + i}, ${n + i} + 1000000))`, ' + ')} as n`) },
+  { name: 'arrays of arrays of rows', send: (to, n) => to.sql(`select array_length(array(select as struct a.*, ${n} as n from edge_logs a, edge_logs b, unnest(generate_array(1, 20)))) as n`) },
+  { name: 'cross joins of everything', senders: 16, seconds: 12, send: (to, n) => to.sql(`select count(distinct concat(a.id, b.id)) as n from edge_logs a, edge_logs b, postgres_logs c where a.id != '${n}'`) },
+  { name: 'sorts that spill', senders: 16, seconds: 12, send: (to, n) => to.sql(`select sha256(concat(a.id, cast(x as string))) as h, a.event_message from edge_logs a, unnest(generate_array(1, 2000)) x order by 1, mod(x, ${7 + n}) limit 10`) },
+  { name: 'windows over everything', send: (to, n) => to.sql(`select id, ${list(12, i => `string_agg(event_message) over (order by timestamp rows between ${2000 + n + i} preceding and current row) as c${i}`)} from edge_logs order by id limit 3`) },
+  { name: 'LIKE with many percent signs', send: (to, n) => to.sql(`select count(*) as n from edge_logs, unnest(generate_array(1, 3000)) x where repeat(event_message, 20) like '${'%a'.repeat(60)}${n}'`) },
+  { name: 'deep JSON texts', send: (to, n) => to.sql(`select json_query(concat(repeat('[', ${900 + (n % 99)}), repeat(']', ${900 + (n % 99)})), '$${'[0]'.repeat(500)}') as j, json_value(repeat('{"a":', 900), '$${'.a'.repeat(500)}') as v from edge_logs`) },
+  { name: 'JSON that is parsed for each row', send: (to, n) => to.sql(`select sum(length(to_json_string(parse_json(concat('[', repeat('{"a":[1,2,3]},', 2000), '${n}]'))))) as n from edge_logs, unnest(generate_array(1, 20))`) },
+  { name: 'lists of IN as long as a text may be', send: (to, n) => to.sql(`select count(*) as n from edge_logs, unnest(generate_array(1, 100)) x where id in (${list(5000, i => `'${n}x${i}'`)})`) },
+  { name: 'many subsets of many names', send: (to, n) => to.sql(`with ${list(65, i => `c${i} as (select id, '${n}' as n from edge_logs)`)} select count(*) as n from ${list(65, i => `c${i}`, ' join ').replace(/ join (c\d+)/g, ' join $1 using (id)')}`) },
+  { name: 'redaction of colons', send: (to, n) => to.sql(`select repeat('1:', ${30_000 - (n % 50)}) as m from unnest(generate_array(1, 100))`, redacted) },
+  { name: 'redaction of hexadecimal digits, dots and at signs', senders: 16, seconds: 10, send: (to, n) => to.sql(`select repeat('${at(['abcdef01', '::1.', 'a@b.c', '1.2.3.', 'eyJa.eyJb.', 'Bearer a=', 'a@', '.a'], n)}', ${7500 - (n % 50)}) as m from unnest(generate_array(1, 800))`, redacted) },
+]; // biome-ignore format: a table
+
+const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };
+
+/** Spends minutes inside one vector of rows, where DuckDB does not look for an interrupt. */
+const deaf = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
+
+function at<Item>(items: readonly Item[], n: number): Item {
+  return items[n % items.length]!;
+}
+
+function list(count: number, item: (n: number) => string, separator = ', '): string {
+  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
+}
+
+const columns = (count: number) => list(count, i => `c${i}`);
+const wide = (count: number) => `(select ${list(count, i => `${i} as c${i}`)})`;
+
+/** Needs 170 MB for a second. */
+function hashes(n: number): string {
+  return `with h as (select string_agg(to_hex(sha256(concat(cast(x as string), cast(y as string), '${n}')))) as m from unnest(generate_array(1,900)) x cross join unnest(generate_array(1,700)) y group by y) select sum(length(m)) as n from h`;
+}
+
+function endless(n: number): string {
+  return `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
+}
+
+/** A thousand rows of so many bytes, which compress badly. */
+function bulk(bytes: number, n: number): string {
+  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
+}

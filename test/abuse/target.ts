@@ -1,0 +1,132 @@
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+
+/** A gateway as an attacker sees it. Nothing here throws: how each request ended is counted. */
+export type Target = {
+  /** A project that has sample rows. */
+  readonly project: string;
+  /** Asks a saved query with a body of JSON. @param options.of default logs.all */
+  rest(parameters: Readonly<Record<string, unknown>>, options?: AskOptions): Promise<void>;
+  /** Asks logs.all with this SQL. */
+  sql(sql: string, options?: AskOptions): Promise<void>;
+  graphql(body: object, options?: AskOptions): Promise<void>;
+  /** Sends a request as it is given. */
+  send(path: string, options?: SendOptions): Promise<void>;
+  /** Opens a connection of its own and writes bytes on it. */
+  socket(bytes: string | Buffer, options?: SocketOptions): Promise<void>;
+};
+
+type AskOptions = {
+  readonly of?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Leaves after so many milliseconds, whatever has come. */
+  readonly leaveMs?: number;
+};
+
+type SendOptions = AskOptions & { readonly method?: string; readonly body?: string | Buffer };
+
+type SocketOptions = {
+  /** Milliseconds until it is closed, unless the server closes it first. Default 1000. */
+  readonly holdMs?: number;
+  /** Whether it reads what comes. Default true. */
+  readonly reads?: boolean;
+  /** Written again and again behind the bytes, each `everyMs`. */
+  readonly drip?: string;
+  readonly everyMs?: number;
+};
+
+/** How the requests of an attack ended: a status, `left`, `closed`, or what was wrong with an answer. */
+export type Tally = Record<string, number>;
+
+/** Headers of a raw request with the token. */
+export const tokenLines = (token: string) => `Host: gateway\r\nX-API-KEY: ${token}\r\n`;
+
+/** Longer answers are not parsed: the attack shall go on. */
+const maxParsed = 2 * 1024 * 1024;
+
+/** Makes the target of an attack. @param tally grows as the requests end */
+export function createTarget(
+  { origin, token, project }: { origin: string; token: string; project: string },
+  tally: Tally,
+): Target {
+  const agent = new Agent({ keepAlive: true });
+  const { port } = new URL(origin);
+  const count = (outcome: string) => {
+    tally[outcome] = (tally[outcome] ?? 0) + 1;
+  };
+
+  const send = (path: string, { method = 'GET', headers, body, leaveMs }: SendOptions = {}) =>
+    new Promise<void>(resolve => {
+      const end = (outcome: string) => {
+        count(outcome);
+        resolve();
+      };
+      const sent = request(
+        origin + path,
+        { agent, method, headers: { 'x-api-key': token, ...headers } },
+        response => {
+          const parts: Buffer[] = [];
+          let length = 0;
+          response.on('data', (part: Buffer) => {
+            length += part.length;
+            if (length <= maxParsed) parts.push(part);
+          });
+          response.on('error', () => end(leaveMs === undefined ? 'closed' : 'left'));
+          response.on('end', () => {
+            const isPlain = response.headers['content-encoding'] === undefined;
+            const isWhole = isPlain && length <= maxParsed && length > 0;
+            const text = isWhole ? Buffer.concat(parts).toString() : '';
+            end(outcomeOf(response.statusCode ?? 0, text, String(response.headers['content-type'])));
+          });
+        },
+      );
+      sent.on('error', () => end(leaveMs === undefined ? 'closed' : 'left'));
+      if (leaveMs !== undefined) setTimeout(() => sent.destroy(), leaveMs).unref();
+      sent.end(body);
+    });
+
+  const post = (path: string, body: object, options: AskOptions) => {
+    const headers = { 'content-type': 'application/json', ...options.headers };
+    return send(path, { ...options, method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  const rest: Target['rest'] = (parameters, options = {}) =>
+    post(`/api/endpoints/query/${options.of ?? 'logs.all'}`, { project, ...parameters }, options);
+
+  return {
+    project,
+    rest,
+    sql: (sql, options) => rest({ sql }, options),
+    graphql: (body, options = {}) => post('/graphql', body, options),
+    send,
+    socket: (bytes, { holdMs = 1000, reads = true, drip, everyMs = 100 } = {}) =>
+      new Promise(resolve => {
+        const socket = connect(Number(port), '127.0.0.1');
+        const timers = [setTimeout(() => socket.destroy(), holdMs)];
+        if (drip !== undefined) timers.push(setInterval(() => socket.write(drip), everyMs));
+        if (reads) {
+          socket.on('data', part => {
+            const [, status] = /^HTTP\/1\.1 (\d+)/.exec(part.toString('latin1', 0, 16)) ?? [];
+            if (status) count(status);
+          });
+        } else socket.pause();
+        socket.on('error', () => undefined); // 'close' follows
+        socket.on('close', () => {
+          for (const timer of timers) clearInterval(timer);
+          count('closed');
+          resolve();
+        });
+        socket.write(bytes);
+      }),
+  };
+}
+
+function outcomeOf(status: number, text: string, type: string): string {
+  if (text === '' || !type.includes('json')) return String(status);
+  try {
+    const { error } = JSON.parse(text);
+    // Only what is rare on purpose is said in full: each message of a refusal has its own line and column.
+    return status >= 500 ? `${status} ${error?.message}` : `${status} ${error?.code ?? ''}`.trim();
+  } catch {
+    return `${status} not JSON: ${text.slice(0, 60)}`;
+  }
+}
