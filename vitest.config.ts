@@ -17,6 +17,7 @@ export default defineConfig({
       'test/chaos/**',
       'test/emulator/**',
       'test/clients/**',
+      'test/histories/**',
       'test/proxies/**',
       'test/real-project/**',
     ],

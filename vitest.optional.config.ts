@@ -6,7 +6,7 @@ export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/{abuse,chaos,emulator,clients,proxies,real-project}/**/*.test.ts'],
+    include: ['test/{abuse,chaos,clients,emulator,histories,proxies,real-project}/**/*.test.ts'],
     exclude: [],
     fileParallelism: false,
   },

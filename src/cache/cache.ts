@@ -211,9 +211,11 @@ async function renew(
   request: CacheRequest,
   everyMs: number,
 ): Promise<'renewed' | 'fresh' | 'busy'> {
+  const { lifetimes } = request;
   const { entry } = await stored.newest(request);
   const ageMs = entry ? clock.now() - entry.createdAtMs : Infinity;
-  if (ageMs < everyMs / 2 && ageMs + everyMs < request.lifetimes.freshMs) return 'fresh';
+  const willBeFresh = freshnessOf(ageMs, lifetimes) === 'fresh' && ageMs + everyMs < lifetimes.freshMs;
+  if (ageMs < everyMs / 2 && willBeFresh) return 'fresh';
   try {
     await loader.warm(request, entry);
     return 'renewed';

@@ -11,8 +11,15 @@ export type Lifetimes = {
 /** What an entry of some age is good for; `fallback` only where the query for a newer one fails. */
 export type Freshness = 'fresh' | 'stale' | 'fallback' | 'gone';
 
-/** Says what an entry is good for; a function of its age alone. Negative ages (a faster clock elsewhere) are fresh. */
+/** Milliseconds by which the clocks of two gateways may differ: by more, one of them was set, or is wrong. */
+const maxSkewMs = 5000;
+
+/**
+ * Says what an entry is good for; a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An
+ * entry from further in the future is gone: nobody knows its age, and it would stay fresh until that time has come.
+ */
 export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }: Lifetimes): Freshness {
+  if (ageMs < -maxSkewMs) return 'gone';
   if (ageMs < freshMs) return 'fresh';
   if (ageMs < freshMs + staleMs) return 'stale';
   if (ageMs < freshMs + staleIfErrorMs) return 'fallback';

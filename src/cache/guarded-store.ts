@@ -85,6 +85,10 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
     else change('down', error.message);
   }
 
+  function outOfTime(operation: string): undefined {
+    emit({ type: 'store.failed', operation, message: 'The request had no time left for the store' });
+  }
+
   return {
     get isUp() {
       return state !== 'down';
@@ -98,14 +102,12 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
       return state === 'up';
     },
     async call(operation, budget, run) {
-      if (state === 'down' || budget.remainingMs <= 0) return undefined;
+      if (state === 'down') return undefined;
+      if (budget.remainingMs <= 0) return outOfTime(operation);
       const startedMs = waitedMs();
       try {
         const answer = await within(budget, run(store));
-        if (answer === late) {
-          emit({ type: 'store.failed', operation, message: 'The request had no time left for the store' });
-          return undefined;
-        }
+        if (answer === late) return outOfTime(operation);
         if (state === 'refusing' && isWrite(operation)) change('up');
         return answer;
       } catch (error) {

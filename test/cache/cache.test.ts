@@ -49,6 +49,18 @@ describe('the states of one entry', () => {
     expect(query.runs).toBe(2);
   });
 
+  test('an entry of a clock that was far ahead is made anew, by a caller and ahead of callers', async () => {
+    for (const isRenewed of [false, true]) {
+      const gateway = openCache({ clock });
+      const { request } = countingRequest('a');
+      await ask(gateway, request);
+      clock.advance(-3600 * second);
+      if (isRenewed) expect(await gateway.cache.renew(request, 300 * second)).toBe('renewed');
+      const state = isRenewed ? 'hit' : 'miss';
+      expect(await ask(gateway, request)).toBe(`${state} {"result":[{"n":2}]}`);
+    }
+  });
+
   test('waits for the query once the entry is too old to be served while it runs', async () => {
     const gateway = openCache({ clock });
     const { request } = countingRequest('a');

@@ -5,6 +5,9 @@ import { freshnessOf, isDrawnEarly, keptMs } from '../../src/cache/freshness.ts'
 const lifetimes = { freshMs: 900, staleMs: 60, staleIfErrorMs: 3600 };
 
 test.each([
+  [-3_600_000, 'gone'],
+  [-5001, 'gone'],
+  [-5000, 'fresh'],
   [-5, 'fresh'],
   [0, 'fresh'],
   [899, 'fresh'],

@@ -166,6 +166,8 @@ describe('the budget of one request', () => {
   test('spent, it keeps the request from asking at all', async () => {
     expect(await read({ remainingMs: 0 })).toBeUndefined();
     expect(calls).toBe(0);
+    // What it does instead, such as running a query without a lease, has a reason that can be read.
+    expect(events).toMatchObject([{ type: 'store.failed', operation: 'read' }]);
   });
 });
 

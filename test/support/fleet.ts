@@ -80,10 +80,12 @@ export async function startFleet(count: number, environment: Record<string, stri
  * Starts one gateway.
  * @param environment the data folder at least
  * @param agent has the connections to it
+ * @param hear called with the name of each event that it logs, at once
  */
 export async function startGatewayProcess(
   environment: Record<string, string>,
   agent: Agent,
+  hear?: (event: string) => void,
 ): Promise<FleetGateway> {
   const child = spawn('node', startOptions, {
     cwd: root,
@@ -101,6 +103,7 @@ export async function startGatewayProcess(
   let log = '';
   child.stderr.setEncoding('utf8').on('data', part => {
     log += part;
+    for (const [, event = ''] of String(part).matchAll(/"event":"([^"]+)"/g)) hear?.(event);
   });
   const origin = await readOrigin(child, () => log);
   child.stdout.resume();
