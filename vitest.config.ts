@@ -21,7 +21,7 @@ export default defineConfig({
       'test/proxies/**',
       'test/real-project/**',
     ],
-    setupFiles: ['test/support/seed-properties.ts'],
+    setupFiles: ['test/support/seed-properties.ts', 'test/support/tell-settings.ts'],
     pool: 'forks',
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],

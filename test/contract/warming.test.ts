@@ -6,6 +6,8 @@ let gateway: OpenGateway;
 beforeAll(async () => {
   gateway = await openGateway({
     now: '2026-01-15T12:34:56.789000Z',
+    // A schedule in Redis goes by the clock of Redis.
+    environment: { REDIS_URL: '' },
     rows: {
       'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T12:30:00Z', project: 'ours' })],
     },
@@ -46,7 +48,10 @@ describe('contract section 6, in the gateway itself', () => {
   });
 
   test('a thousand projects at three intervals are three runs a cycle, counted by the engine', async () => {
-    const own = await openGateway({ now: '2026-01-15T12:00:00Z' });
+    const own = await openGateway({
+      now: '2026-01-15T12:00:00Z',
+      environment: { REDIS_URL: '', CACHE_MEMORY_MB: '64' },
+    });
     onTestFinished(() => own.close());
     const intervals = ['minutely', 'hourly', 'daily'];
     const projects = Array.from({ length: 1000 }, (_, n) => `project${String(n).padStart(13, '0')}`);

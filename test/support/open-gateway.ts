@@ -10,6 +10,8 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/duckdb/sources.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import type { GatewayEvent } from '../../src/events.ts';
+import { drawSettings } from './draw-settings.ts';
+import { startRedisServer } from './redis-server.ts';
 
 type OpenGatewayOptions = {
   /** Rows by source, as an importer sends them. */
@@ -18,6 +20,7 @@ type OpenGatewayOptions = {
   now: string;
   /** Further saved queries beside the two of the repository. */
   sqlFiles?: Readonly<Record<string, string>>;
+  /** What the test needs; of the rest some is drawn (draw-settings.ts). */
   environment?: Readonly<Record<string, string>>;
 };
 
@@ -37,17 +40,20 @@ export const testToken = 'the-token-of-the-tests';
 
 /**
  * Opens a whole gateway for a test: its own data folder, a real engine process over the given rows, a real HTTP server
- * on a free port, and a clock that stands still.
+ * on a free port, and a clock that stands still. Settings that no caller may notice, a Redis among them, are drawn.
  */
 export async function openGateway({ rows = {}, now, sqlFiles = {}, environment = {} }: OpenGatewayOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
   await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, 'sql', file), text);
+  const drawn = drawSettings(environment);
+  const redis = drawn.isOnRedis ? await startRedisServer() : undefined;
   const config = readConfig({
+    ...(redis && { REDIS_URL: redis.url }),
     DATA_DIR: directory,
     SQL_DIR: join(directory, 'sql'),
     PORT: '0',
-    ...environment,
+    ...drawn.environment,
   });
   const sources = readSources();
   for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
@@ -71,6 +77,7 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
     const headers = new Headers(init.headers);
     if (!headers.has('x-api-key') && !headers.has('authorization')) headers.set('x-api-key', testToken);
     if (headers.get('x-api-key') === '') headers.delete('x-api-key');
+    if (!headers.has('accept-encoding')) headers.set('accept-encoding', drawn.acceptEncoding);
     const response = await fetch(origin + path, { ...init, headers });
     const text = await response.text();
     return {
@@ -124,6 +131,7 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
     },
     async close() {
       await gateway.close();
+      await redis?.stop();
       await rm(directory, { recursive: true });
     },
   };
