@@ -6,7 +6,14 @@ let redis: RedisServer;
 let fleet: Awaited<ReturnType<typeof startFleet>>;
 beforeAll(async () => {
   redis = await startRedisServer();
-  fleet = await startFleet(2, { REDIS_URL: redis.url, CACHE_MEMORY_MB: '0', LOG_LEVEL: 'debug' });
+  // Results larger than the defaults allow.
+  const large = { MAX_RESULT_MB: '64', ENGINE_MEMORY_MB: '6144' };
+  fleet = await startFleet(2, {
+    REDIS_URL: redis.url,
+    CACHE_MEMORY_MB: '0',
+    LOG_LEVEL: 'debug',
+    ...large,
+  });
   return async () => {
     await fleet.stop();
     await redis.stop();
