@@ -1,9 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { maxPipelined } from './http-limits.ts';
 
 /** A request and its response. */
 export type RequestPair = { readonly request: IncomingMessage; readonly response: ServerResponse };
+
+/**
+ * What is done with a request: it is answered; it is refused, as the first that is too many on its connection; or it is left alone,
+ * because the connection ends with that refusal.
+ */
+export type Admission = 'answer' | 'refuse' | 'ignore';
 
 /** The open connections of a server, of which at most `max` stay. */
 export type Connections = {
@@ -14,8 +21,8 @@ export type Connections = {
    * @returns false where all have a request under way
    */
   add(socket: Socket): boolean;
-  /** Notes that a request has come. */
-  begin(request: IncomingMessage, response: ServerResponse): void;
+  /** Notes that a request has come, and says what is to be done with it: see `Admission`. */
+  begin(request: IncomingMessage, response: ServerResponse): Admission;
   /** The last request of a connection, while its answer has not been sent whole. Answers leave in the order of requests. */
   underWay(socket: Duplex): RequestPair | undefined;
   /** Ends the connections that have no request under way, and had none for so many milliseconds. */
@@ -29,6 +36,9 @@ type Connection = {
   last: RequestPair | undefined;
   /** When the connection was opened, or its last request came; as performance.now(). */
   activeMs: number;
+  /** Requests that came before the one ahead of them was answered, and are not answered yet. */
+  pipelined: number;
+  isRefused: boolean;
 };
 
 /**
@@ -50,15 +60,25 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         idle.socket.destroy();
         onEvicted();
       }
-      all.set(socket, { socket, last: undefined, activeMs: performance.now() });
+      const activeMs = performance.now();
+      all.set(socket, { socket, last: undefined, activeMs, pipelined: 0, isRefused: false });
       socket.once('close', () => all.delete(socket));
       return true;
     },
     begin(request, response) {
       const connection = all.get(request.socket);
-      if (!connection) return;
+      if (!connection) return 'answer';
+      if (connection.isRefused) return 'ignore';
+      if (isBusy(connection)) {
+        connection.pipelined += 1;
+        response.once('close', () => {
+          connection.pipelined -= 1;
+        });
+      }
       connection.last = { request, response };
       connection.activeMs = performance.now();
+      connection.isRefused = connection.pipelined > maxPipelined;
+      return connection.isRefused ? 'refuse' : 'answer';
     },
     underWay(socket) {
       const connection = all.get(socket);

@@ -7,6 +7,7 @@ import { answerExplain, asksToExplain } from './answer-explain.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { createRestDoor, type RestDoor } from './answer-rest.ts';
 import { answerWarm } from './answer-warm.ts';
+import type { RequestPair } from './connections.ts';
 import { type CorsPolicy, preflightHeaders } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { maxUrlLength } from './http-limits.ts';
@@ -40,6 +41,8 @@ export type HandlerDeps = {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
+  /** Whether no other request has come on the connection since. */
+  readonly isLast: (pair: RequestPair) => boolean;
 };
 
 /** Answers the requests of one server. */
@@ -150,7 +153,8 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError): void
 
 function send(serving: Serving, incoming: Incoming, reply: Reply): void {
   const { request } = incoming;
-  const mustClose = serving.isClosing || (!request.complete && hasBody(request));
+  const mustClose =
+    (serving.isClosing && serving.isLast(incoming)) || (!request.complete && hasBody(request));
   if (reply.status === 408) serving.emit({ type: 'http.connection_ended', reason: 'slow_sender' });
   sendReply(serving, { ...incoming, mustClose }, reply);
 }

@@ -7,5 +7,8 @@ export const maxHeaderBytes = 128 * 1024;
 /** Bytes of a request body of the REST door. */
 export const maxBodyBytes = 1024 * 1024;
 
+/** Requests that may wait on one connection for the answer to the one ahead of them. */
+export const maxPipelined = 32;
+
 /** Milliseconds that a connection stays open between two requests; above the minute that proxies keep theirs. */
 export const keepAliveMs = 65_000;

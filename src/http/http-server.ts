@@ -1,11 +1,11 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 import { answerRaw, clientFault } from './answer-raw.ts';
-import { createConnections } from './connections.ts';
+import { createConnections, type RequestPair } from './connections.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
 import type { EndReason } from './http-events.ts';
-import { keepAliveMs, maxHeaderBytes } from './http-limits.ts';
+import { keepAliveMs, maxHeaderBytes, maxPipelined } from './http-limits.ts';
 import { failBody } from './read-body.ts';
 import { type StopOptions, stopServer } from './stop-server.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
@@ -21,7 +21,7 @@ export type ConnectionLimits = {
   readonly maxConnections: number;
 };
 
-export type HttpDeps = Omit<HandlerDeps, 'receiveTimeoutMs' | 'unread'> & {
+export type HttpDeps = Omit<HandlerDeps, 'isLast' | 'receiveTimeoutMs' | 'unread'> & {
   readonly limits: ConnectionLimits;
 };
 
@@ -48,7 +48,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     onEnded,
   });
   const connections = createConnections(limits.maxConnections, () => onEnded('connection_limit'));
-  const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread });
+  const isLast = ({ request, response }: RequestPair) => {
+    const last = connections.underWay(request.socket);
+    return last === undefined || last.response === response;
+  };
+  const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread, isLast });
 
   /** Answers what never became a request, after the requests that came before it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {
@@ -60,6 +64,13 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     else answerRaw(deps, socket, error);
   }
 
+  /** Answers the first request that is too many on its connection, and ends the connection with that. */
+  function refusePipelined(request: IncomingMessage, response: ServerResponse): void {
+    response.shouldKeepAlive = false;
+    const message = `${maxPipelined} requests are waiting on this connection already; allowed: ${maxPipelined}`;
+    handler.refuse(request, response, new GatewayError('too_many_requests', message));
+  }
+
   server.on('connection', socket => {
     if (connections.add(socket)) return;
     onEnded('connection_limit');
@@ -69,8 +80,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   server.on('request', (request, response) => {
     // It was refused already, as one connection too many.
     if (request.socket.writableEnded) return;
-    connections.begin(request, response);
-    handler.handle(request, response);
+    const admission = connections.begin(request, response);
+    if (admission === 'answer') handler.handle(request, response);
+    if (admission === 'refuse') refusePipelined(request, response);
   });
   server.on('checkExpectation', (request, response) => {
     connections.begin(request, response);
