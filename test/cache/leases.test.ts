@@ -140,6 +140,19 @@ describe('those who wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('have all their time, also where the clock is set forward meanwhile', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request } = countingRequest('a');
+    await claimForDead(request.key.digest, 7_200_000);
+    const asked = ask(gateway, { ...request, waitMs: 5000 });
+    await settle();
+    clock.advance(3_600_000);
+    await pass(4900);
+    await shared.release(request.key.digest, 'dead', '');
+    await pass(100);
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+  });
+
   test('leave nothing behind when they leave while the lease is asked for', async () => {
     const gate = Promise.withResolvers<void>();
     const slow: Store = { ...shared, claim: (...args) => gate.promise.then(() => shared.claim(...args)) };
