@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -95,7 +96,9 @@ export async function launchRedis(
 
 /** The program and its first arguments; installs it first where it must. */
 async function redisCommand(port: number): Promise<[string, ...string[]]> {
-  const binary: [string, ...string[]] = ['redis-server', '--bind', '127.0.0.1', '--dir', tmpdir()];
+  // A replica writes what it is sent to a file, and a server that finds one at its start reads it.
+  const file = ['--dir', tmpdir(), '--dbfilename', `${randomUUID()}.rdb`];
+  const binary: [string, ...string[]] = ['redis-server', '--bind', '127.0.0.1', ...file];
   if (await works('redis-server', ['--version'])) return binary;
   if (process.getuid?.() === 0 && (await works('apt-get', ['--version']))) {
     if (await installWithApt()) return binary;
