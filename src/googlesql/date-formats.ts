@@ -1,4 +1,5 @@
 import type { SqlPosition } from '../errors.ts';
+import { concatOperands } from './concat-operands.ts';
 import { quoteText } from './quote-text.ts';
 import { invalidQuery } from './sql-error.ts';
 
@@ -68,7 +69,7 @@ export function formatTemplate(
   pending += format.slice(last);
   flush();
   // An empty format still answers NULL for NULL.
-  return pieces.length > 0 ? `(${pieces.join(' || ')})` : "left(strftime($1, '%Y'), 0)";
+  return pieces.length > 0 ? `(${concatOperands(pieces)})` : "left(strftime($1, '%Y'), 0)";
 }
 
 /** Elements that strptime reads as BigQuery does. */

@@ -6,6 +6,7 @@ import type {
   BoundOrder,
   BoundWindow,
 } from './bound-tree.ts';
+import { concatOperands } from './concat-operands.ts';
 import { duckDbType, fieldName } from './duckdb-type.ts';
 import { expansionSize, maxExpansionSize } from './expansion-size.ts';
 import { printCast } from './print-cast.ts';
@@ -166,7 +167,7 @@ function printCall(print: Print, { template, arguments: values }: BoundCall): st
   const printed = values.map(print);
   return fill(template, printed, {
     '*': () => printed.join(', '),
-    '||': () => printed.join(' || '),
+    '||': () => concatOperands(printed),
     and: () => printed.join(' and '),
     or: () => printed.join(' or '),
     null: () => printed.map(value => `${value} is null`).join(' or '),

@@ -1,7 +1,11 @@
+import { concatOperands } from './concat-operands.ts';
+
 /** A DuckDB string literal. NUL, which DuckDB's parser stops at, becomes a call. */
 export function quoteText(text: string): string {
-  const quoted = text.split('\0').map(part => `'${part.replaceAll("'", "''")}'`);
-  return quoted.length === 1 ? quoted[0]! : `(${quoted.join(' || chr(0) || ')})`;
+  const quoted = text
+    .split(/(\0)/)
+    .map(part => (part === '\0' ? 'chr(0)' : `'${part.replaceAll("'", "''")}'`));
+  return quoted.length === 1 ? quoted[0]! : `(${concatOperands(quoted)})`;
 }
 
 /** A DuckDB identifier. */

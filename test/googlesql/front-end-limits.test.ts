@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { compileCaller } from '../sandbox/compile-caller.ts';
 import { growingTexts, textOfLength } from './growing-texts.ts';
+import { openSmallDatabase } from './small-database.ts';
 
 const list = (count: number, item: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => item(n)).join(', ');
@@ -49,6 +50,19 @@ test('refuses more than 200 operators in a row, but takes as many terms of AND a
   expect(() => compileCaller(chain(201, ' || '))).toThrow('Too many operators in a row; the limit is 200');
   const terms = Array(8_000).fill('true').join(' or ');
   expect(() => compileCaller(`select ${terms} as x`)).not.toThrow();
+});
+
+test.each([
+  ['arguments', `concat(${list(1200, () => "'a'")})`, 'a'.repeat(1200)],
+  ['NULs', `'a${'\\000'.repeat(1200)}'`, `a${'\0'.repeat(1200)}`],
+  [
+    'elements of a format',
+    `format_timestamp('${'%Y'.repeat(1200)}', timestamp '2026-01-15')`,
+    '2026'.repeat(1200),
+  ],
+])('DuckDB takes a text of more than a thousand %s', async (_, sql, x) => {
+  const database = await openSmallDatabase('single');
+  expect(await database.rows(`select ${sql} as x`)).toEqual([{ x }]);
 });
 
 test('quotes no more than a thousand characters of a text in an error', () => {

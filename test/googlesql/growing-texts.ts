@@ -111,6 +111,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'string literals': n => `select concat(${list(n, () => "'a'")}) as x`,
   'one long string': n => `select '${'a'.repeat(n)}' as x`,
   'one long string of escapes': n => `select '${'\\n'.repeat(n)}' as x`,
+  'one long string of NULs': n => `select '${'\\000'.repeat(n)}' as x`,
   'a string that never ends': n => `select '${'\\\''.repeat(n)}`,
   'triple quotes that never end': n => `select """${'""a'.repeat(n)}`,
   'a comment that never ends': n => `select 1 ${'/* '.repeat(n)}`,
