@@ -1,5 +1,15 @@
 const doors = ['http', 'graphql'];
-const rooms = name => `^src/${name}/`;
+const room = name => `^src/${name}/`;
+const only = (...names) => `^src/(${names.join('|')})/`;
+
+/** One floor of a room: what it may import of its own room. */
+const floor = (name, path, below, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: `^src/${path}/` },
+  to: { path: `^src/${path.split('/')[0]}/`, pathNot: [path, ...below].map(own => `^src/${own}/`).join('|') },
+});
 
 /** The arrows of ARCHITECTURE.md: they point down, and only the composition root names adapters. */
 module.exports = {
@@ -13,7 +23,7 @@ module.exports = {
     },
     {
       name: 'doors-do-not-see-each-other',
-      comment: 'What both doors need belongs to pipeline/ or to the ground (src/*.ts).',
+      comment: 'What both doors need belongs to pipeline/, to http-messages/ or to base/.',
       severity: 'error',
       from: { path: `^src/(${doors.join('|')})/` },
       to: { path: `^src/(${doors.join('|')})/`, pathNot: '^src/$1/' },
@@ -22,50 +32,120 @@ module.exports = {
       name: 'nothing-below-sees-a-door',
       comment: 'Only the composition root opens doors. Pass what you need down as an argument.',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: `^src/(${doors.join('|')})/` },
+      from: { path: '^src/[^/]+/', pathNot: only(...doors, 'composition', 'commands') },
       to: { path: `^src/(${doors.join('|')})/` },
     },
     {
-      name: 'only-the-root-names-adapters',
+      name: 'nothing-below-sees-the-top',
+      comment: 'Settings and wiring are passed down as arguments; only the three entry files and commands start from the top.',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: only('composition', 'commands') },
+      to: { path: '^src/[^/]+\\.ts$|^src/(composition|commands)/' },
+    },
+    {
+      name: 'only-the-top-names-adapters',
       comment: 'Use the port (engine/engine.ts, store/store.ts); the composition root passes the adapter in.',
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(composition-root|compose-engine|compose-warming|invalidate-from-command|gateway|cli|events)\\.ts$|^src/(duckdb|sample|bigquery)/|^src/store/',
+        pathNot: '^src/cli\\.ts$|^src/(composition|commands|duckdb|sample|bigquery|store)/|^src/telemetry/events\\.ts$',
       },
       to: {
         path: '^src/(duckdb|sample|bigquery)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$',
-        // How a setting is written; it knows no BigQuery.
-        pathNot: '^src/bigquery/table-mapping\\.ts$',
       },
     },
     {
       name: 'adapters-do-not-see-each-other',
       comment: 'BigQuery and DuckDB share the port and the shapes of the sources, nothing else.',
       severity: 'error',
-      from: { path: '^src/bigquery/' },
-      to: { path: '^src/(duckdb|sample)/', pathNot: '^src/duckdb/sources\\.ts$' },
+      from: { path: room('bigquery') },
+      to: { path: only('duckdb', 'sample') },
     },
     {
       name: 'the-cache-knows-no-request',
       comment: 'The cache answers keys; who asks, and what for, is for pipeline/ to say.',
       severity: 'error',
-      from: { path: rooms('cache') },
-      to: { path: '^src/(pipeline|auth|redaction|endpoints)/', pathNot: '^src/endpoints/definition\\.ts$' },
+      from: { path: room('cache') },
+      to: {
+        path: only('pipeline', 'auth', 'redaction', 'endpoints', 'http-messages'),
+        pathNot: '^src/endpoints/definition\\.ts$',
+      },
+    },
+    {
+      name: 'messages-know-no-endpoint',
+      comment: 'http-messages/ reads and writes HTTP; what a request means is for the doors and pipeline/ to say.',
+      severity: 'error',
+      from: { path: room('http-messages') },
+      to: { path: '^src/', pathNot: only('http-messages', 'base') },
+    },
+    {
+      name: 'telemetry-only-listens',
+      comment: 'Emit an event through the function that was passed to you; telemetry/ reads the types of events, and nobody calls it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: only('composition', 'commands', 'telemetry') },
+      to: { path: room('telemetry') },
     },
     {
       name: 'googlesql-stands-alone',
       comment: 'The front-end is pure: text in, statement out. It knows errors and rows, nothing else of ours.',
       severity: 'error',
-      from: { path: rooms('googlesql') },
-      to: { path: '^src/', pathNot: '^src/googlesql/|^src/(errors|rows)\\.ts$' },
+      from: { path: room('googlesql') },
+      to: { path: '^src/', pathNot: '^src/googlesql/|^src/base/(errors|rows)\\.ts$' },
     },
+    floor(
+      'trees-are-the-lowest-floor',
+      'googlesql/tree',
+      [],
+      'Trees, types and scopes know no parser, function or printer; move what needs one up.',
+    ),
+    floor(
+      'json-stands-alone',
+      'googlesql/json',
+      [],
+      'Also read in the engine process: it must load nothing of the front-end.',
+    ),
+    floor(
+      'syntax-knows-no-meaning',
+      'googlesql/syntax',
+      ['googlesql/tree'],
+      'The parser makes a syntax tree of a text; names and types are resolved in binder/.',
+    ),
+    floor(
+      'functions-are-data',
+      'googlesql/functions',
+      ['googlesql/tree', 'googlesql/json'],
+      'A function row says how a call is typed and printed; binder/ finds it, printer/ writes it.',
+    ),
+    floor(
+      'binder-does-not-print',
+      'googlesql/binder',
+      ['googlesql/tree', 'googlesql/json', 'googlesql/syntax', 'googlesql/functions'],
+      'The bound tree is valid for both engines; what DuckDB needs is decided in printer/.',
+    ),
+    floor(
+      'printer-does-not-bind',
+      'googlesql/printer',
+      ['googlesql/tree', 'googlesql/functions'],
+      'All that a printer needs is in the bound tree; add it there.',
+    ),
+    floor(
+      'answers-know-no-client',
+      'bigquery/answers',
+      [],
+      'Reading what the warehouse says needs no connection; pass the bytes in.',
+    ),
+    floor(
+      'client-knows-no-statement',
+      'bigquery/client',
+      ['bigquery/answers'],
+      'The client calls the API; which statement runs as which job is decided above it.',
+    ),
     {
-      name: 'ground-carries-no-room',
-      comment: 'errors, rows, clock and exchange are what every room stands on; they import none.',
+      name: 'base-carries-no-room',
+      comment: 'Every room stands on base/; it imports none.',
       severity: 'error',
-      from: { path: '^src/(errors|rows|clock|exchange)\\.ts$' },
-      to: { path: '^src/', pathNot: '^src/(errors|rows|clock|exchange)\\.ts$' },
+      from: { path: room('base') },
+      to: { path: '^src/', pathNot: room('base') },
     },
     {
       name: 'no-index-files',

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSources } from '../src/duckdb/sources.ts';
-import { createProgressBar } from '../src/progress-bar.ts';
+import { createProgressBar } from '../src/base/progress-bar.ts';
+import { readSources } from '../src/endpoints/sources.ts';
 import { writeSample } from '../src/sample/write-sample.ts';
 
 /** Edge rows of the benches' data: `BENCH_ROWS`, default one million. */

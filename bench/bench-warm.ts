@@ -1,9 +1,9 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { systemClock } from '../src/base/clock.ts';
 import { statementOf } from '../src/batch/endpoint-query.ts';
 import { type RunStatement, runBatch } from '../src/batch/run-batch.ts';
-import { systemClock } from '../src/clock.ts';
 import { createDuckDbEngine, type DuckDbEngine } from '../src/duckdb/duckdb-engine.ts';
 import { createEndpointRegistry } from '../src/endpoints/registry.ts';
 import { bindParameters } from '../src/pipeline/bind-parameters.ts';

@@ -1,8 +1,8 @@
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { prepareConnection, readCatalog } from '../src/duckdb/database.ts';
 import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compile-duckdb.ts';
-import { duckDbMacros } from '../src/googlesql/duckdb-macros.ts';
-import { finishRow } from '../src/googlesql/finish-row.ts';
+import { duckDbMacros } from '../src/googlesql/functions/duckdb-macros.ts';
+import { finishRow } from '../src/googlesql/printer/finish-row.ts';
 
 /** Statements straight on DuckDB in this process, prepared anew for each run, with their rows as JSON text at the end. */
 export type DirectDuckDb = {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Column } from '../src/rows.ts';
+import type { Column } from '../src/base/rows.ts';
 import { openDoors } from '../test/support/open-doors.ts';
 import type { StallInput } from './stall-input.ts';
 

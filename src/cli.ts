@@ -1,17 +1,17 @@
 import { open } from 'node:fs/promises';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { issueToken, readTokens, revokeToken, type Scope, scopes } from './auth/token-file.ts';
-import { systemClock } from './clock.ts';
-import { databasePath } from './compose-engine.ts';
-import { tokensFile } from './composition-root.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { runDoctor } from './doctor.ts';
+import { systemClock } from './base/clock.ts';
+import { GatewayError } from './base/errors.ts';
+import { runDoctor } from './commands/doctor.ts';
+import { invalidateFromCommand } from './commands/invalidate-from-command.ts';
+import { writeSchemas } from './commands/write-schemas.ts';
+import { databasePath } from './composition/compose-engine.ts';
+import { tokensFile } from './composition/composition-root.ts';
+import { type Config, ConfigError, readConfig } from './composition/config.ts';
 import { DatabaseBusyError } from './duckdb/database-busy-error.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
-import { readSources } from './duckdb/sources.ts';
-import { GatewayError } from './errors.ts';
-import { invalidateFromCommand } from './invalidate-from-command.ts';
-import { writeSchemas } from './write-schemas.ts';
+import { readSources } from './endpoints/sources.ts';
 
 const usage = `Commands:
   npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON

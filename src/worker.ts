@@ -1,6 +1,6 @@
-import { systemClock } from './clock.ts';
-import { composeWorker } from './composition-root.ts';
-import { runProcess } from './run-process.ts';
+import { systemClock } from './base/clock.ts';
+import { composeWorker } from './composition/composition-root.ts';
+import { runProcess } from './composition/run-process.ts';
 
 const explain = (error: unknown) => (error instanceof Error ? error.message : String(error));
 

@@ -2,7 +2,7 @@ import { randomBytes as systemRandomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { hashToken } from './hash-token.ts';
 import { replaceFile } from './replace-file.ts';
 import { withFileLock } from './with-file-lock.ts';

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { AuthEvent } from './auth-events.ts';
 import { hashToken } from './hash-token.ts';
 import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.ts';

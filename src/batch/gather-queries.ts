@@ -1,6 +1,6 @@
-import { GatewayError, toGatewayError } from '../errors.ts';
-import { orAborted } from '../or-aborted.ts';
-import type { ResultSet } from '../rows.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { orAborted } from '../base/or-aborted.ts';
+import type { ResultSet } from '../base/rows.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { type QueryTerms, type RunStatement, runBatch } from './run-batch.ts';
 

@@ -1,7 +1,7 @@
+import { type GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Receipt, ResultSet } from '../base/rows.ts';
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
 import type { RunOptions, Statement } from '../engine/engine.ts';
-import { type GatewayError, toGatewayError } from '../errors.ts';
-import type { Receipt, ResultSet } from '../rows.ts';
 import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { splitRows } from './split-rows.ts';
 

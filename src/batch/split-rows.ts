@@ -1,4 +1,4 @@
-import type { ResultSet } from '../rows.ts';
+import type { ResultSet } from '../base/rows.ts';
 
 /**
  * Gives each key its rows of a batch result, as the single query would have rendered them: without the key, in the batch's

@@ -1,15 +1,15 @@
-import { GatewayError, type SqlPosition } from '../errors.ts';
-import type { TableReference } from '../googlesql/bind-context.ts';
-import { type BoundStatement, bindStatement } from '../googlesql/bind-statement.ts';
-import { lex, type Token } from '../googlesql/lexer.ts';
-import { parseQuery } from '../googlesql/parse-query.ts';
-import { resultColumns } from '../googlesql/result-columns.ts';
-import { foldName } from '../googlesql/scope.ts';
-import { invalidQuery } from '../googlesql/sql-error.ts';
-import type { Query } from '../googlesql/syntax-tree.ts';
-import type { Catalog } from '../googlesql/types.ts';
-import type { Column } from '../rows.ts';
-import type { TableMapping } from './table-mapping.ts';
+import { GatewayError, type SqlPosition } from '../base/errors.ts';
+import type { Column } from '../base/rows.ts';
+import { type BoundStatement, bindStatement } from '../googlesql/binder/bind-statement.ts';
+import { resultColumns } from '../googlesql/binder/result-columns.ts';
+import { lex, type Token } from '../googlesql/syntax/lexer.ts';
+import { parseQuery } from '../googlesql/syntax/parse-query.ts';
+import type { TableReference } from '../googlesql/tree/bind-context.ts';
+import { foldName } from '../googlesql/tree/scope.ts';
+import { invalidQuery } from '../googlesql/tree/sql-error.ts';
+import type { Query } from '../googlesql/tree/syntax-tree.ts';
+import type { Catalog } from '../googlesql/tree/types.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 
 export type AssembleRequest = {
   /** The saved query in BigQuery SQL. */

@@ -1,23 +1,23 @@
-import type { Source } from '../duckdb/sources.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { SetupProblem } from '../base/setup-error.ts';
+import type { Source } from '../endpoints/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
-import { GatewayError } from '../errors.ts';
-import type { Catalog } from '../googlesql/types.ts';
-import type { SetupProblem } from '../setup-error.ts';
+import type { Catalog } from '../googlesql/tree/types.ts';
+import type { BigQueryFailure } from './answers/bigquery-failure.ts';
+import { columnsOf } from './answers/render-value.ts';
 import { type AssembledSql, type AssembleRequest, assembleSql } from './assemble-sql.ts';
-import { createBigQueryApi } from './bigquery-api.ts';
 import { toCallersError } from './bigquery-errors.ts';
-import type { BigQueryFailure } from './bigquery-failure.ts';
 import type { BigQueryEngineOptions } from './bigquery-options.ts';
 import { adviseOnLayouts, checkWarehouse, type WarehouseToCheck } from './check-warehouse.ts';
-import { isEmulator } from './emulator-endpoint.ts';
+import { createBigQueryApi } from './client/bigquery-api.ts';
+import { isEmulator } from './client/emulator-endpoint.ts';
+import { createOpenWork } from './client/open-work.ts';
+import { createRetryBudget, startRetries } from './client/retries.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 import { missingColumn } from './missing-column.ts';
-import { createOpenWork } from './open-work.ts';
-import { columnsOf } from './render-value.ts';
-import { createRetryBudget, startRetries } from './retries.ts';
 import { createStatementRunner, type Waiting } from './run-statement.ts';
 import { createSecondLock, type SecondLock, type Verdict } from './second-lock.ts';
 import { sourceCatalog } from './source-catalog.ts';
-import type { TableMapping } from './table-mapping.ts';
 
 /** The time of what nobody but a start waits for. */
 const unhurried = (): RunOptions => ({ signal: new AbortController().signal, timeoutMs: 20_000 });

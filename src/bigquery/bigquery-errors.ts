@@ -1,9 +1,9 @@
-import { GatewayError, type SqlPosition } from '../errors.ts';
+import { GatewayError, type SqlPosition } from '../base/errors.ts';
+import { BigQueryFailure } from './answers/bigquery-failure.ts';
+import { failureRow } from './answers/failure-table.ts';
 import type { BigQueryEvent } from './bigquery-events.ts';
-import { BigQueryFailure } from './bigquery-failure.ts';
-import { failureRow } from './failure-table.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 import { type MissingColumn, missingColumnError } from './missing-column.ts';
-import type { TableMapping } from './table-mapping.ts';
 
 /** Whose text failed, and what of the warehouse is to stay unnamed. */
 export type FailureContext = {

@@ -1,7 +1,7 @@
-import type { Source } from '../duckdb/sources.ts';
+import type { Source } from '../endpoints/sources.ts';
 import type { BigQueryEvent } from './bigquery-events.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 import type { JobRequest } from './job-bodies.ts';
-import type { TableMapping } from './table-mapping.ts';
 
 /** What the engine on BigQuery is told at its start. */
 export type BigQueryEngineOptions = {

@@ -1,15 +1,15 @@
+import { GatewayError } from '../base/errors.ts';
+import { SetupError, type SetupProblem } from '../base/setup-error.ts';
 import type { Limit } from '../engine/start-limit.ts';
-import { GatewayError } from '../errors.ts';
-import type { Catalog, CatalogTable, SqlType } from '../googlesql/types.ts';
-import { SetupError, type SetupProblem } from '../setup-error.ts';
-import type { Field, JobAnswer } from './bigquery-answers.ts';
-import type { BigQueryApi } from './bigquery-api.ts';
-import { BigQueryFailure } from './bigquery-failure.ts';
+import type { Catalog, CatalogTable, SqlType } from '../googlesql/tree/types.ts';
+import type { Field, JobAnswer } from './answers/bigquery-answers.ts';
+import { BigQueryFailure } from './answers/bigquery-failure.ts';
+import { columnsOf } from './answers/render-value.ts';
+import type { BigQueryApi } from './client/bigquery-api.ts';
+import type { Retries } from './client/retries.ts';
+import type { TableId, TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
-import { columnsOf } from './render-value.ts';
-import type { Retries } from './retries.ts';
 import { layoutAdvice } from './table-layout.ts';
-import type { TableId, TableMapping } from './table-mapping.ts';
 import { accessProblem, tableProblem, type WarehousePlace } from './warehouse-problems.ts';
 
 export type WarehouseToCheck = {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { QueryParameter } from '../engine/engine.ts';
-import { lex } from '../googlesql/lexer.ts';
-import { foldName } from '../googlesql/scope.ts';
-import type { JobBody } from './bigquery-api.ts';
+import { lex } from '../googlesql/syntax/lexer.ts';
+import { foldName } from '../googlesql/tree/scope.ts';
+import type { JobBody } from './client/bigquery-api.ts';
 
 /** One job, before it has a name. */
 export type JobRequest = {

@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts';
-import type { Catalog, SqlType } from '../googlesql/types.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Catalog, SqlType } from '../googlesql/tree/types.ts';
+import { BigQueryFailure } from './answers/bigquery-failure.ts';
 import type { SourceRead } from './assemble-sql.ts';
-import { BigQueryFailure } from './bigquery-failure.ts';
 
 /** A column that a source has and its table lacks. */
 export type MissingColumn = {

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../base/errors.ts';
+import type { Receipt, ResultSet } from '../base/rows.ts';
 import type { Limit } from '../engine/start-limit.ts';
-import { GatewayError } from '../errors.ts';
-import type { Receipt, ResultSet } from '../rows.ts';
-import type { JobAnswer, JobReference } from './bigquery-answers.ts';
-import type { BigQueryApi } from './bigquery-api.ts';
-import { BigQueryFailure } from './bigquery-failure.ts';
-import { failureRow } from './failure-table.ts';
+import type { JobAnswer, JobReference } from './answers/bigquery-answers.ts';
+import { BigQueryFailure } from './answers/bigquery-failure.ts';
+import { failureRow } from './answers/failure-table.ts';
+import type { Page, PageRequest } from './answers/read-page.ts';
+import { type Result, type ResultRequest, readResult } from './answers/read-result.ts';
+import type { BigQueryApi } from './client/bigquery-api.ts';
+import type { OpenWork } from './client/open-work.ts';
+import type { Retries } from './client/retries.ts';
 import { type JobRequest, jobBody, newJobId } from './job-bodies.ts';
-import type { OpenWork } from './open-work.ts';
-import type { Page, PageRequest } from './read-page.ts';
-import { type Result, type ResultRequest, readResult } from './read-result.ts';
-import type { Retries } from './retries.ts';
 
 export type JobDeps = {
   readonly api: BigQueryApi;

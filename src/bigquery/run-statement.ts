@@ -1,16 +1,16 @@
+import type { ResultSet } from '../base/rows.ts';
 import type { RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue } from '../engine/fair-queue.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import type { Limit } from '../engine/start-limit.ts';
-import type { ResultSet } from '../rows.ts';
 import type { AssembledSql } from './assemble-sql.ts';
-import type { BigQueryApi } from './bigquery-api.ts';
 import type { BigQueryEngineOptions } from './bigquery-options.ts';
-import { isEmulator } from './emulator-endpoint.ts';
+import type { BigQueryApi } from './client/bigquery-api.ts';
+import { isEmulator } from './client/emulator-endpoint.ts';
+import type { OpenWork } from './client/open-work.ts';
+import type { Retries } from './client/retries.ts';
 import type { JobRequest } from './job-bodies.ts';
 import { createLargeResults } from './large-results.ts';
-import type { OpenWork } from './open-work.ts';
-import type { Retries } from './retries.ts';
 import { type JobDeps, runJob } from './run-job.ts';
 import type { SecondLock } from './second-lock.ts';
 

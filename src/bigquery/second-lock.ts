@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { GatewayError } from '../base/errors.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import type { Limit } from '../engine/start-limit.ts';
-import { GatewayError } from '../errors.ts';
-import type { Field } from './bigquery-answers.ts';
-import type { BigQueryApi } from './bigquery-api.ts';
+import type { Field } from './answers/bigquery-answers.ts';
+import type { BigQueryApi } from './client/bigquery-api.ts';
+import type { Retries } from './client/retries.ts';
+import type { TableId, TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
-import type { Retries } from './retries.ts';
-import type { TableId, TableMapping } from './table-mapping.ts';
 
 /** What BigQuery says of a text that it did not run. */
 export type Verdict = {

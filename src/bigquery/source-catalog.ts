@@ -1,4 +1,4 @@
-import type { Source, SourceField, SourceFields } from '../duckdb/sources.ts';
+import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
 import {
   arrayOf,
   type Catalog,
@@ -6,7 +6,7 @@ import {
   type StructField,
   scalar,
   structOf,
-} from '../googlesql/types.ts';
+} from '../googlesql/tree/types.ts';
 
 /** The catalogue of the log sources as they lie in BigQuery: every record REPEATED, every array plain. */
 export function sourceCatalog(sources: readonly Source[]): Catalog {

@@ -1,6 +1,6 @@
-import type { CatalogTable } from '../googlesql/types.ts';
-import type { SetupProblem } from '../setup-error.ts';
-import type { TableAnswer } from './bigquery-answers.ts';
+import type { SetupProblem } from '../base/setup-error.ts';
+import type { CatalogTable } from '../googlesql/tree/types.ts';
+import type { TableAnswer } from './answers/bigquery-answers.ts';
 
 /** Lengths of partitions that a bound of hours or days can leave out. */
 const shortPartitions = ['HOUR', 'DAY'];

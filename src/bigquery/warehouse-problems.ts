@@ -1,5 +1,5 @@
-import type { SetupProblem } from '../setup-error.ts';
-import type { BigQueryFailure } from './bigquery-failure.ts';
+import type { SetupProblem } from '../base/setup-error.ts';
+import type { BigQueryFailure } from './answers/bigquery-failure.ts';
 
 /** Where the gateway means to run its queries. */
 export type WarehousePlace = {

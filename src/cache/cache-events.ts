@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../base/errors.ts';
 
 /** Why a query runs for the cache: nothing to serve, something stale to renew, a fresh entry ahead of its time, or its warming. */
 export type LoadReason = 'miss' | 'stale' | 'early' | 'warm';

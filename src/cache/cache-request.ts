@@ -1,4 +1,4 @@
-import type { ResultSet } from '../rows.ts';
+import type { ResultSet } from '../base/rows.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Lifetimes } from './freshness.ts';
 

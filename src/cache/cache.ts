@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Receipt } from '../rows.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Receipt } from '../base/rows.ts';
 import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { Column, ResultSet } from '../rows.ts';
+import type { Column, ResultSet } from '../base/rows.ts';
 import { versionBytes } from '../store/store.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */

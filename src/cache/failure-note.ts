@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts';
+import { type ErrorCode, errorCodes, GatewayError } from '../base/errors.ts';
 import type { LoadReason } from './cache-events.ts';
 
 /** Failures of one gateway alone: another one may well succeed. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Receipt } from '../rows.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Receipt } from '../base/rows.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';

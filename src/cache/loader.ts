@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { type ErrorCode, GatewayError, toGatewayError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { type ErrorCode, GatewayError, toGatewayError } from '../base/errors.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheRequest, Load } from './cache-request.ts';
 import type { Entry } from './entry.ts';

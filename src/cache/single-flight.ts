@@ -1,5 +1,5 @@
-import { toGatewayError } from '../errors.ts';
-import { orAborted } from '../or-aborted.ts';
+import { toGatewayError } from '../base/errors.ts';
+import { orAborted } from '../base/or-aborted.ts';
 
 /** Runs one load for any number of callers who ask for the same key at the same time. */
 export type SingleFlight<T> = (

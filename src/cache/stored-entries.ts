@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { StoreAnswer } from './batched-read.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { CacheRequest } from './cache-request.ts';

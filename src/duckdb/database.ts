@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { quoteName } from '../googlesql/quote-text.ts';
-import type { CatalogColumn, CatalogTable } from '../googlesql/types.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteName } from '../googlesql/tree/quote-text.ts';
+import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { DatabaseBusyError } from './database-busy-error.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
 import { registerScalarFunctions } from './scalar-functions.ts';
-import type { Source } from './sources.ts';
 
 /** An open database file and one connection to it. */
 export type Database = { readonly connection: DuckDBConnection; close(): void };

@@ -3,8 +3,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
-import { childEnvironment } from '../child-environment.ts';
-import type { CatalogTable } from '../googlesql/types.ts';
+import { childEnvironment } from '../base/child-environment.ts';
+import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type {
   EngineArguments,
   EngineCommand,

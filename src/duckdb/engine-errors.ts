@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import { EngineGoneError } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
 

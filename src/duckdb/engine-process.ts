@@ -11,7 +11,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { resultTooLarge } from '../engine/result-too-large.ts';
-import { finishRow } from '../googlesql/finish-row.ts';
+import { finishRow } from '../googlesql/printer/finish-row.ts';
 import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,

@@ -1,5 +1,5 @@
-import type { CatalogTable } from '../googlesql/types.ts';
-import type { WireShape } from '../googlesql/wire-shape.ts';
+import type { CatalogTable } from '../googlesql/tree/types.ts';
+import type { WireShape } from '../googlesql/tree/wire-shape.ts';
 
 /** What all engine processes are started with. */
 export type EngineSettings = {

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { parseExactJson } from '../exact-json.ts';
-import { quoteName, quoteText } from '../googlesql/quote-text.ts';
-import type { SqlType } from '../googlesql/types.ts';
+import { parseExactJson } from '../base/exact-json.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import type { SqlType } from '../googlesql/tree/types.ts';
 import { changeLayout, type Database, openForWriting, readColumns } from './database.ts';
 import { convertLayout, listLayout, storedTypeSql, widenLayout } from './layout.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
-import type { Source } from './sources.ts';
 
 /** Where rows come from: lines of JSON, or a Parquet file. */
 export type ImportInput =

@@ -1,7 +1,13 @@
 import { DuckDBListType, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
-import { quoteName, quoteText } from '../googlesql/quote-text.ts';
-import { arrayOf, type CatalogColumn, type SqlType, type StructType, scalar } from '../googlesql/types.ts';
-import type { SourceField, SourceFields } from './sources.ts';
+import type { SourceField, SourceFields } from '../endpoints/sources.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import {
+  arrayOf,
+  type CatalogColumn,
+  type SqlType,
+  type StructType,
+  scalar,
+} from '../googlesql/tree/types.ts';
 
 /**
  * How log rows lie in DuckDB. A repeated record lies as one plain STRUCT with a boolean leaf `_p` ("present") until a

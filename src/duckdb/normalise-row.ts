@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { keptDigits } from '../exact-json.ts';
-import { formatTimestamp, parseTimestamp } from '../parse-timestamp.ts';
-import type { SourceField, SourceFields } from './sources.ts';
+import { keptDigits } from '../base/exact-json.ts';
+import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import type { SourceField, SourceFields } from '../endpoints/sources.ts';
 
 /** What one row showed about its source, gathered over an import. */
 export type Findings = {

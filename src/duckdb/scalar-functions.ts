@@ -7,10 +7,10 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { JsonStep } from '../googlesql/json-path.ts';
-import { readJsonText } from '../googlesql/json-text.ts';
-import { parseJson } from '../googlesql/parse-json.ts';
-import { patternProblem } from '../googlesql/pattern-size.ts';
+import { patternProblem } from '../googlesql/functions/pattern-size.ts';
+import type { JsonStep } from '../googlesql/json/json-path.ts';
+import { readJsonText } from '../googlesql/json/json-text.ts';
+import { parseJson } from '../googlesql/json/parse-json.ts';
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 

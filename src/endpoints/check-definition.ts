@@ -1,5 +1,5 @@
+import { GatewayError } from '../base/errors.ts';
 import type { Engine, QueryParameter } from '../engine/engine.ts';
-import { GatewayError } from '../errors.ts';
 import { bindBatch } from './bind-batch.ts';
 import type { EndpointDefinition } from './definition.ts';
 import { graphqlName } from './names.ts';

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../parse-timestamp.ts';
+import { GatewayError } from '../base/errors.ts';
+import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import type { Duration, QueryParameter, Window } from './engine.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Column, ResultSet } from '../rows.ts';
+import type { Column, ResultSet } from '../base/rows.ts';
 
 /** A value bound to a named query parameter: STRING, or ARRAY<STRING> for a list; the SQL casts. */
 export type QueryParameter = {

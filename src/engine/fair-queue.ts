@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { RunOptions } from './engine.ts';
 
 /** A semaphore that is fair to callers: a bounded number of queries runs at the same time, whoever asks for how many. */

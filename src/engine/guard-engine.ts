@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 
 /** The engine went away or came back; one event for each change. */

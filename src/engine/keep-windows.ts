@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { boundWindow } from './bound-window.ts';
 import type { Engine, Statement } from './engine.ts';
 

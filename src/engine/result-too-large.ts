@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 
 /** Bytes of one result, rendered as JSON, where an engine is not told otherwise: 16 MiB. */
 export const defaultMaxResultBytes = 16 * 1024 * 1024;

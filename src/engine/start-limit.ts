@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { RunOptions } from './engine.ts';
 
 /** The end of a caller's patience with one query. */

@@ -1,10 +1,10 @@
-import type { Column } from '../rows.ts';
-import { type BoundStatement, bindStatement } from './bind-statement.ts';
-import { printDuckDb } from './print-duckdb.ts';
-import { resultColumns } from './result-columns.ts';
-import { invalidQuery } from './sql-error.ts';
-import type { Catalog } from './types.ts';
-import type { WireShape } from './wire-shape.ts';
+import type { Column } from '../base/rows.ts';
+import { type BoundStatement, bindStatement } from './binder/bind-statement.ts';
+import { resultColumns } from './binder/result-columns.ts';
+import { printDuckDb } from './printer/print-duckdb.ts';
+import { invalidQuery } from './tree/sql-error.ts';
+import type { Catalog } from './tree/types.ts';
+import type { WireShape } from './tree/wire-shape.ts';
 
 export type CompileRequest = {
   /** The saved query in BigQuery SQL. */

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Column } from '../rows.ts';
+import type { Column } from '../base/rows.ts';
 import { columnsBytes, type Rows } from './read-rows.ts';
 import type { Builder, FieldContext } from './schema-builder.ts';
 

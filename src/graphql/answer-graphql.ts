@@ -1,11 +1,11 @@
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import { readCredentials } from '../auth/read-credentials.ts';
-import { chooseCoding, codeBody } from '../content-coding.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
+import { chooseCoding, codeBody } from '../http-messages/content-coding.ts';
+import type { Exchange, ReadyContent, Reply, WholeRequest } from '../http-messages/exchange.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';

@@ -1,8 +1,8 @@
 import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
+import { GatewayError } from '../base/errors.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
-import { GatewayError } from '../errors.ts';
 import { addSqlTypes } from './add-sql-types.ts';
 import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../errors.ts';
-import type { Reply } from '../exchange.ts';
+import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Reply } from '../http-messages/exchange.ts';
 
 /** Gives every error of Yoga's own a code of our table. */
 export const sameErrorCodes: Plugin = {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import { type Turns, takeTurns } from '../turns.ts';
+import { GatewayError } from '../base/errors.ts';
+import { type Turns, takeTurns } from '../base/turns.ts';
 import type { LargeOperations } from './large-operations.ts';
 
 /** Fields of one result, those of lists counted for each item. Documented in `docs/graphql.md`. */

@@ -1,13 +1,13 @@
 import DataLoader from 'dataloader';
-import { readCredentials } from '../auth/read-credentials.ts';
+import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import { openGathering, type RunEndpointQuery } from '../batch/gather-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { type GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../http-messages/exchange.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
+import { readRedactHeader } from '../http-messages/read-redact-header.ts';
+import { readsNoCache } from '../http-messages/reads-no-cache.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { readLabelsHeader } from '../pipeline/query-labels.ts';
-import { readRedactHeader } from '../pipeline/read-redact-header.ts';
-import { readsNoCache } from '../pipeline/reads-no-cache.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundedList } from './bounded-list.ts';
 import type { OperationBudget } from './operation-budget.ts';

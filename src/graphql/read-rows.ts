@@ -1,8 +1,8 @@
-import { GatewayError } from '../errors.ts';
-import { mayHaveBigInteger, parseExactJson } from '../exact-json.ts';
-import { formatTimestamp } from '../parse-timestamp.ts';
-import type { Column, ColumnType } from '../rows.ts';
-import type { Turns } from '../turns.ts';
+import { GatewayError } from '../base/errors.ts';
+import { mayHaveBigInteger, parseExactJson } from '../base/exact-json.ts';
+import { formatTimestamp } from '../base/parse-timestamp.ts';
+import type { Column, ColumnType } from '../base/rows.ts';
+import type { Turns } from '../base/turns.ts';
 
 /** One row, by column name. */
 export type Row = Readonly<Record<string, unknown>>;

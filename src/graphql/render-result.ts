@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import { keptDigits } from '../exact-json.ts';
+import { GatewayError } from '../base/errors.ts';
+import { keptDigits } from '../base/exact-json.ts';
 import type { OperationBudget } from './operation-budget.ts';
 
 /** Levels below which a value is written in one piece: data, field, list of rows, row. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { ReadyContent, Reply, WholeRequest } from '../exchange.ts';
-import { callerHeadersKey } from '../pipeline/caller-headers-key.ts';
+import { callerHeadersKey } from '../http-messages/caller-headers-key.ts';
+import type { ReadyContent, Reply, WholeRequest } from '../http-messages/exchange.ts';
 import { answerAtOnce, bodyAtOnce, type PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { extensionsOf, type FieldAnswer, type OperationContext } from './operation-context.ts';
 

@@ -1,9 +1,9 @@
-import { readCredentials } from '../auth/read-credentials.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import type { Exchange, Reply } from '../http-messages/exchange.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
+import { readQueryString } from '../http-messages/read-query-string.ts';
 import { type ExplainedEndpoint, explainEndpoint } from '../pipeline/explain-endpoint.ts';
 import type { PlanDeps } from '../pipeline/plan-request.ts';
 import { readInput } from './read-input.ts';
-import { readQueryString } from './read-query-string.ts';
 
 /** Whether a request to the REST route asks what its query would do: `explain=true` in the query string. */
 export function asksToExplain({ queryText }: Exchange): boolean {

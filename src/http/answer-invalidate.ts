@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { readCredentials } from '../auth/read-credentials.ts';
-import { GatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Exchange, Reply } from '../http-messages/exchange.ts';
+import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
+import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { maxBodyBytes } from './http-limits.ts';
-import { readJsonBody } from './read-json-body.ts';
 
 const orderSchema = z.strictObject({
   endpoint: z.string(),

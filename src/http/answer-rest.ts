@@ -1,8 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import { readCredentials } from '../auth/read-credentials.ts';
-import { type Coding, chooseCoding, codeBody, codedNow } from '../content-coding.ts';
-import { GatewayError } from '../errors.ts';
-import type { Exchange, ReadyReply, Reply } from '../exchange.ts';
+import { GatewayError } from '../base/errors.ts';
+import { acceptsJson } from '../http-messages/accepts-json.ts';
+import { type Coding, chooseCoding, codeBody, codedNow } from '../http-messages/content-coding.ts';
+import type { Exchange, ReadyReply, Reply } from '../http-messages/exchange.ts';
+import { flatHead } from '../http-messages/flat-head.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
 import { isPlanCurrent, type Plan } from '../pipeline/plan-request.ts';
 import {
   type Answer,
@@ -12,9 +14,7 @@ import {
   runPlan,
 } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
-import { acceptsJson } from './accepts-json.ts';
 import { cacheHeaders, isNotModified } from './cache-headers.ts';
-import { flatHead } from './flat-head.ts';
 import { readInput } from './read-input.ts';
 import { receiptHeader } from './receipt-header.ts';
 import { createRequestMemo, type PreparedHit } from './request-memo.ts';

@@ -1,7 +1,7 @@
-import { readCredentials } from '../auth/read-credentials.ts';
 import type { Tokens } from '../auth/tokens.ts';
-import { GatewayError } from '../errors.ts';
-import type { Exchange, Reply } from '../exchange.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Exchange, Reply } from '../http-messages/exchange.ts';
+import { readCredentials } from '../http-messages/read-credentials.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
 /**

@@ -1,9 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Coding } from '../content-coding.ts';
+import type { Coding } from '../http-messages/content-coding.ts';
+import { vary } from '../http-messages/render-error.ts';
 import type { Answer } from '../pipeline/run-endpoint.ts';
-
-/** The request headers that change what is answered, refusals included. */
-export const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
 
 /**
  * Says where an answer came from and who may keep it for how long (contract section 5).

@@ -1,22 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, ReadyContent, Reply, WholeRequest } from '../exchange.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { RequestPair } from '../http-messages/connections.ts';
+import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
+import type { Exchange, ReadyContent, Reply, WholeRequest } from '../http-messages/exchange.ts';
+import type { HttpEvent } from '../http-messages/http-events.ts';
+import { maxUrlLength } from '../http-messages/http-limits.ts';
+import { openExchange, pathOf, readRequestId, splitTarget } from '../http-messages/open-exchange.ts';
+import { collectBody, hasBody } from '../http-messages/read-body.ts';
+import { type Compat, renderError } from '../http-messages/render-error.ts';
+import {
+  addCommonHeaders,
+  createReadyHeads,
+  type Incoming,
+  sendReady,
+  sendReply,
+} from '../http-messages/send-reply.ts';
+import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerExplain, asksToExplain } from './answer-explain.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { createRestDoor, type RestDoor } from './answer-rest.ts';
 import { answerWarm } from './answer-warm.ts';
-import type { RequestPair } from './connections.ts';
-import { type CorsPolicy, preflightHeaders } from './cors.ts';
-import type { HttpEvent } from './http-events.ts';
-import { maxUrlLength } from './http-limits.ts';
 import { matchRoute, routeMethods } from './match-route.ts';
-import { openExchange, pathOf, readRequestId, splitTarget } from './open-exchange.ts';
-import { collectBody, hasBody } from './read-body.ts';
-import { type Compat, renderError } from './render-error.ts';
-import { addCommonHeaders, createReadyHeads, type Incoming, sendReady, sendReply } from './send-reply.ts';
-import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Whether requests should come here, and what does not work; the reasons are words such as `store_down`. */
 export type Health = { readonly isReady: boolean; readonly reasons: readonly string[] };

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { GatewayError } from '../errors.ts';
-import { answerRaw, clientFault } from './answer-raw.ts';
-import { createConnections, type RequestPair } from './connections.ts';
+import { GatewayError } from '../base/errors.ts';
+import { answerRaw, clientFault } from '../http-messages/answer-raw.ts';
+import { createConnections, type RequestPair } from '../http-messages/connections.ts';
+import type { EndReason } from '../http-messages/http-events.ts';
+import { keepAliveMs, maxHeaderBytes, maxPipelined } from '../http-messages/http-limits.ts';
+import { failBody } from '../http-messages/read-body.ts';
+import { createUnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
-import type { EndReason } from './http-events.ts';
-import { keepAliveMs, maxHeaderBytes, maxPipelined } from './http-limits.ts';
-import { failBody } from './read-body.ts';
 import { type StopOptions, stopServer } from './stop-server.ts';
-import { createUnreadAnswers } from './unread-answers.ts';
 
 /** What clients may take of the server. Times are milliseconds. */
 export type ConnectionLimits = {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import { decodePathSegment } from './read-query-string.ts';
+import { GatewayError } from '../base/errors.ts';
+import { decodePathSegment } from '../http-messages/read-query-string.ts';
 
 /** Where a path leads. */
 export type Route =

@@ -1,7 +1,7 @@
+import { errorCodes } from '../base/errors.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { graphqlTypeName } from '../endpoints/names.ts';
-import { errorCodes } from '../errors.ts';
 
 /** Builds the OpenAPI 3.1 document of the REST route from the definitions alone. */
 export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {

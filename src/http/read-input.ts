@@ -1,15 +1,15 @@
+import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { GatewayError } from '../errors.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../http-messages/exchange.ts';
+import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { hasBody } from '../http-messages/read-body.ts';
+import { readJsonBody } from '../http-messages/read-json-body.ts';
+import { readQueryString } from '../http-messages/read-query-string.ts';
+import { readRedactHeader } from '../http-messages/read-redact-header.ts';
+import { readsNoCache } from '../http-messages/reads-no-cache.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import type { RequestInput } from '../pipeline/plan-request.ts';
 import { readLabelsHeader } from '../pipeline/query-labels.ts';
-import { readRedactHeader } from '../pipeline/read-redact-header.ts';
-import { readsNoCache } from '../pipeline/reads-no-cache.ts';
-import { maxBodyBytes } from './http-limits.ts';
-import { hasBody } from './read-body.ts';
-import { readJsonBody } from './read-json-body.ts';
-import { readQueryString } from './read-query-string.ts';
 
 /**
  * Reads what a request to the REST route asks of an endpoint.

@@ -1,4 +1,4 @@
-import type { Receipt } from '../rows.ts';
+import type { Receipt } from '../base/rows.ts';
 
 /**
  * Writes what a query cost as the header `Query-Receipt`: a dictionary of structured fields.

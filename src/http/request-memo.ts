@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { Coding } from '../content-coding.ts';
-import { callerHeadersKey } from '../pipeline/caller-headers-key.ts';
+import { callerHeadersKey } from '../http-messages/caller-headers-key.ts';
+import type { Coding } from '../http-messages/content-coding.ts';
+import { hasBody } from '../http-messages/read-body.ts';
 import type { Plan } from '../pipeline/plan-request.ts';
-import { hasBody } from './read-body.ts';
 
 /** A request that came before: what it meant, and how its last hit was answered. */
 export type Remembered = {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { Connections } from './connections.ts';
+import type { Connections } from '../http-messages/connections.ts';
 import type { RequestHandler } from './handle-request.ts';
 
 /** How a server stops. All are milliseconds. */

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { GatewayError } from '../base/errors.ts';
+import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
-import { GatewayError } from '../errors.ts';
-import { patternProblem } from '../googlesql/pattern-size.ts';
-import { formatTimestamp, parseTimestamp } from '../parse-timestamp.ts';
+import { patternProblem } from '../googlesql/functions/pattern-size.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
 export type RawParameters = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
+import { GatewayError, type SqlPosition, toGatewayError } from '../base/errors.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { Explanation, QueryParameter } from '../engine/engine.ts';
-import { GatewayError, type SqlPosition, toGatewayError } from '../errors.ts';
 import { type EndpointQuestion, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
 import { redactError } from './redact-error.ts';
 import { startStages } from './stages.ts';

@@ -1,6 +1,6 @@
+import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { GatewayError } from '../errors.ts';
 
 /**
  * Finds an endpoint by name or UUID.

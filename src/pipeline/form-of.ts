@@ -1,8 +1,8 @@
+import type { Receipt } from '../base/rows.ts';
 import { digestAside, digestOf, type Entry } from '../cache/entry.ts';
 import { redactRowsJson } from '../redaction/redact-rows-json.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { Receipt } from '../rows.ts';
 
 /** A body as one caller sees it. */
 export type Form = {

@@ -1,6 +1,6 @@
+import type { ErrorCode } from '../base/errors.ts';
+import type { Receipt } from '../base/rows.ts';
 import type { EntryState } from '../cache/cache.ts';
-import type { ErrorCode } from '../errors.ts';
-import type { Receipt } from '../rows.ts';
 import type { Stage } from './stages.ts';
 
 /** How the cache took part in an answer: `off` where the endpoint is not cached. */

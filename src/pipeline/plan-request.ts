@@ -1,15 +1,15 @@
 import type { Caller, Tokens } from '../auth/tokens.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ResultSet } from '../base/rows.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunEndpointQuery } from '../batch/gather-queries.ts';
 import { cacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
-import type { Clock } from '../clock.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { boundWindow, keepsWindow } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
-import type { ResultSet } from '../rows.ts';
 import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
 import { findEndpoint } from './find-endpoint.ts';
 import type { Redaction } from './form-of.ts';

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import { redactText } from '../redaction/redact-text.ts';
 import type { Redaction } from './form-of.ts';
 

@@ -1,3 +1,5 @@
+import { toGatewayError } from '../base/errors.ts';
+import type { Column, Receipt } from '../base/rows.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
@@ -5,9 +7,7 @@ import { type CacheRequest, flightOf } from '../cache/cache-request.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { toGatewayError } from '../errors.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { Column, Receipt } from '../rows.ts';
 import { type Form, formNow, formOf, type Rendered } from './form-of.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import {

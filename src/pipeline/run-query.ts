@@ -1,7 +1,7 @@
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { ResultSet } from '../base/rows.ts';
 import type { QueryTerms } from '../batch/run-batch.ts';
 import type { Engine, QueryPriority, Statement } from '../engine/engine.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { ResultSet } from '../rows.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
 
 export type QueryDeps = {

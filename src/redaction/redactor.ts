@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { RedactionKind } from './redaction-kinds.ts';
 import type { RedactionJob, RedactionResult } from './redaction-worker.ts';
 

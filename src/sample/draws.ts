@@ -1,4 +1,4 @@
-import { quoteText } from '../googlesql/quote-text.ts';
+import { quoteText } from '../googlesql/tree/quote-text.ts';
 
 /** SQL expressions that draw a value from a tick's number `i`: the same `i` and salt give the same value. */
 

@@ -1,5 +1,5 @@
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
-import { readSources } from '../duckdb/sources.ts';
+import { readSources } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 
 /** What the process is told: all of WriteSampleOptions that can be sent. The sources it reads itself. */

@@ -1,4 +1,4 @@
-import { quoteText } from '../googlesql/quote-text.ts';
+import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { weigh } from './draws.ts';
 
 /** References of the sample's projects, the busiest first. */

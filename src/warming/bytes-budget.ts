@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Bytes that may be read within any hour. */
 export type BytesBudget = { readonly isUsedUp: boolean; spend(bytes: number): void };

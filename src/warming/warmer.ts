@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { BytesBudget } from './bytes-budget.ts';
 import type { ClaimedGroup, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';

@@ -6,7 +6,7 @@ import type { AuthEvent } from '../../src/auth/auth-events.ts';
 import { hashToken } from '../../src/auth/hash-token.ts';
 import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
 import { createTokens, type Tokens } from '../../src/auth/tokens.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/base/errors.ts';
 
 let nowMs: number;
 const clock = { now: () => nowMs };

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
+import type { ResultSet } from '../../src/base/rows.ts';
 import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
 import { gatherQueries, openGathering } from '../../src/batch/gather-queries.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { splitRows } from '../../src/batch/split-rows.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import { GatewayError } from '../../src/errors.ts';
-import type { ResultSet } from '../../src/rows.ts';
 
 const definition = parseDefinition(
   'things.sql',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { GatewayError } from '../../src/errors.ts';
 
 const catalog = sourceCatalog([
   { name: 'cloudflare.logs.prod', columns: { id: 'STRING', timestamp: 'TIMESTAMP' } },

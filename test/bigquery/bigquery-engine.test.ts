@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import {
   complete,
   dryRun,

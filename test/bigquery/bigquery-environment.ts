@@ -1,4 +1,4 @@
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 
 /** A table of its own for every source: pairs of a source's name and a table's. */
 export const sourceTables = readSources().map(({ name }, at) => [name, `acme-prod.logs.t${at}`] as const);

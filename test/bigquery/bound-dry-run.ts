@@ -1,8 +1,8 @@
+import { GatewayError } from '../../src/base/errors.ts';
 import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { bindStatement } from '../../src/googlesql/bind-statement.ts';
-import { resultColumns } from '../../src/googlesql/result-columns.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
+import { bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
+import { resultColumns } from '../../src/googlesql/binder/result-columns.ts';
 import { sourceTables } from './bigquery-environment.ts';
 import { dryRunJob } from './bigquery-resources.ts';
 import { toField } from './warehouse-rows.ts';

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { type CredentialsKind, openGoogle } from './google-stand-in.ts';
 import { complete, savedSql } from './scripted-warehouse.ts';
 import { refusal } from './warehouse-wire.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toGatewayError } from '../../src/base/errors.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { toGatewayError } from '../../src/errors.ts';
 import { type EmulatorAnswer, emulatorDryRun, emulatorRefusal, emulatorResult } from './emulator-answers.ts';
 import { readParameters, toField, toRecords } from './warehouse-rows.ts';
 

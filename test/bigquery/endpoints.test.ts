@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { standInForGoogle } from './google-stand-in.ts';
 import { openWarehouse, savedSql } from './scripted-warehouse.ts';
 

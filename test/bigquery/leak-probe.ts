@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toGatewayError } from '../../src/base/errors.ts';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { toGatewayError } from '../../src/errors.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 
 /**
  * A process that asks the warehouse at a URL for every case it is given. When its standard input ends it closes its engine, and

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BigQueryFailure } from '../../src/bigquery/bigquery-failure.ts';
+import { BigQueryFailure } from '../../src/bigquery/answers/bigquery-failure.ts';
 import { missingColumn } from '../../src/bigquery/missing-column.ts';
 import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
 

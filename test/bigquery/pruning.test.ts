@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import type { Explanation, Statement } from '../../src/engine/engine.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { checkPruning } from '../real-project/check-pruning.ts';
 import { tableReads } from '../real-project/pruning-shapes.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import type { BigQueryEvent } from '../../src/bigquery/bigquery-events.ts';
 import type { BigQueryEngineOptions } from '../../src/bigquery/bigquery-options.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import type { Engine, RunOptions, Statement } from '../../src/engine/engine.ts';
 import {
   cancelAnswer,

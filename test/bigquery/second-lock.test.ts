@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { jobAnswer } from '../../src/bigquery/bigquery-answers.ts';
-import { createRetryBudget, startRetries } from '../../src/bigquery/retries.ts';
+import { jobAnswer } from '../../src/bigquery/answers/bigquery-answers.ts';
+import { createRetryBudget, startRetries } from '../../src/bigquery/client/retries.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { createSecondLock } from '../../src/bigquery/second-lock.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
 import { startLimit } from '../../src/engine/start-limit.ts';
 
 const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
-import { readTableMapping } from '../../src/bigquery/table-mapping.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { bindStatement } from '../../src/googlesql/bind-statement.ts';
-import { parseQuery } from '../../src/googlesql/parse-query.ts';
+import { bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
+import { parseQuery } from '../../src/googlesql/syntax/parse-query.ts';
 import { openContractWarehouse } from '../engine/open-contract-engine.ts';
 import '../support/seed-properties.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';

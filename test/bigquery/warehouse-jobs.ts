@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { toGatewayError } from '../../src/base/errors.ts';
+import type { ResultSet } from '../../src/base/rows.ts';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
-import { toGatewayError } from '../../src/errors.ts';
-import type { ResultSet } from '../../src/rows.ts';
 import { type ErrorProto, type JobFacts, type JobReference, tableReference } from './bigquery-resources.ts';
 import { Refusal } from './refusal.ts';
 import { readParameters } from './warehouse-rows.ts';

@@ -1,6 +1,6 @@
+import { keptDigits, parseExactJson } from '../../src/base/exact-json.ts';
+import type { Column, ResultSet } from '../../src/base/rows.ts';
 import type { QueryParameter } from '../../src/engine/engine.ts';
-import { keptDigits, parseExactJson } from '../../src/exact-json.ts';
-import type { Column, ResultSet } from '../../src/rows.ts';
 import type { Field } from './bigquery-resources.ts';
 
 type Format = {

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { CacheRequest } from '../../src/cache/cache-request.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import {

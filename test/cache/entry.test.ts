@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { decodeEntry, type Entry, encodeEntry, makeEntry } from '../../src/cache/entry.ts';
 import { readFailureNote, writeFailureNote } from '../../src/cache/failure-note.ts';
-import { GatewayError } from '../../src/errors.ts';
 
 const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' } as const];
 const facts = { canonical: 'the key', generation: 'g', createdAtMs: 1, loadMs: 2, isWarmed: true };

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store, StoreNews } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { guardStore } from '../../src/cache/guarded-store.ts';
 import { loadWithLease } from '../../src/cache/leased-load.ts';
 import { createNewsBoard } from '../../src/cache/news-board.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
-import { GatewayError } from '../../src/errors.ts';
 
 const never = new AbortController().signal;
 

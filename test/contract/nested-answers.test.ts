@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readSources, type SourceField, type SourceFields } from '../../src/duckdb/sources.ts';
+import { readSources, type SourceField, type SourceFields } from '../../src/endpoints/sources.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 /** Each subset of `logs.all`, its source, and the leaf of its metadata that names the project. */

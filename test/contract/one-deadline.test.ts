@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { RunOptions } from '../../src/engine/engine.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { openDoors } from '../support/open-doors.ts';
 
 const sqlFiles = {

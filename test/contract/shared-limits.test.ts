@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { RunOptions } from '../../src/engine/engine.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { openDoors } from '../support/open-doors.ts';
 
 const sql = `/*

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { renderSchemas } from '../../src/write-schemas.ts';
+import { renderSchemas } from '../../src/commands/write-schemas.ts';
 
 const root = (path: string) => new URL(`../../${path}`, import.meta.url);
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { variables } from '../../src/config.ts';
+import { errorCodes } from '../../src/base/errors.ts';
+import { variables } from '../../src/composition/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
-import { errorCodes } from '../../src/errors.ts';
 import { matchRoute, routeMethods } from '../../src/http/match-route.ts';
-import { createMetrics } from '../../src/metrics/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 /** The rows of the first table of a page, each as its cells. */
 function tableOf(page: string): string[][] {

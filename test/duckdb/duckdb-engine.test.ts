@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDuckDbEngine, type DuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import type { Statement } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

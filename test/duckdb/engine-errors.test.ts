@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { EngineGoneError } from '../../src/duckdb/engine-child.ts';
 import { toCallersError } from '../../src/duckdb/engine-errors.ts';
 import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
-import { GatewayError } from '../../src/errors.ts';
 
 function translate(error: unknown) {
   const events: EngineEvent[] = [];

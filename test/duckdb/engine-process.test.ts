@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { type EngineChild, EngineGoneError, startEngineChild } from '../../src/duckdb/engine-child.ts';
 import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { engineSettings } from './engine-settings.ts';
 

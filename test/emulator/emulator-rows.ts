@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseExactJson } from '../../src/base/exact-json.ts';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { normaliseRow } from '../../src/duckdb/normalise-row.ts';
-import { readSources, type Source } from '../../src/duckdb/sources.ts';
-import { parseExactJson } from '../../src/exact-json.ts';
+import { readSources, type Source } from '../../src/endpoints/sources.ts';
 import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import { writeSample } from '../../src/sample/write-sample.ts';
 import { edgeRow } from '../support/edge-row.ts';

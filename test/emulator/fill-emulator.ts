@@ -1,4 +1,4 @@
-import { readSources, type SourceField } from '../../src/duckdb/sources.ts';
+import { readSources, type SourceField } from '../../src/endpoints/sources.ts';
 import type { SourceRows } from './emulator-rows.ts';
 import type { Emulator } from './start-emulator.ts';
 

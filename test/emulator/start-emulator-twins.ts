@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { emulatorRows, type SourceRows } from './emulator-rows.ts';
 import { fillEmulator } from './fill-emulator.ts';

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
+import {
+  formatTimestamp,
+  maxTimestamp,
+  minTimestamp,
+  parseTimestamp,
+} from '../../src/base/parse-timestamp.ts';
 import { boundWindow } from '../../src/engine/bound-window.ts';
 import type { Window } from '../../src/engine/engine.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../../src/parse-timestamp.ts';
 import '../support/seed-properties.ts';
 
 const hour = 3_600_000;

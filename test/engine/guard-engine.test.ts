@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
+import { type ErrorCode, GatewayError } from '../../src/base/errors.ts';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
 import { guardEngine } from '../../src/engine/guard-engine.ts';
-import { type ErrorCode, GatewayError } from '../../src/errors.ts';
 
 const statement: Statement = { endpoint: 'test', sql: 'select 1', parameters: [], maxRows: 1 };
 const rows = { columns: [], rowsJson: Buffer.from('[]'), rowCount: 0 };

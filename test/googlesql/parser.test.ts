@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseQuery } from '../../src/googlesql/parse-query.ts';
+import { parseQuery } from '../../src/googlesql/syntax/parse-query.ts';
 
 it('binds AND tighter than OR, and NOT tighter than both', () => {
   const { body } = parseQuery('select not a and b or c');

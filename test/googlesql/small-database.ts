@@ -1,10 +1,10 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { prepareConnection } from '../../src/duckdb/database.ts';
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
-import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
-import { duckDbType } from '../../src/googlesql/duckdb-type.ts';
-import { finishRow } from '../../src/googlesql/finish-row.ts';
-import type { CatalogTable, SqlType } from '../../src/googlesql/types.ts';
+import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
+import { finishRow } from '../../src/googlesql/printer/finish-row.ts';
+import { duckDbType } from '../../src/googlesql/tree/duckdb-type.ts';
+import type { CatalogTable, SqlType } from '../../src/googlesql/tree/types.ts';
 
 /** How repeated records are stored. */
 export type Layout = 'single' | 'list';

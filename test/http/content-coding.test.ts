@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { chooseCoding, codeBody, codedNow } from '../../src/content-coding.ts';
+import { chooseCoding, codeBody, codedNow } from '../../src/http-messages/content-coding.ts';
 
 describe('the coding of a body', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { maxPipelined } from '../../src/http/http-limits.ts';
+import { maxPipelined } from '../../src/http-messages/http-limits.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { openRaw, readAnswers } from '../support/raw-connection.ts';

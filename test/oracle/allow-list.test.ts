@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { aggregateRows, windowRows } from '../../src/googlesql/functions-aggregate.ts';
-import { arrayRows } from '../../src/googlesql/functions-array.ts';
-import { conditionalRows } from '../../src/googlesql/functions-conditional.ts';
-import { jsonFunctions, jsonRows } from '../../src/googlesql/functions-json.ts';
-import { mathRows } from '../../src/googlesql/functions-math.ts';
-import { stringFunctions, stringRows } from '../../src/googlesql/functions-string.ts';
-import { timeFunctions, timeRows } from '../../src/googlesql/functions-time.ts';
+import { aggregateRows, windowRows } from '../../src/googlesql/functions/functions-aggregate.ts';
+import { arrayRows } from '../../src/googlesql/functions/functions-array.ts';
+import { conditionalRows } from '../../src/googlesql/functions/functions-conditional.ts';
+import { jsonFunctions, jsonRows } from '../../src/googlesql/functions/functions-json.ts';
+import { mathRows } from '../../src/googlesql/functions/functions-math.ts';
+import { stringFunctions, stringRows } from '../../src/googlesql/functions/functions-string.ts';
+import { timeFunctions, timeRows } from '../../src/googlesql/functions/functions-time.ts';
 import { caseGroups } from './case-groups.ts';
 import { callerCases } from './cases-callers.ts';
 

@@ -1,5 +1,5 @@
-import type { SqlType } from '../../src/googlesql/types.ts';
-import type { Column, ColumnType } from '../../src/rows.ts';
+import type { Column, ColumnType } from '../../src/base/rows.ts';
+import type { SqlType } from '../../src/googlesql/tree/types.ts';
 import type { TableValue } from './small-tables.ts';
 import { floatText, jsonText, type WireColumn, type WireValue } from './wire-values.ts';
 

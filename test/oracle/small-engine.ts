@@ -1,12 +1,12 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+import { GatewayError } from '../../src/base/errors.ts';
+import type { Column } from '../../src/base/rows.ts';
 import { prepareConnection } from '../../src/duckdb/database.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
-import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
-import { duckDbType } from '../../src/googlesql/duckdb-type.ts';
-import { finishRow } from '../../src/googlesql/finish-row.ts';
-import type { SqlType } from '../../src/googlesql/types.ts';
-import type { Column } from '../../src/rows.ts';
+import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
+import { finishRow } from '../../src/googlesql/printer/finish-row.ts';
+import { duckDbType } from '../../src/googlesql/tree/duckdb-type.ts';
+import type { SqlType } from '../../src/googlesql/tree/types.ts';
 import type { SmallTable, TableRow, TableValue } from './small-tables.ts';
 import { floatText, jsonText, type WireColumn, type WireValue } from './wire-values.ts';
 

@@ -1,4 +1,4 @@
-import type { CatalogTable, SqlType } from '../../src/googlesql/types.ts';
+import type { CatalogTable, SqlType } from '../../src/googlesql/tree/types.ts';
 
 /** How repeated records are stored in DuckDB; the reference implementation knows arrays only. */
 export type Layout = 'single' | 'list';

@@ -1,4 +1,4 @@
-import type { Column } from '../../src/rows.ts';
+import type { Column } from '../../src/base/rows.ts';
 
 /** A column of a result: `Column`, and nothing that two engines may say in different ways. */
 export type WireColumn = Column;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { bindParameters, type RawParameters, readCallerSql } from '../../src/pipeline/bind-parameters.ts';
 
 const definition = (sandbox: boolean) =>

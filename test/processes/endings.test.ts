@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sourceTables } from '../bigquery/bigquery-environment.ts';
 import { startTwins } from '../bigquery/twin-gateways.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
@@ -76,6 +76,10 @@ const isAlive = (pid: number) => {
     return false;
   }
 };
+
+/** A child of a process that has ended may outlive it by the time that a busy machine needs to end it. */
+const haveEnded = (pids: readonly number[]) =>
+  vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 5000, interval: 50 });
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\n\r\n`;
 const logs = '/api/endpoints/query/logs.all?project=ours';
@@ -207,7 +211,8 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     const end = await endsBy(child, signal);
     expect(end.code).toBe(code);
     expect(end.ms).toBeLessThan(drainMs + slackMs);
-    expect([engines.length > 0, engines.some(isAlive)]).toEqual([true, false]);
+    expect(engines.length).toBeGreaterThan(0);
+    await haveEnded(engines);
   });
 
   test.each(endings)('a frozen Redis and a frozen engine: %s', async (signal, code) => {
@@ -220,7 +225,8 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     const waiting = await openRaw(port);
     waiting.write(get(logs));
     const end = await endsBy(child, signal);
-    expect([end.code, engines.length > 0, engines.some(isAlive)]).toEqual([code, true, false]);
+    expect([end.code, engines.length > 0]).toEqual([code, true]);
+    await haveEnded(engines);
     expect(end.ms).toBeLessThan(drainMs + slackMs);
     if (code === 1) expect(errors()).toMatch(/"event":"process.failed".*planted/);
   });

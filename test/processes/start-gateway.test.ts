@@ -99,7 +99,7 @@ test('a second gateway reads the same file beside the first', async () => {
 });
 
 test('DuckDB is loaded by the processes that use it, not by the gateway', async () => {
-  const script = `await import('./src/start-gateway.ts');
+  const script = `await import('./src/composition/start-gateway.ts');
     console.log(process.report.getReport().sharedObjects.join('\\n'))`;
   const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', script], {
     cwd: root,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { openEngine } from '../../src/compose-engine.ts';
-import { readConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { openEngine } from '../../src/composition/compose-engine.ts';
+import { readConfig } from '../../src/composition/config.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
 import type { Engine } from '../../src/engine/engine.ts';

@@ -1,7 +1,7 @@
 import { bindBatch } from '../../src/endpoints/bind-batch.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import type { Explanation, QueryParameter, Statement } from '../../src/engine/engine.ts';
-import { parseQuery } from '../../src/googlesql/parse-query.ts';
+import { parseQuery } from '../../src/googlesql/syntax/parse-query.ts';
 
 /** Whether a bound of a saved query makes BigQuery read less of a table. */
 export type PruningFinding = {

@@ -1,6 +1,12 @@
-import { parseQuery } from '../../src/googlesql/parse-query.ts';
-import { foldName } from '../../src/googlesql/scope.ts';
-import type { CallSyntax, Expression, FromItem, Query, Select } from '../../src/googlesql/syntax-tree.ts';
+import { parseQuery } from '../../src/googlesql/syntax/parse-query.ts';
+import { foldName } from '../../src/googlesql/tree/scope.ts';
+import type {
+  CallSyntax,
+  Expression,
+  FromItem,
+  Query,
+  Select,
+} from '../../src/googlesql/tree/syntax-tree.ts';
 
 /** A place where a query reads a table, and the bounds on its partition column by which BigQuery can leave partitions out. */
 export type TableRead = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { sampleSources } from '../../src/sample/sample-sources.ts';
 import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import { writeSample } from '../../src/sample/write-sample.ts';

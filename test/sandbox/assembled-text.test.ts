@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { bindStatement } from '../../src/googlesql/bind-statement.ts';
-import { parseQuery } from '../../src/googlesql/parse-query.ts';
+import { bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
+import { parseQuery } from '../../src/googlesql/syntax/parse-query.ts';
 import { attacks, innocents } from './attacks.ts';
 import { catalog, compileCaller, parameterNames, savedSql } from './compile-caller.ts';
 

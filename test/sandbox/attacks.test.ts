@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/base/errors.ts';
 import { attacks, innocents } from './attacks.ts';
 import { compileCaller } from './compile-caller.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { firstLayout } from '../../src/duckdb/layout.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
-import type { Catalog } from '../../src/googlesql/types.ts';
+import type { Catalog } from '../../src/googlesql/tree/types.ts';
 
 /** The saved query whose sandbox is attacked. */
 export const savedSql = readFileSync('sql/logs.all.sql', 'utf8');

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { CompiledStatement } from '../../src/googlesql/compile-duckdb.ts';
 import { compileCaller } from './compile-caller.ts';
 import { type MarkedDatabase, marker, type Outcome } from './marked-database.ts';

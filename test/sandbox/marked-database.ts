@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { prepareConnection, readCatalog } from '../../src/duckdb/database.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources, type SourceField, type SourceFields } from '../../src/duckdb/sources.ts';
+import { readSources, type SourceField, type SourceFields } from '../../src/endpoints/sources.ts';
 import type { CompiledStatement } from '../../src/googlesql/compile-duckdb.ts';
-import { duckDbMacros } from '../../src/googlesql/duckdb-macros.ts';
-import { finishRow } from '../../src/googlesql/finish-row.ts';
-import type { Catalog } from '../../src/googlesql/types.ts';
+import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
+import { finishRow } from '../../src/googlesql/printer/finish-row.ts';
+import type { Catalog } from '../../src/googlesql/tree/types.ts';
 
 /** Stands in every text of every row that the saved query hides, in their numbers, and in the names of their ids. */
 export const marker = 'MARK987654321';

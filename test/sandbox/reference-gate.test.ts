@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { listLayout } from '../../src/duckdb/layout.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { startReferenceServer } from '../oracle/reference-server.ts';
 import { propertySeed } from '../support/seed-properties.ts';
 import { compileCaller, parameterNames } from './compile-caller.ts';

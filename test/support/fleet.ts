@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from './edge-row.ts';
 import { endWithProcess } from './end-with-process.ts';
 

@@ -11,14 +11,14 @@ import { createCache } from '../../src/cache/cache.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
 import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { GatewayEvent } from '../../src/events.ts';
 import { createGraphqlDoor } from '../../src/graphql/answer-graphql.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { createMetrics } from '../../src/metrics/metrics.ts';
 import { runQuery } from '../../src/pipeline/run-query.ts';
 import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { createRedactor } from '../../src/redaction/redactor.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { GatewayEvent } from '../../src/telemetry/events.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
 
 type OpenDoorsOptions = {

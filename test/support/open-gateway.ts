@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { databasePath } from '../../src/compose-engine.ts';
-import { composeGateway } from '../../src/composition-root.ts';
-import { readConfig } from '../../src/config.ts';
+import { databasePath } from '../../src/composition/compose-engine.ts';
+import { composeGateway } from '../../src/composition/composition-root.ts';
+import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/duckdb/sources.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
+import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { drawSettings } from './draw-settings.ts';
 import { startRedisServer } from './redis-server.ts';
 

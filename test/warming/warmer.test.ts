@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
 import type { RunEndpointQuery } from '../../src/batch/gather-queries.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import { GatewayError } from '../../src/errors.ts';
 import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
 import { cacheRequestOf } from '../../src/pipeline/plan-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';

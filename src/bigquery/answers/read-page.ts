@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { GatewayError } from '../../base/errors.ts';
+import type { Column } from '../../base/rows.ts';
+import { resultTooLarge } from '../../engine/result-too-large.ts';
+import { answerSoFar, type ResultsAnswer, resultsAnswer } from './bigquery-answers.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+import { createJsonReader, type JsonHandler } from './json-reader.ts';
+import { columnsOf } from './render-value.ts';
+import { createRowRenderer, type RenderedRows, type RowRenderer } from './row-renderer.ts';
+import { createValueBuilder } from './value-builder.ts';
+
+/** What a page is read with. */
+export type PageRequest = {
+  /** The columns of the pages before. Default: those of the page's own schema. */
+  readonly columns?: readonly Column[] | undefined;
+  /** Our own names for columns that nobody named: see `columnsOf`. */
+  readonly ours: readonly Column[];
+  /** Rows beyond this are left out. */
+  readonly maxRows: number;
+  /** Bytes of rendered rows that the page may still have. */
+  readonly roomBytes: number;
+  /** The limit that `roomBytes` is what is left of, for the error. */
+  readonly maxResultBytes: number;
+  /** Called with the bytes that are held, whenever more of them came; reading waits for what it returns. */
+  readonly onHeld?: (bytes: number) => Promise<void> | undefined;
+};
+
+/** One answer of `jobs.getQueryResults`. */
+export type Page = {
+  readonly answer: ResultsAnswer;
+  /** Undefined where the rows came before the schema: the page is to be read again, with the columns of `answer`. */
+  readonly rows: RenderedRows | undefined;
+};
+
+/** Bytes of one value: it is rendered at once, and nothing else happens meanwhile. */
+const maxValueBytes = 16 * 1024 * 1024;
+
+/** Bytes that a page may have beside its rows: the widest schema that BigQuery allows is below this. */
+const maxEnvelopeBytes = 8 * 1024 * 1024;
+
+/**
+ * Reads one page as its bytes arrive and renders its rows at once: of a page of any size no more than its rendered rows is held, and
+ * reading ends where they pass the limit.
+ * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` for what is no page
+ */
+export async function readPage(body: AsyncIterable<Buffer>, request: PageRequest): Promise<Page> {
+  const page = createPageHandler(request);
+  const reader = createJsonReader(page.handler);
+  let envelopeBytes = 0;
+  try {
+    for await (const chunk of body) {
+      reader.push(chunk);
+      if (reader.heldBytes() > maxValueBytes) throw valueTooLarge();
+      const heldBytes = page.renderedBytes() + reader.heldBytes();
+      if (heldBytes > request.roomBytes) throw resultTooLarge(request.maxResultBytes);
+      if (!page.isInRows()) envelopeBytes += chunk.length;
+      if (envelopeBytes > maxEnvelopeBytes)
+        throw broken(`A page has over ${maxEnvelopeBytes} bytes beside its rows`);
+      await request.onHeld?.(heldBytes);
+    }
+    reader.end();
+  } catch (error) {
+    if (error instanceof SyntaxError) throw broken(error.message);
+    throw error;
+  }
+  return page.finish();
+}
+
+function valueTooLarge(): GatewayError {
+  return new GatewayError(
+    'result_too_large',
+    `A value of the result is too large; allowed: ${maxValueBytes} bytes`,
+  );
+}
+
+/** Sends the rows to a renderer, and all else to a builder of the rest of the answer. */
+function createPageHandler({ columns, ours, maxRows }: PageRequest) {
+  const envelope = createValueBuilder();
+  let depth = 0;
+  let topKey = '';
+  /** Objects and arrays that are open within the rows, their own array among them. */
+  let rowsDepth = 0;
+  let rows: RowRenderer | undefined;
+  let hasUnknownRows = false;
+  /** Takes the parts: the builder, or within the rows their renderer. */
+  let target: JsonHandler = envelope;
+
+  function openRows(): void {
+    envelope.open('[');
+    rowsDepth = 1;
+    const known = columns ?? columnsIn(envelope.value(), ours);
+    if (known) rows = createRowRenderer(known, maxRows);
+    hasUnknownRows = known === undefined;
+    target = rows ?? ignored;
+  }
+
+  function closeRows(): void {
+    envelope.close();
+    target = envelope;
+  }
+
+  const handler: JsonHandler = {
+    open(bracket) {
+      if (rowsDepth > 0) rowsDepth += 1;
+      else if (depth === 1 && topKey === 'rows' && bracket === '[') return openRows();
+      else depth += 1;
+      target.open(bracket);
+    },
+    close() {
+      if (rowsDepth > 0) rowsDepth -= 1;
+      else depth -= 1;
+      if (target !== envelope && rowsDepth === 0) closeRows();
+      else target.close();
+    },
+    key(name) {
+      if (depth === 1 && rowsDepth === 0) topKey = name;
+      target.key(name);
+    },
+    string: value => target.string(value),
+    literal: text => target.literal(text),
+  };
+
+  return {
+    handler,
+    isInRows: () => rowsDepth > 0,
+    renderedBytes: () => rows?.byteCount() ?? 0,
+    finish(): Page {
+      const read = resultsAnswer.safeParse(envelope.value());
+      if (!read.success) throw broken(z.prettifyError(read.error));
+      if (hasUnknownRows) return { answer: read.data, rows: undefined };
+      return { answer: read.data, rows: (rows ?? createRowRenderer([])).finish() };
+    },
+  };
+}
+
+const ignored: JsonHandler = {
+  open: () => undefined,
+  close: () => undefined,
+  key: () => undefined,
+  string: () => undefined,
+  literal: () => undefined,
+};
+
+/** The columns by the schema of an answer that is read as far as its rows. */
+function columnsIn(answer: unknown, ours: readonly Column[]): readonly Column[] | undefined {
+  const read = answerSoFar.safeParse(answer);
+  return read.data?.schema && columnsOf(read.data.schema.fields, ours);
+}
+
+function broken(message: string): BigQueryFailure {
+  return new BigQueryFailure('brokenAnswer', message);
+}

@@ -1,0 +1,151 @@
+import type { Column } from '../../base/rows.ts';
+import { resultTooLarge } from '../../engine/result-too-large.ts';
+import type { Field, ResultsAnswer } from './bigquery-answers.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+import type { Page, PageRequest } from './read-page.ts';
+import { columnsOf } from './render-value.ts';
+
+/** How a result is read. */
+export type ResultRequest = {
+  /** Rows beyond this are cut off. */
+  readonly maxRows: number;
+  /** Bytes of the rendered rows. */
+  readonly maxResultBytes: number;
+  /** Our own names for columns that nobody named: see `columnsOf`. */
+  readonly ours: readonly Column[];
+  /** Whether the server may leave the number of rows unsaid, as some emulators do. */
+  readonly isEmulator: boolean;
+  readonly onHeld: NonNullable<PageRequest['onHeld']>;
+};
+
+export type Result = {
+  readonly columns: readonly Column[];
+  /** UTF-8 JSON text of all rows. */
+  readonly rowsJson: Buffer;
+  readonly rowCount: number;
+  readonly bytesProcessed: number;
+};
+
+/** Asks for one page: the one after a token, or the first, with so many rows. */
+export type AskForPage = (
+  page: { readonly pageToken: string | undefined; readonly maxResults: number },
+  reading: PageRequest,
+) => Promise<Page>;
+
+/** Tries a page until it is answered and whole. */
+export type Persist = (send: () => Promise<Page>) => Promise<Page>;
+
+/** Pages without rows, before a result counts as one that never ends. */
+const maxEmptyPages = 10;
+
+/**
+ * Reads the result of a job, page by page, once it is complete. What does not fit together is no result: an unfinished page, another
+ * schema or number of rows than the first page had, a page that was there before, rows too few or too many.
+ * @returns undefined where the job is not complete yet
+ * @throws GatewayError `result_too_large`; BigQueryFailure
+ */
+export async function readResult(
+  ask: AskForPage,
+  persist: Persist,
+  request: ResultRequest,
+): Promise<Result | undefined> {
+  const { maxRows, maxResultBytes } = request;
+  const progress = startProgress(request);
+
+  async function readNext(): Promise<Page> {
+    const page = { pageToken: progress.pageToken(), maxResults: maxRows - progress.rowCount() };
+    const reading = progress.reading();
+    const read = await ask(page, reading);
+    if (read.rows || !read.answer.schema) return read;
+    // The rows came before their columns, which are known now.
+    return ask(page, { ...reading, columns: columnsOf(read.answer.schema.fields, request.ours) });
+  }
+
+  for (let isFirst = true; ; isFirst = false) {
+    const page = await persist(async () => {
+      const read = await readNext();
+      if (!isFirst || read.answer.jobComplete) progress.check(read);
+      return read;
+    });
+    if (!page.answer.jobComplete) return undefined;
+    progress.add(page);
+    if (progress.byteCount() > maxResultBytes) throw resultTooLarge(maxResultBytes);
+    if (progress.isWhole()) return progress.finish();
+  }
+}
+
+/** What has been read of a result. */
+function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: ResultRequest) {
+  const pieces: Buffer[] = [];
+  const tokens = new Set<string>();
+  let first: ResultsAnswer | undefined;
+  let columns: readonly Column[] | undefined;
+  let pageToken: string | undefined;
+  let [rowCount, rowsSeen, byteCount, emptyPages] = [0, 0, 0, 0];
+
+  return {
+    pageToken: () => pageToken,
+    rowCount: () => rowCount,
+    byteCount: () => byteCount,
+    reading: (): PageRequest => ({
+      columns,
+      ours,
+      maxRows: maxRows - rowCount,
+      roomBytes: maxResultBytes - byteCount,
+      maxResultBytes,
+      onHeld: bytes => onHeld(byteCount + bytes),
+    }),
+    /** @throws BigQueryFailure `brokenAnswer` for a page that does not go on from those before */
+    check({ answer, rows }: Page): void {
+      const { schema, totalRows: total } = answer;
+      if (!answer.jobComplete) throw broken('a page of a job that is not complete');
+      if (!rows || (!schema && !first)) throw broken('no schema');
+      if (schema && first && !isSameSchema(schema.fields, first.schema?.fields ?? []))
+        throw broken('another schema than the one before');
+      if (total === undefined && !isEmulator) throw broken('no number of rows');
+      if (first && total !== first.totalRows) throw broken('another number of rows than the one before');
+      if (answer.pageToken !== undefined && tokens.has(answer.pageToken)) throw broken('a page token again');
+      const seen = rowsSeen + rows.rowsSeen;
+      if (total !== undefined && seen > total) throw broken(`${seen} rows of ${total}`);
+      const isLast = answer.pageToken === undefined;
+      if (total !== undefined && isLast && seen < Math.min(total, maxRows))
+        throw broken(`only ${seen} rows of ${total}`);
+      if (rows.rowsSeen === 0 && !isLast && emptyPages >= maxEmptyPages)
+        throw broken('no rows, and so had those before');
+    },
+    /** Takes in a page that was checked. */
+    add({ answer, rows }: Page): void {
+      columns ??= columnsOf(answer.schema?.fields ?? [], ours);
+      first ??= answer;
+      pageToken = answer.pageToken;
+      if (pageToken !== undefined) tokens.add(pageToken);
+      if (!rows) return;
+      if (rows.rowsSeen === 0) emptyPages += 1;
+      const comma = rowCount > 0 && rows.rowCount > 0 ? [Buffer.from(',')] : [];
+      pieces.push(...comma, ...rows.pieces);
+      rowCount += rows.rowCount;
+      rowsSeen += rows.rowsSeen;
+      byteCount += rows.byteCount;
+    },
+    isWhole: () => pageToken === undefined || rowCount >= maxRows || rowsSeen === first?.totalRows,
+    finish(): Result {
+      const rowsJson = Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
+      return { columns: columns ?? [], rowsJson, rowCount, bytesProcessed: first?.totalBytesProcessed ?? 0 };
+    },
+  };
+}
+
+function isSameSchema(some: readonly Field[], others: readonly Field[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((field, at) => {
+      const other = others[at]!;
+      const isSame = field.name === other.name && field.type === other.type && field.mode === other.mode;
+      return isSame && isSameSchema(field.fields ?? [], other.fields ?? []);
+    })
+  );
+}
+
+function broken(found: string): BigQueryFailure {
+  return new BigQueryFailure('brokenAnswer', `A page of the result has ${found}`);
+}

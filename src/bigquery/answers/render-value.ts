@@ -1,0 +1,108 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { Column, ColumnType } from '../../base/rows.ts';
+import type { Field } from './bigquery-answers.ts';
+import { BigQueryFailure } from './bigquery-failure.ts';
+
+/** BigQuery's names of types, the older ones among them. */
+const types: Readonly<Record<string, ColumnType>> = {
+  STRING: 'STRING',
+  BYTES: 'BYTES',
+  BOOL: 'BOOL',
+  BOOLEAN: 'BOOL',
+  INT64: 'INT64',
+  INTEGER: 'INT64',
+  FLOAT64: 'FLOAT64',
+  FLOAT: 'FLOAT64',
+  NUMERIC: 'NUMERIC',
+  BIGNUMERIC: 'BIGNUMERIC',
+  TIMESTAMP: 'TIMESTAMP',
+  DATETIME: 'DATETIME',
+  DATE: 'DATE',
+  TIME: 'TIME',
+  JSON: 'JSON',
+  // Contract section 2 has no form for these three; callers get BigQuery's own text.
+  GEOGRAPHY: 'STRING',
+  INTERVAL: 'STRING',
+  RANGE: 'STRING',
+  STRUCT: 'STRUCT',
+  RECORD: 'STRUCT',
+};
+
+/**
+ * The columns of a result in our own words. A name with `$`, or none, is an emulator's for a column that nobody named: `ours`,
+ * what our own front-end calls the columns, has the name that BigQuery would give.
+ * @throws GatewayError `engine_failed` for a type that has no wire form: contract section 2 knows none for it
+ */
+export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
+  return fields.map(({ name: given, type: written, mode, fields: inner = [] }, at) => {
+    const own = ours[at];
+    const name = own && /^$|\$/.test(given) ? own.name : given;
+    const type = types[written];
+    if (!type) {
+      const allowed = [...new Set(Object.values(types))].join(', ');
+      throw new GatewayError('engine_failed', `Column ${name} has the type ${written}; allowed: ${allowed}`);
+    }
+    const column = { name, type, mode: mode === 'REPEATED' ? 'REPEATED' : 'NULLABLE' } as const;
+    return type === 'STRUCT' ? { ...column, fields: columnsOf(inner, own?.fields) } : column;
+  });
+}
+
+/**
+ * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract section 2. No value becomes a
+ * number on the way: digits are copied.
+ * @returns JSON text
+ * @throws BigQueryFailure `brokenAnswer` where the text is no value of the type
+ */
+export function renderValue(type: ColumnType, text: string): string {
+  switch (type) {
+    case 'BOOL':
+      if (text !== 'true' && text !== 'false') throw misfit(type, 'another text');
+      return text;
+    case 'INT64':
+      return digitsOf(type, text);
+    case 'TIMESTAMP':
+      return /^-?\d+$/.test(text) ? text : microsOf(text);
+    case 'FLOAT64':
+      return renderFloat(text);
+    case 'STRUCT':
+      throw misfit('a record', 'a text');
+    default:
+      return JSON.stringify(text);
+  }
+}
+
+function digitsOf(type: ColumnType, value: string): string {
+  if (!/^-?\d+$/.test(value)) throw misfit(type, 'another text');
+  return value;
+}
+
+/** Microseconds in the forms of servers that don't know `useInt64Timestamp`, or not inside of records: seconds, or a date. */
+function microsOf(value: string): string {
+  const micros = (fraction = '') => BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+  const [, sign, seconds, part] = /^(-?)(\d+)\.(\d+)$/.exec(value) ?? [];
+  if (seconds !== undefined) {
+    const size = BigInt(seconds) * 1_000_000n + micros(part);
+    return String(sign === '-' ? -size : size);
+  }
+  const [, date, time, fraction] =
+    /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|\+00(?::00)?)$/.exec(value) ?? [];
+  const millis = date ? Date.parse(`${date}T${time}Z`) : Number.NaN;
+  if (!Number.isNaN(millis)) return String(BigInt(millis) * 1000n + micros(fraction));
+  // `1.768471319999999E9`: the microseconds of our time fit a double.
+  const rounded = Math.round(Number(value) * 1e6);
+  if (!Number.isSafeInteger(rounded)) throw misfit('TIMESTAMP', 'another text');
+  return String(rounded);
+}
+
+function renderFloat(value: string): string {
+  if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value)) return value;
+  const special = /^([+-]?)(nan|inf(?:inity)?)$/i.exec(value);
+  if (!special) throw misfit('FLOAT64', 'another text');
+  if (special[2]?.toLowerCase() === 'nan') return '"NaN"';
+  return special[1] === '-' ? '"-Infinity"' : '"Infinity"';
+}
+
+/** A row that does not fit its columns. The value stays out: it may be a secret, and the message goes to the log. */
+export function misfit(expected: string, found: string): BigQueryFailure {
+  return new BigQueryFailure('brokenAnswer', `A row has ${found} where ${expected} was expected`);
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import {
+  type JobAnswer,
+  type JobReference,
+  jobAnswer,
+  type TableAnswer,
+  tableAnswer,
+} from '../answers/bigquery-answers.ts';
+import { BigQueryFailure } from '../answers/bigquery-failure.ts';
+import { type Page, type PageRequest, readPage } from '../answers/read-page.ts';
+import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
+import { isEmulator } from './emulator-endpoint.ts';
+import { fromEmulatorWords } from './emulator-words.ts';
+import type { TableId } from './table-mapping.ts';
+
+export type BigQueryApiOptions = WireOptions & {
+  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  readonly location?: string;
+};
+
+export type ResultsRequest = {
+  readonly job: JobReference;
+  readonly pageToken?: string | undefined;
+  /** Rows of the page. */
+  readonly maxResults: number;
+  /** Milliseconds that BigQuery may wait for the job's end. */
+  readonly timeoutMs: number;
+};
+
+/** A job before it is sent. */
+export type JobBody = {
+  readonly jobReference: {
+    /** Absent for a dry run. */
+    readonly jobId?: string;
+    /** Default: the region of the API; undefined: BigQuery finds it. */
+    readonly location?: string | undefined;
+  };
+  readonly configuration: {
+    readonly query: object;
+    readonly dryRun?: boolean;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly jobTimeoutMs?: string;
+    readonly reservation?: string;
+  };
+};
+
+/**
+ * BigQuery's REST calls, each of them one request: nothing is tried again here.
+ * All throw BigQueryFailure, or the signal's reason when it aborts.
+ */
+export type BigQueryApi = Pick<Wire, 'close'> & {
+  /** `jobs.insert`; a job that has failed already throws as a refusal does. */
+  insert(body: JobBody, signal: AbortSignal): Promise<JobAnswer>;
+  /** `jobs.getQueryResults`; throws what `readPage` throws, too. */
+  results(request: ResultsRequest, reading: PageRequest, signal: AbortSignal): Promise<Page>;
+  /** `jobs.get`. */
+  job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
+  /** `jobs.cancel`. */
+  cancel(job: JobReference, signal: AbortSignal): Promise<void>;
+  /** `tables.get`: how a table is laid out. */
+  table(table: TableId, signal: AbortSignal): Promise<TableAnswer>;
+};
+
+/** Makes the REST calls of one project. */
+export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
+  const { project, location, endpoint } = options;
+  const { call, stream, close } = openWire(options);
+  const inRegion = (job: JobReference) => ({ location: job.location ?? location });
+  const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
+
+  return {
+    async insert({ jobReference, ...body }, signal) {
+      const named = { jobReference: { projectId: project, location, ...jobReference }, ...body };
+      const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
+      const failure = answer.status.errorResult;
+      if (!failure) return answer;
+      const isEmulators = isEmulator(endpoint);
+      const { reason, message } = fromEmulatorWords(failure, { isEmulators });
+      throw new BigQueryFailure(reason, message);
+    },
+    results({ job, ...page }, reading, signal) {
+      const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
+      const request = { method: 'GET', path: pathOf('queries', job), query, signal } as const;
+      return stream(request, body => readPage(body, reading));
+    },
+    job: (job, signal) =>
+      call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal }),
+    async cancel(job, signal) {
+      const path = `${pathOf('jobs', job)}/cancel`;
+      await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
+    },
+    table({ project: owner, dataset, table }, signal) {
+      const path = `datasets/${encodeURIComponent(dataset)}/tables/${encodeURIComponent(table)}`;
+      return call(tableAnswer, { method: 'GET', project: owner, path, query: { view: 'BASIC' }, signal });
+    },
+    close,
+  };
+}

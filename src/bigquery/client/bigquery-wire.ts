@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { errorAnswer, type Problem } from '../answers/bigquery-answers.ts';
+import { BigQueryFailure } from '../answers/bigquery-failure.ts';
+import { isEmulator } from './emulator-endpoint.ts';
+import { fromEmulatorWords } from './emulator-words.ts';
+import { createGoogleCredentials, noCredentials } from './google-credentials.ts';
+import { type Answered, createSender, type Sending } from './send-request.ts';
+
+export type WireOptions = {
+  /** The project that queries run in, and that pays. */
+  readonly project: string;
+  /**
+   * Another server that speaks BigQuery's REST: a regional or private endpoint of Google's, or an emulator, which is sent no
+   * credentials. Default: the global endpoint in the universe of the credentials.
+   */
+  readonly endpoint?: string;
+};
+
+/** Signed requests to one project of BigQuery, and what is wrong with their answers. */
+export type Wire = {
+  /**
+   * Sends a request whose answer is small.
+   * @throws BigQueryFailure, or the signal's reason when it aborts
+   */
+  call<Answer>(shape: z.ZodType<Answer>, request: Sending): Promise<Answer>;
+  /**
+   * Sends a request whose answer is read as it comes.
+   * @throws as `call`, and what the reader throws
+   */
+  stream<Answer>(request: Sending, reader: (body: AsyncIterable<Buffer>) => Promise<Answer>): Promise<Answer>;
+  /** Ends all connections. */
+  close(): void;
+};
+
+/** Bytes of an answer without rows, or of a refusal; the widest schema stays below. */
+const maxTextBytes = 16 * 1024 * 1024;
+
+/**
+ * Opens the wire to BigQuery. Google's library finds the credentials; the requests are ours, because those of Google's client
+ * can't be aborted, and hold a whole page in memory however large it is.
+ */
+export function openWire({ project, endpoint }: WireOptions): Wire {
+  const credentials = isEmulator(endpoint) ? noCredentials : createGoogleCredentials(project);
+  // Not what the library would take: a variable of the environment may name another server there, and credentials would go to it.
+  const originOf = async (of = project) => {
+    const server = endpoint?.replace(/\/+$/, '') ?? `https://bigquery.${await credentials.universeDomain()}`;
+    return `${server}/bigquery/v2/projects/${encodeURIComponent(of)}`;
+  };
+  const { send, close } = createSender(originOf, credentials);
+
+  async function stream<Answer>(
+    request: Sending,
+    reader: (body: AsyncIterable<Buffer>) => Promise<Answer>,
+  ): Promise<Answer> {
+    const answered = await send(request);
+    const { status } = answered;
+    if (status < 200 || status >= 300) throw await refusal(answered);
+    try {
+      return await answered.read(reader);
+    } catch (error) {
+      if (!(error instanceof BigQueryFailure) || error.reason !== 'brokenAnswer') throw error;
+      throw new BigQueryFailure('brokenAnswer', `${request.path}: ${error.message}`, { status });
+    }
+  }
+
+  return {
+    stream,
+    call: (shape, request) =>
+      stream(request, async body => {
+        const read = shape.safeParse(parseJson(await textOf(body)));
+        if (read.success) return read.data;
+        throw new BigQueryFailure('brokenAnswer', z.prettifyError(read.error));
+      }),
+    close,
+  };
+}
+
+async function refusal(answered: Answered): Promise<BigQueryFailure> {
+  const { status, retryAfterSeconds } = answered;
+  const text = await answered.read(textOf);
+  const details = { status, retryAfterSeconds };
+  if (status < 400)
+    return new BigQueryFailure('redirected', `HTTP ${status}: ${text.slice(0, 200)}`, details);
+  const read = errorAnswer.safeParse(parseJson(text));
+  if (!read.success) return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, details);
+  const { message: whole, status: word, errors } = read.data.error;
+  const [first = { reason: word, message: '' } satisfies Problem] = errors;
+  const { reason, message } = fromEmulatorWords({ ...first, message: whole || first.message });
+  return new BigQueryFailure(reason, message || `HTTP ${status}`, details);
+}
+
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxTextBytes) throw new BigQueryFailure('brokenAnswer', `It has over ${maxTextBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Undefined for what is no JSON; no shape of an answer allows that. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

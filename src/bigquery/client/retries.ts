@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Limit } from '../../engine/start-limit.ts';
+import { BigQueryFailure } from '../answers/bigquery-failure.ts';
+import { failureRow, type Remedy } from '../answers/failure-table.ts';
+
+/** What all queries of an engine share when they try again. */
+export type RetryPolicy = {
+  readonly budget: RetryBudget;
+  /** From 0 to below 1. */
+  random(): number;
+  /** Attempts of one query after the first. */
+  readonly maxRetries: number;
+  /** Shortest pause before the first retry, in milliseconds; doubled for each that follows, up to 32 s. */
+  readonly baseMs: number;
+  /** Told of every retry. */
+  readonly onRetry: (failure: BigQueryFailure) => void;
+};
+
+/** Retries that are left over all queries: they must not become the load that keeps a warehouse down. */
+export type RetryBudget = {
+  /** A query began: it earns a part of a retry. */
+  earn(): void;
+  /** @returns whether there was a retry to take */
+  take(): boolean;
+};
+
+/** Longest back-off, in milliseconds. Source: BigQuery, "Service Level Agreement": from 1 s, doubled up to 32 s. */
+const maxBackoffMs = 32_000;
+
+/** A pause is longer than its back-off by up to this part, so that those who failed together do not come back together. */
+const jitter = 0.25;
+
+/** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
+export function createRetryBudget(most = 20): RetryBudget {
+  let left = most;
+  return {
+    earn() {
+      left = Math.min(most, left + 0.1);
+    },
+    take() {
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+  };
+}
+
+/** The retries of one query. */
+export type Retries = {
+  /**
+   * Waits until the query may be tried again: a back-off that doubles, or what the server asked for where that is longer.
+   * @throws the failure where no retry is left, or none would come in time; the limit's reason when it ends first
+   */
+  pause(failure: BigQueryFailure): Promise<void>;
+  /** Sends a request until it is answered, or fails in a way that the same request will not mend. */
+  persist<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+  /** The same where each request is for another job: the end of a job is no end of the attempts. */
+  renew<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+};
+
+/**
+ * Milliseconds to wait before a query is tried again.
+ * @param retries those that went before
+ */
+export function pauseBefore(
+  retries: number,
+  { baseMs, random }: Pick<RetryPolicy, 'baseMs' | 'random'>,
+  { retryAfterSeconds = 0 }: Pick<BigQueryFailure, 'retryAfterSeconds'>,
+): number {
+  const backoffMs = Math.min(maxBackoffMs, baseMs * 2 ** retries);
+  return Math.max(backoffMs, retryAfterSeconds * 1000) * (1 + random() * jitter);
+}
+
+/** Begins the retries of one query, which end with its limit. */
+export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
+  let retries = 0;
+  policy.budget.earn();
+
+  async function pause(failure: BigQueryFailure): Promise<void> {
+    const pauseMs = pauseBefore(retries, policy, failure);
+    if (retries >= policy.maxRetries || pauseMs >= limit.remainingMs() || !policy.budget.take())
+      throw failure;
+    retries += 1;
+    policy.onRetry(failure);
+    await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
+  }
+
+  const insist =
+    (...helpful: readonly Remedy[]) =>
+    async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
+      for (;;) {
+        try {
+          return await send();
+        } catch (error) {
+          limit.signal.throwIfAborted();
+          if (!(error instanceof BigQueryFailure) || !helpful.includes(failureRow(error).remedy)) throw error;
+          await pause(error);
+        }
+      }
+    };
+
+  return { pause, persist: insist('again'), renew: insist('again', 'anew') };
+}

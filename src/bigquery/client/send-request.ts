@@ -1,0 +1,149 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { GatewayError } from '../../base/errors.ts';
+import { BigQueryFailure } from '../answers/bigquery-failure.ts';
+import type { GoogleCredentials } from './google-credentials.ts';
+
+/** One request, before it is authorised. */
+export type Sending = {
+  readonly method: 'GET' | 'POST';
+  /** Default: the project that pays. */
+  readonly project?: string;
+  /** After the project: `queries/job_1`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: object;
+  readonly signal: AbortSignal;
+};
+
+/** What came back, whatever its status. */
+export type Answered = {
+  readonly status: number;
+  /** Seconds that the server asks to be left alone. */
+  readonly retryAfterSeconds: number | undefined;
+  /**
+   * Hands the body, unpacked, to a reader as it arrives; what the reader leaves is thrown away.
+   * @throws BigQueryFailure `noAnswer` where the body does not come whole, `brokenAnswer` where it can't be unpacked; the signal's
+   * reason when it aborts; whatever the reader throws
+   */
+  read<Result>(reader: (body: AsyncIterable<Buffer>) => Promise<Result>): Promise<Result>;
+};
+
+export type Sender = {
+  /** @throws BigQueryFailure where no answer came, or there are no credentials; the signal's reason when it aborts */
+  send(sending: Sending): Promise<Answered>;
+  /** Ends all connections. */
+  close(): void;
+};
+
+/** Google packs answers for those only who say so in both headers. Source: BigQuery, "Performance tips: compression". */
+const packing = { 'accept-encoding': 'gzip', 'user-agent': 'saved-query-gateway (gzip)' };
+
+/**
+ * Makes what sends requests: each once, unless its token was refused, then once more with another one, or the server closed a
+ * connection that had been idle. Redirects are not followed: BigQuery has none, and credentials go to nobody else.
+ * @param originOf URL of the project, asked once for each request
+ */
+export function createSender(
+  originOf: (project?: string) => Promise<string>,
+  credentials: GoogleCredentials,
+): Sender {
+  const options = { keepAlive: true, proxyEnv: process.env };
+  const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
+
+  function sendOnce(url: URL, sending: Sending, authorisation: Headers): Promise<Answered> {
+    const { method, body, signal } = sending;
+    const isPlain = url.protocol === 'http:';
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      ...Object.fromEntries(authorisation),
+      ...packing,
+      ...(text === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+    const agent = isPlain ? agents['http:'] : agents['https:'];
+    const request = (isPlain ? httpRequest : httpsRequest)(url, { method, headers, agent, signal });
+    request.on('response', response => resolve(answerOf(response, signal)));
+    request.on('error', error => {
+      if (signal.aborted) return reject(signal.reason);
+      // The server closed the idle connection while the request was on its way.
+      if (request.reusedSocket && codeOf(error) === 'ECONNRESET') {
+        return resolve(sendOnce(url, sending, authorisation));
+      }
+      reject(new BigQueryFailure('noAnswer', error.message));
+    });
+    request.end(text);
+    return promise;
+  }
+
+  return {
+    async send(sending) {
+      const { signal, project, path, query = {} } = sending;
+      signal.throwIfAborted();
+      const authorisation = await credentials.headers(signal);
+      const url = new URL(`${await originOf(project)}/${path}`);
+      for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined) url.searchParams.set(name, String(value));
+      }
+      const answered = await sendOnce(url, sending, authorisation);
+      if (answered.status !== 401 || !(await credentials.refuse(authorisation))) return answered;
+      // The token is over by the server's clock, or was taken back: another one may be good.
+      await answered.read(skip);
+      return sendOnce(url, sending, await credentials.headers(signal));
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+function answerOf(response: IncomingMessage, signal: AbortSignal): Answered {
+  return {
+    status: response.statusCode ?? 0,
+    retryAfterSeconds: secondsOf(response.headers['retry-after']),
+    async read(reader) {
+      try {
+        return await reader(unpack(response));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw failureOf(error);
+      }
+    },
+  };
+}
+
+function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
+  const coding = response.headers['content-encoding'] ?? 'identity';
+  if (coding === 'identity') return response;
+  if (coding === 'gzip') return pipeline(response, createGunzip(), () => undefined);
+  response.destroy();
+  throw new BigQueryFailure('brokenAnswer', `The answer has the unknown coding ${coding}`);
+}
+
+async function skip(body: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of body);
+}
+
+/** A body that is cut off or can't be unpacked; what its reader throws stays as it is. */
+function failureOf(error: unknown): unknown {
+  const code = error instanceof Error ? codeOf(error) : undefined;
+  if (code === undefined) return error;
+  const { message } = error as Error; // it has a code
+  return new BigQueryFailure(code.startsWith('Z_') ? 'brokenAnswer' : 'noAnswer', message);
+}
+
+/** The word by which Node names a failure of a socket or stream: `ECONNRESET`, `Z_DATA_ERROR`. */
+function codeOf(error: Error): string | undefined {
+  return !(error instanceof GatewayError) && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
+}
+
+/** `Retry-After` as seconds; a date, which BigQuery does not send, counts as none. */
+function secondsOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
+}

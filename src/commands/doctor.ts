@@ -1,0 +1,60 @@
+import { access } from 'node:fs/promises';
+import type { Clock } from '../base/clock.ts';
+import type { SetupProblem } from '../base/setup-error.ts';
+import { databasePath, openEngine } from '../composition/compose-engine.ts';
+import { tokensFile } from '../composition/composition-root.ts';
+import type { Config } from '../composition/config.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { type Check, runChecks } from './check.ts';
+import { queryChecks } from './query-checks.ts';
+import { redisCheck } from './redis-check.ts';
+import { tokenCheck } from './token-check.ts';
+
+/**
+ * Looks at everything that a gateway of this configuration needs, and says what is wrong and how to put it right.
+ * Changes nothing.
+ * @param say takes one line, without its end
+ * @returns whether all is fine
+ */
+export async function runDoctor(
+  config: Config,
+  { clock, say }: { readonly clock: Clock; readonly say: (line: string) => void },
+): Promise<boolean> {
+  const queries = queryChecks({
+    directory: config.SQL_DIR,
+    openEngine: async () => {
+      // The engine would make the database that is not there.
+      if (config.ENGINE === 'duckdb') await access(databasePath(config));
+      const advice: SetupProblem[] = [];
+      const emit = (event: GatewayEvent) => {
+        if (event.type === 'warehouse.warned') advice.push(event);
+      };
+      return { engine: await openEngine(config, { clock, emit, withLayouts: true }), advice };
+    },
+    fixForEngine: fixesForEngine[config.ENGINE],
+    timeoutMs: config.QUERY_TIMEOUT_MS,
+    // The embedded engine bills nobody.
+    advisesOnBounds: config.ENGINE === 'bigquery',
+  });
+  const tokens = tokenCheck({
+    file: tokensFile(config),
+    isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
+    clock,
+  });
+  try {
+    return await runChecks([storeCheck(config), tokens, ...queries.checks], say);
+  } finally {
+    await queries.close();
+  }
+}
+
+const fixesForEngine = {
+  duckdb: 'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
+  bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
+} as const;
+
+function storeCheck({ REDIS_URL }: Config): Check {
+  if (REDIS_URL) return redisCheck(REDIS_URL);
+  const found = 'REDIS_URL is not set: each gateway has a cache of its own';
+  return { subject: 'Redis', fixForFailure: '', look: async () => ({ isFine: true, found }) };
+}

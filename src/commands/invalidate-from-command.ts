@@ -1,0 +1,43 @@
+import { systemClock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import { createCache } from '../cache/cache.ts';
+import type { Config } from '../composition/config.ts';
+import { createEndpointRegistry } from '../endpoints/registry.ts';
+import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
+import { createRedisStore } from '../store/redis-store.ts';
+
+/**
+ * Makes stored answers void from the command line, in Redis and in the memory of all gateways.
+ * @param parameters of the one entry; absent: all entries of the endpoint
+ * @throws GatewayError; Error where the gateways share no cache
+ */
+export async function invalidateFromCommand(
+  config: Config,
+  endpoint: string,
+  parameters: Readonly<Record<string, string>> | undefined,
+): Promise<'endpoint' | 'entry'> {
+  if (!config.REDIS_URL) {
+    throw new GatewayError(
+      'unavailable',
+      'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
+    );
+  }
+  const emit = () => undefined;
+  const endpoints = await createEndpointRegistry({
+    directory: config.SQL_DIR,
+    check: async () => undefined,
+    emit,
+    watch: false,
+  });
+  const store = createRedisStore({ url: config.REDIS_URL });
+  const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
+  try {
+    await cache.connect();
+    if (!cache.storeHealth().isUp) {
+      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was made void');
+    }
+    return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
+  } finally {
+    await cache.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { SetupError, type SetupProblem } from '../base/setup-error.ts';
+import { checkDefinition } from '../endpoints/check-definition.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { createEndpointRegistry } from '../endpoints/registry.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Check } from './check.ts';
+
+type QueryChecksOptions = {
+  /** Folder of the saved queries. */
+  readonly directory: string;
+  /** What to do where it does not open, and does not say so itself. */
+  readonly fixForEngine: string;
+  /** Opens the engine that would run them, and tells what it warns of; asked once. */
+  readonly openEngine: () => Promise<{ readonly engine: Engine; readonly advice: readonly SetupProblem[] }>;
+  /** Milliseconds that one dry run may take. */
+  readonly timeoutMs: number;
+  /** Whether to advise against queries that callers can send without bounds on time. */
+  readonly advisesOnBounds: boolean;
+};
+
+/**
+ * Does the engine open, are all saved queries valid, and would it run them? Each check builds on those before it.
+ * `close` ends what they opened.
+ */
+export function queryChecks(options: QueryChecksOptions): {
+  readonly checks: readonly Check[];
+  close(): Promise<void>;
+} {
+  const { directory, fixForEngine, openEngine, timeoutMs, advisesOnBounds } = options;
+  let engine: Engine | undefined;
+  let definitions: readonly EndpointDefinition[] | undefined;
+  const opened = () => {
+    if (!engine) throw notLookedAt('the engine did not open', 'see to the engine first');
+    return engine;
+  };
+  const checks: Check[] = [
+    {
+      subject: 'engine',
+      fixForFailure: fixForEngine,
+      async look() {
+        const opening = await openEngine();
+        engine = opening.engine;
+        return { isFine: true, found: 'opens', advice: opening.advice };
+      },
+    },
+    {
+      subject: 'saved queries',
+      fixForFailure: 'correct the files at the lines that are named; SQL_DIR says where they are',
+      async look() {
+        const check = (definition: EndpointDefinition) => checkDefinition(opened(), definition);
+        const emit = () => undefined;
+        const registry = await createEndpointRegistry({ directory, check, emit, watch: false });
+        definitions = registry.all();
+        registry.close();
+        const names = definitions.map(({ name }) => name).join(', ');
+        return { isFine: true, found: `${definitions.length} valid: ${names}` };
+      },
+    },
+    {
+      subject: 'dry runs',
+      fixForFailure: 'see that the sources are there, and that the credentials may read them and run queries',
+      async look() {
+        if (!definitions)
+          throw notLookedAt('the saved queries were not read', 'see to what is wrong before it');
+        const found: string[] = [];
+        for (const definition of definitions) found.push(await dryRun(opened(), definition, timeoutMs));
+        const advice = advisesOnBounds ? definitions.flatMap(adviceOnBounds) : [];
+        return { isFine: true, found: found.join('; '), advice };
+      },
+    },
+  ];
+  return { checks, close: async () => engine?.close() };
+}
+
+function notLookedAt(why: string, fix: string): SetupError {
+  return new SetupError('Not looked at', [{ found: `not looked at: ${why}`, fix }]);
+}
+
+/** Where time parameters may be absent and no window stands for them, a query reads all that there is. */
+function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDefinition): SetupProblem[] {
+  const open = parameters.filter(({ type, required }) => type === 'timestamp' && !required);
+  if (open.length === 0 || window || maxBytesBilled !== undefined) return [];
+  const names = open.map(parameter => parameter.name).join(' and ');
+  return [
+    {
+      found: `${name} reads whole tables where a request leaves out ${names}; only BIGQUERY_MAX_BYTES_BILLED bounds what that costs`,
+      fix: `give ${name} a window or maxBytesBilled in its header, or tokens a limit of bytes: docs/saved-queries.md`,
+    },
+  ];
+}
+
+/** What one saved query reads where no parameter has a value. */
+async function dryRun(
+  engine: Engine,
+  { name, sql, maxRows, parameters, window }: EndpointDefinition,
+  timeoutMs: number,
+): Promise<string> {
+  const unbound = parameters.map(parameter => ({ name: parameter.name, value: null }));
+  const statement = { endpoint: name, sql, maxRows, parameters: unbound, window };
+  const signal = new AbortController().signal;
+  const { sources, estimatedBytes } = await engine.explain(statement, { signal, timeoutMs });
+  const bytes = estimatedBytes === undefined ? '' : `${estimatedBytes} bytes of `;
+  return `${name} reads ${bytes}${sources.join(', ') || 'no source'}`;
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
+import { readSources } from '../endpoints/sources.ts';
+import type { Engine } from '../engine/engine.ts';
+import { keepWindows } from '../engine/keep-windows.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import type { Config } from './config.ts';
+
+/** The file of the embedded database in a data folder. */
+export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
+  return join(config.DATA_DIR, 'logs.duckdb');
+}
+
+type EngineDeps = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  /** Whether to emit advice on how the warehouse's tables are laid out. Default false. */
+  readonly withLayouts?: boolean;
+};
+
+/** The executor that the configuration names; it keeps the windows of the saved queries. */
+export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
+  return keepWindows(await openAdapter(config, deps), deps.clock);
+}
+
+async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {
+  const maxResultBytes = config.MAX_RESULT_MB * 1024 * 1024;
+  if (config.ENGINE === 'duckdb') {
+    return createDuckDbEngine({
+      databasePath: databasePath(config),
+      clock,
+      emit,
+      maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
+      maxWaitingQueries: config.MAX_WAITING_QUERIES,
+      maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
+      memoryLimitMb: config.ENGINE_MEMORY_MB,
+      maxResultBytes,
+    });
+  }
+  // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
+  const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
+  const engine = await createBigQueryEngine({
+    // Neither is missing: `readConfig` sees to that.
+    project: config.BIGQUERY_PROJECT ?? '',
+    mapping: config.BIGQUERY_TABLES ?? new Map(),
+    sources: readSources(),
+    location: config.BIGQUERY_LOCATION,
+    endpoint: config.BIGQUERY_API_ENDPOINT,
+    // 0 asks for no limit.
+    maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED || undefined,
+    reservation: config.BIGQUERY_RESERVATION,
+    maxConcurrentQueries: config.BIGQUERY_MAX_CONCURRENT_QUERIES,
+    maxResultBytes,
+    maxWaitingQueries: config.MAX_WAITING_QUERIES,
+    maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
+    backgroundPriority: config.BIGQUERY_BACKGROUND_PRIORITY === 'batch' ? 'BATCH' : 'INTERACTIVE',
+    emit,
+    random: Math.random,
+  });
+  try {
+    await engine.checkWarehouse({ withLayouts });
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}

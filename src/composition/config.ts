@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
+import { redactionKinds } from '../redaction/redaction-kinds.ts';
+import { checkRedisUrl } from '../store/redis-url.ts';
+
+const count = (fallback: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const text = z.string().trim().min(1);
+const list = z.string().transform(value =>
+  value
+    .split(',')
+    .map(part => part.trim())
+    .filter(Boolean),
+);
+const redisUrl = text.superRefine((url, context) => {
+  const problem = checkRedisUrl(url);
+  if (problem) context.addIssue(problem);
+});
+const tableMapping = list.transform((assignments, context): TableMapping => {
+  try {
+    return readTableMapping(assignments);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+    return z.NEVER;
+  }
+});
+const flag = z.enum(['true', 'false']).transform(value => value === 'true');
+
+/**
+ * Every variable of the environment that the service reads: its shape, its default, its meaning.
+ * `docs/configuration.md` and `.env.example` list the same rows; a test keeps them equal.
+ */
+export const variables = {
+  PORT: { schema: count(4000, 0, 65_535), meaning: 'TCP port to listen on; 0 takes a free one.' },
+  HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
+  ENGINE: { schema: z.enum(['duckdb', 'bigquery']).default('duckdb'), meaning: 'Executor of the queries: `duckdb` is embedded, `bigquery` the warehouse.' },
+  BIGQUERY_PROJECT: { schema: text.optional(), meaning: 'Project that queries run in, and that pays; needed for `ENGINE=bigquery`.' },
+  BIGQUERY_TABLES: { schema: tableMapping.optional(), meaning: 'Tables of the sources, `source=project.dataset.table`, comma-separated; needed for `ENGINE=bigquery`.' },
+  BIGQUERY_LOCATION: { schema: text.optional(), meaning: 'Region of the jobs, such as `EU`; unset: BigQuery finds it by the tables.' },
+  BIGQUERY_API_ENDPOINT: { schema: z.url({ protocol: /^https?$/ }).optional(), meaning: 'Another endpoint of the REST API of BigQuery: a regional or private one, or an emulator. One with plain `http:` or on this machine is an emulator, and is sent no credentials; unset: the global one.' },
+  BIGQUERY_MAX_BYTES_BILLED: { schema: count(100 * 1024 ** 3, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one query may be billed, by default 100 GiB; BigQuery refuses a query that would cost more; 0 = no limit.' },
+  BIGQUERY_MAX_CONCURRENT_QUERIES: { schema: count(32, 1, 1000), meaning: 'Queries that one gateway runs on BigQuery at the same time; more wait.' },
+  BIGQUERY_RESERVATION: { schema: text.optional(), meaning: 'Reservation of the jobs, `projects/P/locations/L/reservations/R`; unset: the one that the project is assigned to.' },
+  BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has slots left.' },
+  REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
+  ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development; with `NODE_ENV=production` 24 characters or more.' },
+  TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
+  TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
+  SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
+  DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
+  SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },
+  COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
+  REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
+  CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
+  GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
+  NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off, prints no token, and refuses a short `ACCESS_TOKEN`.' },
+  LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Least level that is logged, as JSON lines on standard error.' },
+  RECEIVE_TIMEOUT_MS: { schema: count(15_000, 100, 60_000), meaning: "Milliseconds in which a request's head must arrive, and at least a part of its body; else 408." },
+  SEND_TIMEOUT_MS: { schema: count(20_000, 100, 600_000), meaning: 'Milliseconds in which a caller must take at least a part of its answer; else its connection ends.' },
+  MAX_UNREAD_MB: { schema: count(128, 1, 1_048_576), meaning: 'Megabytes of answers that may wait for their readers, over all connections; beyond, those end that were taken from least lately.' },
+  MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open; a further one takes the place of one that has no request under way.' },
+  DRAIN_MS: { schema: count(8000, 100, 600_000), meaning: 'Milliseconds that a gateway or a worker may take to end after SIGTERM.' },
+  QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take, and one request, whatever it is made of.' },
+  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own; more wait.' },
+  MAX_WAITING_QUERIES: { schema: count(512, 1, 65_536), meaning: 'Queries that wait for one of those; more get 503.' },
+  MAX_WAITING_PER_TOKEN: { schema: count(128, 1, 65_536), meaning: 'Queries of one access token that wait; more get 429.' },
+  MAX_RESULT_MB: { schema: count(16, 1, 256), meaning: 'Megabytes of JSON that one result may have; larger ones get 400. Above 16, a result may hold up other requests for more than 100 ms.' },
+  GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
+  ENGINE_MEMORY_MB: { schema: count(2048, 64, 1_048_576), meaning: 'Megabytes of the embedded engine for data, sorts and aggregates, shared out evenly among the queries that may run at the same time.' },
+  CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },
+  CACHE_MAX_ENTRY_MB: { schema: count(8, 1, 256), meaning: 'Megabytes of an answer that the cache keeps; larger ones run the query for each request.' },
+  WARM_IN_PROCESS: { schema: flag.optional(), meaning: '`true` or `false`: the gateway itself keeps what is read fresh; default: `true` unless `REDIS_URL` is set, where `npm run worker` does.' },
+  WARM_CONCURRENCY: { schema: count(1, 1, 64), meaning: 'Groups of keys that one worker warms at the same time.' },
+  WARM_MAX_KEYS: { schema: count(20_000, 1, 1_000_000), meaning: 'Keys that are kept warm; those that are read least go first.' },
+  WARM_BYTES_PER_HOUR: { schema: count(0, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one worker lets the engine read in an hour; 0 = no limit.' },
+} satisfies Record<string, { schema: z.ZodType; meaning: string }>; // biome-ignore format: a table
+
+/** Characters of a plain token that are too many to guess: 18 random bytes as base64. */
+const minTokenLength = 24;
+
+type Variables = typeof variables;
+
+/** The environment as the service understands it. */
+export type Config = { readonly [Name in keyof Variables]: z.output<Variables[Name]['schema']> };
+
+/** The environment can't be used; the message has a line for each variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads the environment; a variable set to an empty text counts as unset.
+ * @throws ConfigError
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, { schema }] of Object.entries(variables)) {
+    const read = schema.safeParse(environment[name] || undefined);
+    if (read.success) config[name] = read.data;
+    else problems.push(`${name}: ${read.error.issues.map(issue => issue.message).join('; ')}`);
+  }
+  if (config.ENGINE === 'bigquery') {
+    const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
+    problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
+  }
+  const { NODE_ENV, ACCESS_TOKEN = '' } = config;
+  if (NODE_ENV === 'production' && ACCESS_TOKEN && String(ACCESS_TOKEN).length < minTokenLength) {
+    problems.push(
+      `ACCESS_TOKEN: too short for NODE_ENV=production; allowed: ${minTokenLength} characters or more`,
+    );
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config as Config; // each value has come through its own schema
+}

@@ -1,0 +1,98 @@
+import { openStandardOutput } from '../base/standard-output.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { createEventLog } from '../telemetry/log-events.ts';
+import { createLogOutput, type LogOutput } from '../telemetry/log-output.ts';
+import { type Config, readConfig } from './config.ts';
+
+/** A process that has started. */
+export type Running = {
+  /**
+   * Ends what it does.
+   * @param signal which asked for it: SIGINT is somebody at a terminal, who wants it soon
+   */
+  stop(signal: 'SIGINT' | 'SIGTERM'): Promise<void>;
+};
+
+type ProcessOptions = {
+  /** What it is, in the message of a start that fails. */
+  readonly name: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Says in plain words why a start failed. */
+  readonly explain: (error: unknown) => string;
+};
+
+/** What a start is given. */
+export type ProcessDeps = {
+  readonly emit: (event: GatewayEvent) => void;
+  readonly log: Pick<LogOutput, 'droppedLines'>;
+  /** Says something to a person, on standard output. */
+  readonly print: (text: string) => void;
+};
+
+/** Milliseconds in which the last lines of the log must be taken, and a failed start must tell why. */
+const lastLinesMs = 500;
+
+/**
+ * Runs a process until SIGINT or SIGTERM. Every way to end takes a bounded time, whoever has stopped reading or answering: a
+ * signal (exit code 0), an error that nobody caught, a rejection that nobody handled, a start that fails (1).
+ */
+export async function runProcess(
+  { name, environment, explain }: ProcessOptions,
+  start: (config: Config, deps: ProcessDeps) => Promise<Running>,
+): Promise<void> {
+  const log = createLogOutput(openStandardOutput(2));
+  const people = createLogOutput(openStandardOutput(1));
+  const print = (text: string) => {
+    people.write(text);
+    // Somebody waits for it.
+    void people.flush(0);
+  };
+  try {
+    const config = readConfig(environment);
+    const emit = createEventLog(config.LOG_LEVEL, log);
+    const life = watchLife(config.DRAIN_MS, emit, code => exit(log, code));
+    life.started(await start(config, { emit, log, print }));
+  } catch (error) {
+    log.write(`The ${name} could not start.\n${explain(error)}\n`);
+    await exit(log, 1);
+  }
+}
+
+async function exit(log: LogOutput, code: number): Promise<void> {
+  await log.flush(lastLinesMs);
+  process.exit(code);
+}
+
+/** Hears of all that ends a process. */
+function watchLife(
+  drainMs: number,
+  emit: (event: GatewayEvent) => void,
+  end: (code: number) => Promise<void>,
+) {
+  let running: Running | undefined;
+  let isStopping = false;
+  const fail = (cause: unknown) => {
+    emit({ type: 'process.failed', cause });
+    void end(1);
+  };
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      // Before the start there is nothing to lose; whoever asks again does not want to wait.
+      if (!running || isStopping) return void end(0);
+      isStopping = true;
+      emit({ type: 'process.stopping', signal });
+      setTimeout(() => {
+        emit({ type: 'process.stop_cut_off', afterMs: drainMs });
+        void end(0);
+      }, drainMs);
+      running.stop(signal).then(() => end(0), fail);
+    });
+  }
+  return {
+    started(what: Running) {
+      running = what;
+    },
+  };
+}

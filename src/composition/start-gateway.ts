@@ -1,0 +1,84 @@
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '../base/clock.ts';
+import { createProgressBar } from '../base/progress-bar.ts';
+import { SetupError } from '../base/setup-error.ts';
+import { composeGateway, prepareData } from './composition-root.ts';
+import { type Config, ConfigError } from './config.ts';
+import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
+
+/**
+ * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
+ * A start that can't succeed says why in plain words and exits with 1.
+ */
+export function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
+  return runProcess({ name: 'gateway', environment, explain }, start);
+}
+
+async function start(config: Config, { emit, log, print }: ProcessDeps): Promise<Running> {
+  const drawProgress = createProgressBar(process.stderr, 'Writing sample data');
+  const { accessToken, sampleProject } = await prepareData(config, {
+    clock: systemClock,
+    emit,
+    onProgress: progress => {
+      if (progress.total >= worthABar) drawProgress(progress);
+    },
+  });
+  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken, log });
+  await new Promise<void>((resolve, reject) => {
+    gateway.server.once('error', reject);
+    gateway.server.listen(config.PORT, config.HOST, resolve);
+  });
+  // `address` is null or a string only for servers that listen on no TCP port.
+  const { address, port, family } = gateway.server.address() as AddressInfo;
+  const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  print(welcome(config, origin, accessToken, sampleProject));
+  return {
+    stop: signal =>
+      gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),
+  };
+}
+
+/** Milliseconds without a new connection after which a gateway that was told to end takes no more. */
+const quietMs = 500;
+
+/** Fewer sample rows than these are written before a bar could be read. */
+const worthABar = 5000;
+
+function welcome(config: Config, origin: string, token: string | undefined, project: string): string {
+  const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
+  const route = `${origin}/api/endpoints/query`;
+  const isShown = token !== undefined && config.NODE_ENV !== 'production';
+  const shown = isShown ? token : '<ACCESS_TOKEN>';
+  return `
+Saved query gateway at ${origin}
+  engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
+  cache    ${cache}
+  GraphQL  ${origin}/graphql
+  OpenAPI  ${origin}/openapi.json
+  token    ${isShown ? token : whereTokenIs(config, token)}
+
+Try:
+  curl -H 'X-API-KEY: ${shown}' '${route}/logs.all?project=${project}'
+  curl -H 'X-API-KEY: ${shown}' '${route}/usage.api-counts?interval=hourly&project=${project}'
+
+`;
+}
+
+/** In production the log is no place for a token. */
+function whereTokenIs({ ACCESS_TOKEN, DATA_DIR }: Config, token: string | undefined): string {
+  if (token === undefined) return 'issued tokens only (npm run token -- list)';
+  return ACCESS_TOKEN
+    ? 'ACCESS_TOKEN of the environment'
+    : `in ${DATA_DIR}/sample-token, until one is issued`;
+}
+
+/** A failure that was foreseen says enough itself; only a fault of ours needs its stack. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException; // absent on other errors
+  if (code === 'EADDRINUSE') return `${error.message}. Choose another port: PORT=4001 npm start`;
+  const isForeseen =
+    code !== undefined ||
+    [Error, AggregateError, ConfigError, SetupError].some(type => error.constructor === type);
+  return isForeseen ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,185 @@
+import { type FunctionRow, matchRow } from '../functions/function-row.ts';
+import { extremeValueRows, literalArguments } from '../functions/functions-aggregate.ts';
+import type { BindContext } from '../tree/bind-context.ts';
+import {
+  type BoundAggregate,
+  type BoundExpression,
+  type BoundFrameBound,
+  type BoundOrder,
+  type BoundWindow,
+  isConstant,
+} from '../tree/bound-tree.ts';
+import type { KeyOf } from '../tree/expression-keys.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { CallSyntax, Expression, FrameBound, OrderItem, WindowSpec } from '../tree/syntax-tree.ts';
+import { scalar, typeName } from '../tree/types.ts';
+import { orderTerm } from './order-term.ts';
+
+type Candidate = {
+  readonly name: string;
+  readonly rows: readonly FunctionRow[];
+  readonly mustHaveOver: boolean;
+};
+
+/** Binds an aggregate call, or with OVER an analytic one, and checks every modifier against the function. */
+export function bindAggregate(context: BindContext, call: CallSyntax, candidate: Candidate): BoundExpression {
+  const { name, rows, mustHaveOver } = candidate;
+  if (mustHaveOver && !call.over) {
+    throw invalidQuery(`Analytic function ${name} cannot be called without an OVER clause`, call.at);
+  }
+  if (!call.over && context.aggregatesRefusedIn) {
+    throw invalidQuery(`Aggregate function ${name} not allowed in ${context.aggregatesRefusedIn}`, call.at);
+  }
+  if (call.over && context.aggregatesRefusedIn) {
+    throw invalidQuery(`Analytic function not allowed in ${context.aggregatesRefusedIn}`, call.at);
+  }
+  if (call.star && name !== 'COUNT') throw invalidQuery('Argument * can only be used in COUNT(*)', call.at);
+  if (name === 'COUNT' && !call.star && call.arguments.length === 0)
+    throw invalidQuery(
+      'No matching signature for aggregate function COUNT: write COUNT(*) or COUNT(value)',
+      call.at,
+    );
+  const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
+  const values = [...call.arguments, ...(call.having ? [call.having.expression] : [])].map(argument =>
+    context.binder.expression(inside, argument),
+  );
+  const matched = matchRow(
+    call.having ? extremeRows(call, name) : rows,
+    `aggregate function ${name}`,
+    values,
+    call.at,
+  );
+  checkLiterals(name, matched.arguments, call);
+  if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
+    throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
+  const { template } = matched.row;
+  checkModifiers(call, name, template);
+  const orderBy = bindCallOrder(inside, call.orderBy);
+  if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
+  const aggregate: BoundAggregate = {
+    kind: 'aggregate',
+    type: matched.type,
+    name,
+    template,
+    arguments: matched.arguments,
+    distinct: call.distinct,
+    ignoreNulls: call.nulls === 'IGNORE',
+    orderBy,
+    over: call.over && bindWindow(context, call.over),
+  };
+  return call.limit ? firstElements(aggregate, call) : aggregate;
+}
+
+/** `any_value(x having max y)` is the only call with HAVING. */
+function extremeRows(call: CallSyntax, name: string): readonly FunctionRow[] {
+  if (name !== 'ANY_VALUE' || !call.having) {
+    throw invalidQuery(`HAVING MAX and HAVING MIN are not supported for ${name}`, call.at);
+  }
+  return extremeValueRows[call.having.extreme];
+}
+
+function checkModifiers(call: CallSyntax, name: string, template: string): void {
+  const refuse = (what: string): never => {
+    throw invalidQuery(`Aggregate function ${name} does not support ${what}`, call.at);
+  };
+  if (call.distinct && !template.includes('$distinct')) refuse('DISTINCT in arguments');
+  if (call.orderBy.length > 0 && !template.includes('$order')) refuse('ORDER BY in arguments');
+  if (call.nulls && !template.includes('$filter')) refuse(`${call.nulls} NULLS`);
+  if (call.limit && name !== 'ARRAY_AGG') refuse('LIMIT in arguments');
+  if (call.over && (!template.includes('$over') || call.limit)) refuse('an OVER clause');
+  if (call.over && (call.distinct || call.orderBy.length > 0))
+    refuse('DISTINCT or ORDER BY with an OVER clause');
+}
+
+/** DISTINCT leaves the arguments only: nothing else is left to order by. */
+function refuseHiddenOrder(
+  keyOf: KeyOf,
+  orderBy: readonly BoundOrder[],
+  { values, call }: { values: readonly BoundExpression[]; call: CallSyntax },
+): void {
+  const keys = new Set(values.map(keyOf));
+  const hidden = orderBy.findIndex(({ by }) => typeof by === 'number' || !keys.has(keyOf(by)));
+  if (hidden === -1) return;
+  throw invalidQuery(
+    'With DISTINCT, ORDER BY inside an aggregate function takes only its arguments',
+    call.orderBy[hidden]!.expression.at,
+  );
+}
+
+function checkLiterals(name: string, values: readonly BoundExpression[], call: CallSyntax): void {
+  if (['LAG', 'LEAD'].includes(name) && values[2] && !isConstant(values[2]))
+    throw invalidQuery(`The third argument (the default expression) to ${name} must be constant`, call.at);
+  const rule = literalArguments[name];
+  const value = rule && values[rule.index];
+  if (!value) return;
+  const number = value.kind === 'literal' ? Number(value.value) : Number.NaN;
+  if (!(number >= rule.from && number <= rule.to)) {
+    throw invalidQuery(
+      `Argument ${rule.index + 1} to ${name} must be a literal between ${rule.from} and ${rule.to}`,
+      call.at,
+    );
+  }
+}
+
+function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpression {
+  const limit = call.limit?.kind === 'literal' && call.limit.type === 'INT64' ? call.limit.value : undefined;
+  if (!limit || limit.startsWith('-')) {
+    throw invalidQuery('LIMIT in an aggregate expects a non-negative integer literal', call.at);
+  }
+  const count: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: limit };
+  const { name, type } = aggregate;
+  return { kind: 'call', name, type, template: 'list_slice($1, 1, $2)', arguments: [aggregate, count] };
+}
+
+/** Joins an OVER clause with the named window that it refines. */
+function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
+  const inner = spec.base && context.windows.get(spec.base.name.toLowerCase());
+  if (spec.base && !inner) throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
+  if (spec.base && spec.partitionBy.length > 0) {
+    throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
+  }
+  const base = inner && bindWindow(context, inner);
+  // No window inside a window: each would bind those that it names anew.
+  const inside = { ...context, windows: new Map() };
+  const own = {
+    partitionBy: spec.partitionBy.map(expression => bindPartition(inside, expression)),
+    orderBy: bindCallOrder(inside, spec.orderBy),
+    frame: spec.frame && {
+      unit: spec.frame.unit,
+      start: bindFrameBound(context, spec.frame.start),
+      end: spec.frame.end && bindFrameBound(context, spec.frame.end),
+    },
+  };
+  if (!base) return own;
+  return {
+    partitionBy: base.partitionBy,
+    orderBy: own.orderBy.length > 0 ? own.orderBy : base.orderBy,
+    frame: own.frame ?? base.frame,
+  };
+}
+
+/** FLOAT64 makes no groups of a window, though it does of GROUP BY. */
+function bindPartition(context: BindContext, expression: Expression): BoundExpression {
+  const value = context.binder.expression(context, expression);
+  if (['FLOAT64', 'ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
+    throw invalidQuery(
+      `Partitioning by expressions of type ${typeName(value.type)} is not allowed`,
+      expression.at,
+    );
+  }
+  return value;
+}
+
+function bindFrameBound(context: BindContext, bound: FrameBound): BoundFrameBound {
+  if (bound.kind !== 'PRECEDING' && bound.kind !== 'FOLLOWING') return { kind: bound.kind };
+  const { distance } = bound;
+  if (distance.kind !== 'literal' || distance.type !== 'INT64' || distance.value.startsWith('-')) {
+    throw invalidQuery('A window frame boundary must be a non-negative integer literal', distance.at);
+  }
+  return { kind: bound.kind, distance: context.binder.expression(context, distance) };
+}
+
+/** ORDER BY inside a call or a window: expressions, never positions. */
+function bindCallOrder(context: BindContext, items: readonly OrderItem[]): readonly BoundOrder[] {
+  return items.map(item => orderTerm(item, context.binder.expression(context, item.expression)));
+}

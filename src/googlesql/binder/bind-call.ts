@@ -1,0 +1,100 @@
+import { bindRow, rowsByName } from '../functions/function-row.ts';
+import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
+import { arrayRows } from '../functions/functions-array.ts';
+import { conditionalRows } from '../functions/functions-conditional.ts';
+import { jsonFunctions, jsonRows } from '../functions/functions-json.ts';
+import { mathRows } from '../functions/functions-math.ts';
+import { stringFunctions, stringRows } from '../functions/functions-string.ts';
+import { timeFunctions, timeRows } from '../functions/functions-time.ts';
+import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
+import { type BoundExpression, childrenOf, isConstant } from '../tree/bound-tree.ts';
+import { refuseOuterArray } from '../tree/coercion.ts';
+import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
+import { scalar } from '../tree/types.ts';
+import { bindAggregate } from './bind-aggregate.ts';
+
+/** The allow-list: what is in none of these tables does not exist. */
+const scalarRows = rowsByName([
+  ...stringRows,
+  ...mathRows,
+  ...conditionalRows,
+  ...arrayRows,
+  ...jsonRows,
+  ...timeRows,
+]);
+const aggregates = rowsByName(aggregateRows);
+const windowFunctions = rowsByName(windowRows);
+const specialFunctions: ReadonlyMap<string, SpecialFunction> = new Map([
+  ...Object.entries(timeFunctions),
+  ...Object.entries(stringFunctions),
+  ...Object.entries(jsonFunctions),
+]);
+
+/** What would tell of the world outside a query. A dotted name does too: somebody's function, a model, a remote one. */
+const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
+
+/** Binds a call of a scalar, aggregate or analytic function. */
+export function bindCall(context: BindContext, call: CallSyntax): BoundExpression {
+  const parts = call.name.map(part => part.name.toUpperCase());
+  const isSafe = parts.length === 2 && parts[0] === 'SAFE';
+  const name = (isSafe ? parts.slice(1) : parts).join('.');
+  const bound = bindNamed(context, { ...call, name: call.name.slice(isSafe ? 1 : 0) }, name);
+  if (!bound) {
+    const written = call.name.map(part => part.name).join('.');
+    const reachesOut = written.includes('.') || outsideFunctions.has(name);
+    throw (reachesOut ? sandboxRefused : invalidQuery)(`Function not found: ${written}`, call.at);
+  }
+  context.statement.functions.add(name);
+  if (!isSafe) return bound;
+  if (bound.kind === 'aggregate')
+    throw invalidQuery(`Function ${name} does not support SAFE error mode`, call.at);
+  if (raises(bound)) throw invalidQuery(`SAFE.${name} is not supported here`, call.at);
+  return { kind: 'try', type: bound.type, of: bound };
+}
+
+function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {
+  const aggregate = aggregates.get(name);
+  if (aggregate) return bindAggregate(context, call, { name, rows: aggregate, mustHaveOver: false });
+  const analytic = windowFunctions.get(name);
+  if (analytic) return bindAggregate(context, call, { name, rows: analytic, mustHaveOver: true });
+  const special = specialFunctions.get(name);
+  const rows = scalarRows.get(name);
+  if (!special && !rows && name !== 'ARRAY_LENGTH') return undefined;
+  refuseModifiers(call, name);
+  if (special) return special(context, call);
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
+    throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
+  if (name === 'ARRAY_TO_STRING' && !values.slice(1).every(isConstant))
+    throw invalidQuery('ARRAY_TO_STRING is supported with constants for the separator and for NULL', call.at);
+  if (rows) return bindRow(rows, `function ${name}`, values, call.at);
+  const [of] = values;
+  if (values.length !== 1 || of?.type.kind !== 'ARRAY') {
+    throw invalidQuery('No matching signature for function ARRAY_LENGTH; it takes one ARRAY', call.at);
+  }
+  refuseOuterArray(of, 'ARRAY_LENGTH', call.at);
+  return { kind: 'arrayLength', type: scalar('INT64'), of };
+}
+
+/** DuckDB's `try` takes nothing that calls `error`, which our own checks do. */
+function raises(expression: BoundExpression): boolean {
+  const isChecked =
+    expression.kind === 'call' &&
+    /\bbq_(?!json|read_json|parse_json|ln\b|log10|instant|split|regexp_extract\b|pattern\b|array)|\berror\(/.test(
+      expression.template,
+    );
+  const isStrictCast = expression.kind === 'cast' && expression.of.type.kind === 'STRING' && !expression.safe;
+  return isChecked || isStrictCast || expression.kind === 'element' || childrenOf(expression).some(raises);
+}
+
+function refuseModifiers(call: CallSyntax, name: string): void {
+  if (call.over) throw invalidQuery(`The OVER clause is not allowed for function ${name}`, call.at);
+  if (call.star) throw invalidQuery(`Argument * can only be used in COUNT(*), not in ${name}`, call.at);
+  if (call.distinct || call.nulls || call.having || call.orderBy.length > 0 || call.limit) {
+    throw invalidQuery(
+      `Only aggregate functions take DISTINCT, NULLS, HAVING, ORDER BY and LIMIT, not ${name}`,
+      call.at,
+    );
+  }
+}

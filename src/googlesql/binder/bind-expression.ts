@@ -1,0 +1,222 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { expansionSize, maxExpansionSize } from '../functions/expansion-size.ts';
+import { operator } from '../functions/operators.ts';
+import type { BindContext } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { asComputed, cast, unify } from '../tree/coercion.ts';
+import { columnsOfName, foldName, resolveName, rowValue, sameName } from '../tree/scope.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression, Identifier } from '../tree/syntax-tree.ts';
+import { type SqlType, type StructField, type StructType, scalar, typeName } from '../tree/types.ts';
+import { bindCall } from './bind-call.ts';
+import { bindExtract } from './bind-extract.ts';
+import { bindLiteral } from './bind-literal.ts';
+import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-nested.ts';
+import { bindPredicate } from './bind-predicate.ts';
+
+const bool = scalar('BOOL');
+
+/**
+ * Resolves the names in one expression and gives it a type.
+ * @throws RangeError where it multiplies itself: BETWEEN and its like name an operand twice, and they nest
+ */
+export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
+  const bound = bindSyntax(context, syntax);
+  const isTooLarge = expansionSize(bound, context.statement.sizes) > maxExpansionSize;
+  if (isTooLarge) throw new RangeError('Expression too large');
+  return bound;
+}
+
+function bindSyntax(context: BindContext, syntax: Expression): BoundExpression {
+  const bind = (expression: Expression) => bindExpression(context, expression);
+  switch (syntax.kind) {
+    case 'literal':
+      return bindLiteral(syntax);
+    case 'parameter':
+      return bindParameter(context, syntax);
+    case 'path':
+      return bindPath(context, syntax.parts);
+    case 'field':
+      return fieldOf(bind(syntax.of), syntax.name);
+    case 'subscript':
+      return bindSubscript(bind, syntax);
+    case 'call':
+      return bindCall(context, syntax);
+    case 'cast':
+      return cast(bind(syntax.of), typeOfSyntax(syntax.to), syntax.safe, syntax.at);
+    case 'case':
+      return bindCase(context, syntax);
+    case 'unary': {
+      const name = syntax.operator === 'NOT' ? 'NOT' : `unary ${syntax.operator}`;
+      return operator(name, [bind(syntax.of)], syntax.at);
+    }
+    case 'binary':
+      return bindBinary(context, syntax);
+    case 'array':
+      return bindArray(bind, syntax);
+    case 'struct':
+      return bindStruct(bind, syntax);
+    case 'interval':
+      return operator(`INTERVAL ${syntax.part}`, [bind(syntax.of)], syntax.at);
+    case 'extract':
+      return bindExtract(bind, syntax);
+    case 'subquery':
+      return bindSubquery(context, syntax);
+    default:
+      return bindPredicate(context, syntax);
+  }
+}
+
+/** Binds an expression that must be a condition. */
+export function bindBoolean(context: BindContext, syntax: Expression, clause: string): BoundExpression {
+  const condition = bindExpression(context, syntax);
+  if (condition.type.kind === 'BOOL') return condition;
+  if (condition.type.kind === 'NULL') return { kind: 'null', type: bool };
+  throw invalidQuery(`${clause} should return type BOOL, but returns ${typeName(condition.type)}`, syntax.at);
+}
+
+/** `a.b.c`: a name in scope, then fields of it. */
+export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
+  const [first, second] = parts;
+  const found = resolveName(context.scope, first!);
+  if (!found) {
+    const isClock =
+      parts.length === 1 && !first!.quoted && /^current_(timestamp|date|datetime|time)$/i.test(first!.name);
+    if (isClock) return bindCall(context, emptyCall(parts));
+    throw invalidQuery(`Unrecognized name: ${parts.map(part => part.name).join('.')}`, first!.at);
+  }
+  if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
+  const { columns } = found.variable;
+  if (!second) return rowValue(columns);
+  const [column, ...others] = columnsOfName(columns, second.name);
+  if (!column) throw invalidQuery(`Name ${second.name} not found inside ${first!.name}`, second.at);
+  if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
+  return parts.slice(2).reduce(fieldOf, column.value);
+}
+
+function emptyCall(name: readonly Identifier[]) {
+  return {
+    kind: 'call',
+    name,
+    arguments: [],
+    star: false,
+    distinct: false,
+    orderBy: [],
+    at: name[0]!.at,
+  } as const;
+}
+
+const fieldIndexes = new WeakMap<StructType, ReadonlyMap<string, readonly StructField[]>>();
+
+function fieldsOfName(type: StructType, name: string): readonly StructField[] {
+  let index = fieldIndexes.get(type);
+  if (!index) {
+    index = Map.groupBy(type.fields, field => foldName(field.name));
+    fieldIndexes.set(type, index);
+  }
+  return index.get(foldName(name)) ?? [];
+}
+
+function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression {
+  if (of.type.kind === 'JSON') {
+    const path = {
+      kind: 'literal',
+      type: scalar('STRING'),
+      value: `$."${name.replaceAll('"', '\\"')}"`,
+    } as const;
+    return {
+      kind: 'call',
+      type: of.type,
+      name: 'JSON field',
+      template: 'json_extract($1, $2)',
+      arguments: [of, path],
+    };
+  }
+  if (of.type.kind !== 'STRUCT') {
+    throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
+  }
+  const [field, ...others] = fieldsOfName(of.type, name);
+  if (!field) throw invalidQuery(`Field name ${name} does not exist in ${typeName(of.type)}`, at);
+  if (others.length > 0) throw invalidQuery(`Struct field name ${name} is ambiguous`, at);
+  return { kind: 'field', type: field.type, of, name: field.name };
+}
+
+function bindParameter(
+  context: BindContext,
+  { name, at }: { name: string; at: SqlPosition },
+): BoundExpression {
+  const declared = context.statement.parameterNames.find(p => sameName(p, name));
+  if (declared === undefined) throw invalidQuery(`Query parameter '${name}' not found`, at);
+  const isArray = context.statement.arrayParameterNames.includes(declared);
+  const type: SqlType = isArray
+    ? { kind: 'ARRAY', element: scalar('STRING'), single: false, nulls: 'NULL' }
+    : scalar('STRING');
+  return { kind: 'parameter', type, name: declared };
+}
+
+function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'case' }>): BoundExpression {
+  const operand = syntax.operand && bindExpression(context, syntax.operand);
+  const conditions = syntax.branches.map(({ when }) =>
+    operand
+      ? operator('=', [operand, bindExpression(context, when)], when.at)
+      : bindBoolean(context, when, 'CASE condition'),
+  );
+  const results = syntax.branches.map(({ result }) => bindExpression(context, result));
+  if (syntax.otherwise) results.push(bindExpression(context, syntax.otherwise));
+  const { type, values } = unify(results.map(asComputed), 'operator CASE', syntax.at);
+  const branches = conditions.map((when, i) => ({ when, result: values[i]! }));
+  return { kind: 'case', type, branches, otherwise: syntax.otherwise && values.at(-1) };
+}
+
+type Binary = Extract<Expression, { kind: 'binary' }>;
+
+/** A chain of AND or OR is one call of all its terms: as calls of two each it would be as deep as it is long. */
+function bindChain(context: BindContext, syntax: Binary): BoundExpression {
+  const rest: Binary[] = [];
+  let first: Expression = syntax;
+  while (first.kind === 'binary' && first.operator === syntax.operator) {
+    rest.push(first);
+    first = first.left;
+  }
+  const terms = [bindExpression(context, first)];
+  for (const { right, at } of rest.reverse()) {
+    const term = bindExpression(context, right);
+    // The refusal of the first pair that does not fit, with its place.
+    operator(syntax.operator, [terms.length === 1 ? terms[0]! : yes, term], at);
+    terms.push(term);
+  }
+  return operator(syntax.operator, terms, syntax.at);
+}
+
+const yes: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
+
+function bindBinary(context: BindContext, syntax: Binary): BoundExpression {
+  if (syntax.operator === 'AND' || syntax.operator === 'OR') return bindChain(context, syntax);
+  const left = bindExpression(context, syntax.left);
+  const right = bindExpression(context, syntax.right);
+  return operator(syntax.operator, [left, right], syntax.at);
+}
+
+function bindSubquery(
+  context: BindContext,
+  syntax: Extract<Expression, { kind: 'subquery' }>,
+): BoundExpression {
+  const { form } = syntax;
+  const query = context.binder.query(
+    { ...context, aggregatesRefusedIn: undefined, windows: new Map() },
+    syntax.query,
+  );
+  if (form === 'EXISTS') return { kind: 'subquery', form, query, type: bool };
+  const [column, ...others] = query.columns;
+  if (others.length > 0) {
+    throw invalidQuery(
+      `${form === 'ARRAY' ? 'ARRAY' : 'Scalar'} subquery cannot have more than one column unless using SELECT AS STRUCT to build STRUCT values`,
+      syntax.at,
+    );
+  }
+  const type = column!.type.kind === 'NULL' ? scalar('INT64') : column!.type;
+  if (form === 'SCALAR') return { kind: 'subquery', form, query, type };
+  if (type.kind === 'ARRAY')
+    throw invalidQuery('Cannot use array subquery with column of type ARRAY', syntax.at);
+  return { kind: 'subquery', form, query, type: { kind: 'ARRAY', element: type, single: false } };
+}

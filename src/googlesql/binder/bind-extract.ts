@@ -1,0 +1,28 @@
+import { extractTemplate } from '../functions/date-parts.ts';
+import { knownZone, timeCall, utc } from '../functions/time-arguments.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression } from '../tree/syntax-tree.ts';
+import { typeName } from '../tree/types.ts';
+
+/** `EXTRACT(part FROM value [AT TIME ZONE zone])`. */
+export function bindExtract(
+  bind: (expression: Expression) => BoundExpression,
+  syntax: Extract<Expression, { kind: 'extract' }>,
+): BoundExpression {
+  const of = bind(syntax.of);
+  const isZoned = of.type.kind === 'TIMESTAMP';
+  if (!isZoned && syntax.zone)
+    throw invalidQuery('EXTRACT supports AT TIME ZONE for TIMESTAMP only', syntax.at);
+  if (!['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'].includes(of.type.kind)) {
+    throw invalidQuery(`EXTRACT is not supported for type ${typeName(of.type)}`, syntax.at);
+  }
+  const zone = syntax.zone ? knownZone(bind(syntax.zone), syntax.at) : utc;
+  const value = isZoned ? timeCall('civil', 'timezone($2, $1)', [of, zone], 'DATETIME') : of;
+  const { template, type } = extractTemplate(
+    { name: syntax.part, weekday: syntax.weekday },
+    value.type.kind,
+    syntax.at,
+  );
+  return timeCall('EXTRACT', template, [value], type);
+}

@@ -1,0 +1,266 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { operator } from '../functions/operators.ts';
+import type { BindContext, Environment } from '../tree/bind-context.ts';
+import type { BoundExpression, BoundFrom, BoundSubset, OutputColumn } from '../tree/bound-tree.ts';
+import { unify } from '../tree/coercion.ts';
+import {
+  columnsNamed,
+  columnsOfName,
+  emptyScope,
+  foldName,
+  joinScopes,
+  type NamedValue,
+  resolveName,
+  type Scope,
+} from '../tree/scope.ts';
+import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
+import type { FromItem, Identifier } from '../tree/syntax-tree.ts';
+import { type CatalogTable, onOuterSide, type SqlType, scalar, typeName } from '../tree/types.ts';
+import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
+
+/** Tables, arrays and subsets that a statement may name, those of the saved query among them. */
+const maxRelations = 200;
+
+/** A FROM clause, and the names it brings into scope. */
+export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
+
+type JoinSyntax = Extract<FromItem, { kind: 'join' }>;
+type ArrayScan = Extract<FromItem, { kind: 'unnest' | 'table' }>;
+
+/** Binds a FROM clause from left to right: an array path sees every item before it. */
+export function bindFrom(context: BindContext, item: FromItem): BoundSource {
+  if (item.kind === 'join') return bindJoin(context, item);
+  if (isArrayScan(context, item, emptyScope)) return bindArrayScan(context, item, undefined, undefined);
+  return bindItem(context, item);
+}
+
+function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest' | 'join' }>): BoundSource {
+  const relation = nextRelation(context, item);
+  if (item.kind === 'derived') {
+    const query = context.binder.query(context, item.query);
+    const from = { kind: 'derived', relation, query } as const;
+    return {
+      from,
+      scope: tableScope(context, {
+        name: item.alias?.name,
+        columns: outputColumns(relation, query.columns),
+        at: item.at,
+      }),
+    };
+  }
+  if (item.offset) throw invalidQuery('WITH OFFSET can only be used with array scans', item.offset.at);
+  const name = item.alias?.name ?? item.path.at(-1)?.name;
+  const target = findTable(context, item);
+  if ('query' in target) {
+    context.statement.subsetReads.push(target);
+    const columns = outputColumns(relation, target.query.columns);
+    return {
+      from: { kind: 'subset', relation, subset: target },
+      scope: tableScope(context, { name, columns, at: item.at }),
+    };
+  }
+  const columns = outputColumns(relation, target.columns);
+  return {
+    from: { kind: 'table', relation, table: target },
+    scope: tableScope(context, { name, columns, at: item.at }),
+  };
+}
+
+/** DuckDB takes seconds to plan a hundred joins; with a thousand it gives up with an error of its own. */
+function nextRelation({ statement }: BindContext, { at }: FromItem): number {
+  const relation = statement.nextId();
+  if (relation <= maxRelations) return relation;
+  throw invalidQuery(`The query reads too many tables; the limit is ${maxRelations}`, at);
+}
+
+/** Nearest subset first; then the base tables, which a caller's SQL has none of. */
+function findTable(
+  context: BindContext,
+  item: Extract<FromItem, { kind: 'table' }>,
+): BoundSubset | CatalogTable {
+  const key = item.path.map(part => part.name).join('.');
+  let root: Environment = context.environment;
+  for (let level: Environment | undefined = root; level; level = level.parent) {
+    const subset = item.path.length === 1 ? level.subsets.get(foldName(key)) : undefined;
+    if (subset) return subset;
+    root = level;
+  }
+  if (!root.catalog)
+    throw sandboxRefused(`Table not found: ${key}; the caller's SQL can read subsets only`, item.at);
+  const table = root.catalog.get(key);
+  if (!table) throw invalidQuery(`Table not found: ${key}`, item.at);
+  const impliedAlias = item.alias ? undefined : item.path.at(-1)?.name;
+  context.statement.tables.push({ name: table.name, at: item.at, impliedAlias });
+  return table;
+}
+
+function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
+  const left = bindFrom(context, item.left);
+  if (isArrayScan(context, item.right, left.scope)) return bindArrayScan(context, item.right, left, item);
+  const right = bindFrom(context, item.right);
+  const scope = joinScopes(
+    item.join === 'RIGHT' || item.join === 'FULL' ? outerScope(left.scope) : left.scope,
+    item.join === 'LEFT' || item.join === 'FULL' ? outerScope(right.scope) : right.scope,
+    item.right.at,
+  );
+  if (item.using) return bindUsing(item, item.using, left, right, scope);
+  if (!item.on && item.join !== 'CROSS') {
+    throw invalidQuery(`${item.join} JOIN must have an immediately following ON or USING clause`, item.at);
+  }
+  const on = item.on && bindBoolean(fromContext(context, scope), item.on, 'ON clause');
+  return { from: { kind: 'join', join: item.join, left: left.from, right: right.from, on }, scope };
+}
+
+/** The names of a side that a row may come without. */
+function outerScope(scope: Scope): Scope {
+  const outer = (value: BoundExpression) => ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
+  const columns = (list: readonly NamedValue[]) => list.map(c => ({ ...c, value: outer(c.value) }));
+  return {
+    ...scope,
+    merged: columns(scope.merged),
+    variables: scope.variables.map(variable =>
+      variable.kind === 'table'
+        ? { ...variable, columns: columns(variable.columns) }
+        : { ...variable, value: outer(variable.value) },
+    ),
+  };
+}
+
+/** USING compares the columns and leaves one of each name, unqualified. */
+function bindUsing(
+  item: JoinSyntax,
+  names: readonly Identifier[],
+  left: BoundSource,
+  right: BoundSource,
+  scope: Scope,
+): BoundSource {
+  const pairs = names.map(name => {
+    const sides = [left, right].map((side, i) => {
+      const merged = columnsOfName(side.scope.merged, name.name);
+      const [column, ...others] = merged.length > 0 ? merged : columnsNamed(side.scope, name.name);
+      const where = `${i === 0 ? 'left' : 'right'} side of join`;
+      if (!column) throw invalidQuery(`Column ${name.name} in USING clause not found on ${where}`, name.at);
+      if (others.length > 0)
+        throw invalidQuery(`Column ${name.name} in USING clause is ambiguous on ${where}`, name.at);
+      return column.value;
+    });
+    const { type, values } = unify(sides, 'operator =', name.at);
+    const equal = operator('=', values, name.at);
+    return { name: name.name, type, left: values[0]!, right: values[1]!, equal };
+  });
+  const on = operator(
+    'AND',
+    pairs.map(pair => pair.equal),
+    item.at,
+  );
+  const merged = pairs.map(pair => ({ name: pair.name, value: mergedValue(item.join, pair) }));
+  const again = new Set(names.map(({ name }) => foldName(name)));
+  const others = scope.merged.filter(({ name }) => !again.has(foldName(name)));
+  return {
+    from: { kind: 'join', join: item.join, left: left.from, right: right.from, on },
+    scope: { ...scope, merged: [...merged, ...others] },
+  };
+}
+
+function mergedValue(
+  join: JoinSyntax['join'],
+  pair: { left: BoundExpression; right: BoundExpression; type: SqlType },
+): BoundExpression {
+  if (join === 'RIGHT') return pair.right;
+  return join === 'FULL' ? call('COALESCE', 'coalesce($*)', [pair.left, pair.right], pair.type) : pair.left;
+}
+
+function call(
+  name: string,
+  template: string,
+  values: readonly BoundExpression[],
+  type: SqlType,
+): BoundExpression {
+  return { kind: 'call', name, template, arguments: values, type };
+}
+
+/** UNNEST, or a path that starts with something in FROM before it: `t.metadata`. */
+function isArrayScan(context: BindContext, item: FromItem, left: Scope): item is ArrayScan {
+  if (item.kind === 'unnest') return true;
+  if (item.kind !== 'table' || item.path.length < 2) return false;
+  const scope: Scope = { ...left, parent: context.scope };
+  return !item.path[0]!.quoted || !item.path[0]!.name.includes('.')
+    ? resolveName(scope, item.path[0]!) !== undefined
+    : false;
+}
+
+/** Each row of what stands before, with each element of its array; on its own, each element. */
+function bindArrayScan(
+  context: BindContext,
+  item: ArrayScan,
+  left: BoundSource | undefined,
+  join: JoinSyntax | undefined,
+): BoundSource {
+  const before: Scope = left?.scope ?? { ...emptyScope, parent: context.scope };
+  if (join?.join === 'RIGHT' || join?.join === 'FULL' || join?.using) {
+    throw invalidQuery(
+      `Array scan is not allowed with ${join.using ? 'USING' : `${join.join} JOIN`}`,
+      join.at,
+    );
+  }
+  const inFrom = fromContext(context, before);
+  const array = item.kind === 'unnest' ? bindExpression(inFrom, item.array) : bindPath(inFrom, item.path);
+  if (array.type.kind !== 'ARRAY') {
+    throw invalidQuery(
+      `Values referenced in UNNEST must be arrays. UNNEST contains expression of type ${typeName(array.type)}`,
+      item.kind === 'unnest' ? item.array.at : item.at,
+    );
+  }
+  const relation = nextRelation(context, item);
+  const { element } = array.type;
+  const known: SqlType = element.kind === 'NULL' ? scalar('INT64') : element;
+  const type = join?.join === 'LEFT' ? onOuterSide(known) : known;
+  const scanned = elementScope(context, { item, relation, type });
+  const scope = left ? joinScopes(left.scope, scanned, item.at) : scanned;
+  const on = join?.on && bindBoolean(fromContext(context, scope), join.on, 'ON clause');
+  const from: BoundFrom = {
+    kind: 'unnest',
+    relation,
+    input: left?.from,
+    array,
+    withOffset: item.offset !== undefined,
+    outer: join?.join === 'LEFT',
+    on: on?.kind === 'literal' && on.value === 'TRUE' ? undefined : on,
+  };
+  return { from, scope };
+}
+
+/** The element goes by the alias; without one, by the last part of a path as FROM item. */
+function elementScope(
+  context: BindContext,
+  { item, relation, type }: { item: ArrayScan; relation: number; type: SqlType },
+): Scope {
+  const fallback = item.kind === 'table' ? item.path.at(-1)?.name : undefined;
+  const name = item.alias?.name ?? fallback;
+  const value: BoundExpression = { kind: 'column', type, relation, index: 0 };
+  const offset: BoundExpression = { kind: 'column', type: scalar('INT64'), relation, index: 1 };
+  const offsets = item.offset ? [{ kind: 'value', name: item.offset.name, value: offset } as const] : [];
+  return { ...emptyScope, parent: context.scope, variables: [{ kind: 'value', name, value }, ...offsets] };
+}
+
+function fromContext(context: BindContext, scope: Scope): BindContext {
+  return { ...context, scope, aggregatesRefusedIn: 'FROM clause' };
+}
+
+function tableScope(
+  context: BindContext,
+  { name, columns, at }: { name: string | undefined; columns: readonly NamedValue[]; at: SqlPosition },
+): Scope {
+  context.statement.countColumns(columns.length, at);
+  return { ...emptyScope, parent: context.scope, variables: [{ kind: 'table', name, columns }] };
+}
+
+function outputColumns(
+  relation: number,
+  columns: readonly (Pick<OutputColumn, 'name' | 'type'> & { anonymous?: boolean })[],
+): readonly NamedValue[] {
+  return columns.map(({ name, type, anonymous }, index) => ({
+    name: anonymous ? '' : name,
+    value: type.kind === 'NULL' ? { kind: 'null', type } : { kind: 'column', type, relation, index },
+  }));
+}

@@ -1,0 +1,56 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { parseJson } from '../json/parse-json.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { temporalLiteral } from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression } from '../tree/syntax-tree.ts';
+import { scalar } from '../tree/types.ts';
+
+const smallestInt64 = -(2n ** 63n);
+
+/** Gives a literal its value in one spelling: decimal digits, `TRUE`, checked dates and JSON. */
+export function bindLiteral({
+  type: kind,
+  value,
+  at,
+}: Extract<Expression, { kind: 'literal' }>): BoundExpression {
+  const type = scalar(kind);
+  switch (kind) {
+    case 'NULL':
+      return { kind: 'null', type };
+    case 'INT64': {
+      const number = value.startsWith('-') ? -BigInt(value.slice(1)) : BigInt(value);
+      if (number < smallestInt64 || number >= -smallestInt64) {
+        throw invalidQuery(`Invalid integer literal: ${value}`, at);
+      }
+      return { kind: 'literal', type, value: String(number) };
+    }
+    case 'FLOAT64':
+      if (!Number.isFinite(Number(value))) throw invalidQuery(`Invalid floating point literal: ${value}`, at);
+      return { kind: 'literal', type, value };
+    case 'BIGNUMERIC':
+      // 38 digits after the point fit into no type of DuckDB's.
+      throw invalidQuery('BIGNUMERIC is not supported', at);
+    case 'NUMERIC':
+      if (!/^\s*[+-]?(?:\d{1,29}\.?\d{0,9}|\.\d{1,9})\s*$/.test(value))
+        throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);
+      return { kind: 'literal', type, value: value.trim() };
+    case 'JSON':
+      return { kind: 'literal', type, value: canonicalJson(value, at) };
+    case 'TIMESTAMP':
+    case 'DATETIME':
+    case 'DATE':
+    case 'TIME':
+      return temporalLiteral(value, type, at);
+    default:
+      return { kind: 'literal', type, value };
+  }
+}
+
+function canonicalJson(text: string, at: SqlPosition): string {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw invalidQuery(`Invalid JSON literal: ${(error as Error).message}`, at);
+  }
+}

@@ -1,0 +1,130 @@
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { coerce, unify } from '../tree/coercion.ts';
+import { impliedName } from '../tree/implied-name.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression, TypeSyntax } from '../tree/syntax-tree.ts';
+import { arrayOf, type SqlType, type StructType, scalar, structOf, typeName } from '../tree/types.ts';
+
+type Bind = (expression: Expression) => BoundExpression;
+
+export function typeOfSyntax(syntax: TypeSyntax): SqlType {
+  switch (syntax.kind) {
+    case 'scalar':
+      return scalar(syntax.type);
+    case 'array':
+      return arrayOf(typeOfSyntax(syntax.element));
+    case 'struct':
+      return structOf(syntax.fields.map(({ name, type }) => ({ name, type: typeOfSyntax(type) })));
+  }
+}
+
+/** `[a, b]` and `ARRAY<T>[…]`; an empty one without a type fits beside any array. */
+export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array' }>): BoundExpression {
+  const elements = syntax.elements.map(bind);
+  if (elements.some(e => e.type.kind === 'ARRAY')) {
+    throw invalidQuery(
+      'Cannot construct array with element type ARRAY because nested arrays are not supported',
+      syntax.at,
+    );
+  }
+  if (syntax.element) {
+    const element = typeOfSyntax(syntax.element);
+    return {
+      kind: 'array',
+      type: arrayOf(element),
+      elements: elements.map(e => coerce(e, element, syntax.at)),
+    };
+  }
+  if (elements.length === 0) return { kind: 'array', type: arrayOf(scalar('NULL')), elements };
+  const { type, values } = unify(elements, 'array constructor', syntax.at);
+  const element = type.kind === 'NULL' ? scalar('INT64') : type;
+  return { kind: 'array', type: arrayOf(element), elements: values.map(e => coerce(e, element, syntax.at)) };
+}
+
+/** `STRUCT(a, b AS c)`, `(a, b)` and `STRUCT<x INT64>(…)`. */
+export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'struct' }>): BoundExpression {
+  if (syntax.fields.length === 0) throw invalidQuery('A STRUCT without fields is not supported', syntax.at);
+  const values = syntax.fields.map(({ expression }) => bind(expression));
+  const declared = syntax.type && typeOfSyntax(syntax.type);
+  if (declared?.kind === 'STRUCT') {
+    if (declared.fields.length !== values.length) {
+      throw invalidQuery(
+        `STRUCT type has ${declared.fields.length} fields but constructor call has ${values.length} fields`,
+        syntax.at,
+      );
+    }
+    const coerced = values.map((value, i) => coerce(value, declared.fields[i]!.type, syntax.at));
+    return { kind: 'struct', type: declared, values: coerced };
+  }
+  const settled = values.map(value =>
+    value.type.kind === 'NULL' ? coerce(value, scalar('INT64'), syntax.at) : value,
+  );
+  const type = distinctStruct(
+    settled.map((value, i) => {
+      const { expression, alias } = syntax.fields[i]!;
+      const implied = syntax.isTuple ? undefined : impliedName(expression);
+      return { name: alias?.name ?? implied ?? '', type: value.type };
+    }),
+    syntax.at,
+  );
+  return { kind: 'struct', type, values: settled };
+}
+
+/** A STRUCT type made of a SELECT or a constructor; DuckDB cannot hold two fields of one name. */
+export function distinctStruct(fields: StructType['fields'], at: Expression['at']): StructType {
+  const names = fields.map(field => field.name.toLowerCase()).filter(name => name !== '');
+  const seen = new Set<string>();
+  const duplicate = names.find(name => seen.size === seen.add(name).size);
+  if (duplicate === undefined) return structOf(fields);
+  throw invalidQuery(`Duplicate field name ${duplicate} in a STRUCT is not supported`, at);
+}
+
+/** `a[0]`, `a[offset(0)]`, `a[safe_ordinal(1)]`, and a member of JSON. */
+export function bindSubscript(
+  bind: Bind,
+  syntax: Extract<Expression, { kind: 'subscript' }>,
+): BoundExpression {
+  const of = bind(syntax.of);
+  const index = bind(syntax.index);
+  if (of.type.kind === 'JSON' && syntax.mode === 'BARE') return jsonMember(of, index, syntax);
+  if (of.type.kind !== 'ARRAY') {
+    throw invalidQuery(
+      `Subscript access using [INT64] is not supported on values of type ${typeName(of.type)}`,
+      syntax.at,
+    );
+  }
+  if (index.type.kind !== 'INT64' && index.type.kind !== 'NULL') {
+    throw invalidQuery(
+      `Array position in [] must be coercible to INT64 type, but has type ${typeName(index.type)}`,
+      syntax.index.at,
+    );
+  }
+  const position = coerce(index, scalar('INT64'), syntax.index.at);
+  const type = of.type.element.kind === 'NULL' ? scalar('INT64') : of.type.element;
+  const fromZero = syntax.mode.endsWith('ORDINAL') ? minusOne(position) : position;
+  return { kind: 'element', type, of, index: fromZero, safe: syntax.mode.startsWith('SAFE') };
+}
+
+function minusOne(index: BoundExpression): BoundExpression {
+  if (index.kind === 'literal') return { ...index, value: String(BigInt(index.value) - 1n) };
+  return { kind: 'call', type: index.type, name: '-', template: '($1 - 1)', arguments: [index] };
+}
+
+function jsonMember(
+  of: BoundExpression,
+  index: BoundExpression,
+  { at }: { at: Expression['at'] },
+): BoundExpression {
+  if (index.kind !== 'literal' || !['INT64', 'STRING'].includes(index.type.kind)) {
+    throw invalidQuery('A JSON subscript must be a literal', at);
+  }
+  const step = index.type.kind === 'INT64' ? `[${index.value}]` : `."${index.value.replaceAll('"', '\\"')}"`;
+  const path: BoundExpression = { kind: 'literal', type: scalar('STRING'), value: `$${step}` };
+  return {
+    kind: 'call',
+    type: of.type,
+    name: 'JSON subscript',
+    template: 'json_extract($1, $2)',
+    arguments: [of, path],
+  };
+}

@@ -1,0 +1,110 @@
+import { operator } from '../functions/operators.ts';
+import type { BindContext } from '../tree/bind-context.ts';
+import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
+import { coerce, refuseOuterArray, supertype } from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression } from '../tree/syntax-tree.ts';
+import { scalar, typeName } from '../tree/types.ts';
+
+const bool = scalar('BOOL');
+
+type Predicate = Extract<
+  Expression,
+  { kind: 'between' | 'inList' | 'inArray' | 'inQuery' | 'like' | 'is' | 'isDistinct' }
+>;
+
+/** BETWEEN, IN, LIKE and IS: each a combination of plain comparisons, with their NULL rules. */
+export function bindPredicate(context: BindContext, syntax: Predicate): BoundExpression {
+  const bind = (expression: Expression) => context.binder.expression(context, expression);
+  const { at } = syntax;
+  switch (syntax.kind) {
+    case 'between': {
+      const of = bind(syntax.of);
+      const low = operator('>=', [of, bind(syntax.low)], at);
+      const high = operator('<=', [of, bind(syntax.high)], at);
+      return negate(operator('AND', [low, high], at), syntax.not);
+    }
+    case 'inList':
+      return negate(inList(bind(syntax.of), syntax.list.map(bind), syntax), syntax.not);
+    case 'inArray':
+      return negate(inArray(bind(syntax.of), bind(syntax.array), syntax), syntax.not);
+    case 'inQuery': {
+      const inner = { ...context, aggregatesRefusedIn: undefined, windows: new Map() };
+      return negate(inQuery(bind(syntax.of), context.binder.query(inner, syntax.query), syntax), syntax.not);
+    }
+    case 'like': {
+      const of = bind(syntax.of);
+      const tests = syntax.patterns.map(pattern => operator('LIKE', [of, bind(pattern)], pattern.at));
+      const joiner = syntax.quantifier === 'ANY' ? 'OR' : 'AND';
+      return negate(operator(joiner, tests, at), syntax.not);
+    }
+    case 'is': {
+      const of = bind(syntax.of);
+      if (syntax.what === 'NULL') refuseOuterArray(of, 'IS NULL', at);
+      if (syntax.what === 'NULL') return negate({ kind: 'isNull', type: bool, of }, syntax.not);
+      return negate(operator(`IS ${syntax.what}`, [of], at), syntax.not);
+    }
+    case 'isDistinct':
+      return negate(operator('IS DISTINCT FROM', [bind(syntax.left), bind(syntax.right)], at), syntax.not);
+  }
+}
+
+function negate(condition: BoundExpression, not: boolean): BoundExpression {
+  return not
+    ? { kind: 'call', type: bool, name: 'NOT', template: '(not $1)', arguments: [condition] }
+    : condition;
+}
+
+function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: Predicate): BoundExpression {
+  const type = supertype([of, ...list]);
+  // Checks that each pair compares, with BigQuery's refusal for the first that does not.
+  for (const value of list) operator('=', [of, value], at);
+  if (!type || type.kind === 'NULL')
+    return operator(
+      'OR',
+      list.map(v => operator('=', [of, v], at)),
+      at,
+    );
+  // A literal is never NaN; anything else may be, and NaN equals nothing.
+  if (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal'))
+    return operator(
+      'OR',
+      list.map(v => operator('=', [of, v], at)),
+      at,
+    );
+  const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
+  const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
+  return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };
+}
+
+function inArray(of: BoundExpression, array: BoundExpression, { at }: Predicate): BoundExpression {
+  if (array.type.kind !== 'ARRAY') throw invalidQuery('Second argument of IN UNNEST must be an array', at);
+  const type = supertype([of, { kind: 'column', type: array.type.element, relation: 0, index: 0 }]);
+  if (!type || type.kind === 'ARRAY' || type.kind === 'STRUCT') {
+    throw invalidQuery(
+      `No matching signature for operator IN UNNEST for argument types: ${typeName(of.type)}, ${typeName(array.type)}`,
+      at,
+    );
+  }
+  const template =
+    `(case when coalesce(len($2), 0) = 0 then false when $1 is null then null${type.kind === 'FLOAT64' ? ' when isnan($1) then (case when list_count($2) < len($2) then null else false end)' : ''} ` +
+    'when list_contains($2, $1) then true ' +
+    'when list_count($2) < len($2) then null else false end)';
+  const values = [coerce(of, type, at), coerce(array, { kind: 'ARRAY', element: type, single: false }, at)];
+  return { kind: 'call', type: bool, name: 'IN UNNEST', template, arguments: values };
+}
+
+function inQuery(of: BoundExpression, query: BoundQuery, { at }: Predicate): BoundExpression {
+  const [column, ...others] = query.columns;
+  if (others.length > 0) throw invalidQuery('Subquery of type IN must have only one output column', at);
+  const value: BoundExpression = { kind: 'column', type: column!.type, relation: 0, index: 0 };
+  operator('=', [of, value], at);
+  const type = supertype([of, value]);
+  if (!type) throw invalidQuery('Subquery of type IN has an incompatible column type', at);
+  return {
+    kind: 'inQuery',
+    type: bool,
+    of: coerce(of, column!.type.kind === 'NULL' ? type : column!.type, at),
+    query,
+  };
+}

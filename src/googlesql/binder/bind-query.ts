@@ -1,0 +1,133 @@
+import type { BindContext, Environment } from '../tree/bind-context.ts';
+import type {
+  BoundBody,
+  BoundExpression,
+  BoundOrder,
+  BoundQuery,
+  BoundSubset,
+  OutputColumn,
+} from '../tree/bound-tree.ts';
+import { supertype } from '../tree/coercion.ts';
+import { emptyScope, foldName } from '../tree/scope.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression, OrderItem, Query, QueryBody, WithItem } from '../tree/syntax-tree.ts';
+import { type ArrayType, typeName } from '../tree/types.ts';
+import { bindSelect } from './bind-select.ts';
+import { orderTerm, outputIndex } from './order-term.ts';
+
+/** A bound body with its columns; only a plain SELECT can order by what it does not return. */
+type BoundPart = { readonly body: BoundBody; readonly columns: readonly OutputColumn[] };
+
+/**
+ * Resolves every name and type of a query.
+ * @throws GatewayError `invalid_query` with line and column, `sandbox_refused` for a table out of a caller's reach
+ */
+export function bindQuery(outer: BindContext, query: Query): BoundQuery {
+  const environment: Environment = { subsets: new Map(), parent: outer.environment };
+  const context = { ...outer, environment };
+  const subsets = bindSubsets(context, query.with);
+  const slice = { limit: rowCount(query.limit, 'LIMIT'), offset: rowCount(query.offset, 'OFFSET') };
+  if (query.body.kind === 'select') {
+    const select = bindSelect(context, query.body, query.orderBy);
+    return { subsets, body: select.body, columns: select.columns, orderBy: select.orderBy, ...slice };
+  }
+  const part = bindBody(context, query.body);
+  const orderBy = query.orderBy.map(item => orderByOutput(item, part.columns));
+  return { subsets, ...part, orderBy, ...slice };
+}
+
+/** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
+export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
+  const { statement } = context;
+  return items.map(({ name, query }) => {
+    const id = statement.nextId();
+    const readsBefore = statement.subsetReads.length;
+    const bound = bindQuery({ ...context, scope: emptyScope }, query);
+    const reads = statement.subsetReads.slice(readsBefore);
+    const subset = { id, name: name.name, query: bound, reads };
+    context.environment.subsets.set(foldName(name.name), subset);
+    return subset;
+  });
+}
+
+function bindBody(context: BindContext, body: QueryBody): BoundPart {
+  switch (body.kind) {
+    case 'select': {
+      const { body: select, columns } = bindSelect(context, body, []);
+      return { body: select, columns };
+    }
+    case 'parenthesized': {
+      const query = bindQuery(context, body.query);
+      return { body: { kind: 'query', query }, columns: query.columns };
+    }
+    case 'setOperation': {
+      const parts = body.parts.map(part => bindBody(context, part));
+      const columns = commonColumns(body, parts);
+      return {
+        body: { kind: 'setOperation', operator: body.operator, all: body.all, parts, columns },
+        columns,
+      };
+    }
+  }
+}
+
+/** Names come from the first branch, types from all of them; a bare NULL takes any type. */
+function commonColumns(
+  { operator, all, at }: Extract<QueryBody, { kind: 'setOperation' }>,
+  parts: readonly BoundPart[],
+): readonly OutputColumn[] {
+  const [first, ...others] = parts;
+  const name = `${operator} ${all ? 'ALL' : 'DISTINCT'}`;
+  if (others.some(part => part.columns.length !== first!.columns.length)) {
+    const counts = parts.map(part => part.columns.length).join(' vs. ');
+    throw invalidQuery(`Queries in ${name} have mismatched column count; got ${counts} columns`, at);
+  }
+  return first!.columns.map((column, i) => {
+    const type = supertype(parts.map(part => columnAsValue(part, i)));
+    if (!all && type?.kind === 'JSON')
+      throw invalidQuery(`Column ${i + 1} in ${name} is JSON, which does not compare`, at);
+    if (type?.kind === 'ARRAY') return { ...column, type: { ...type, nulls: commonNulls(parts, i) } };
+    if (type) return { ...column, type };
+    const types = parts.map(part => typeName(part.columns[i]!.type)).join(', ');
+    throw invalidQuery(`Column ${i + 1} in ${name} has incompatible types: ${types}`, at);
+  });
+}
+
+/** What NULL means in an array column of a set operation: the same as in every branch, or nobody knows. */
+function commonNulls(parts: readonly BoundPart[], index: number): ArrayType['nulls'] {
+  const meanings = parts.map(part => {
+    const { type } = part.columns[index]!;
+    return type.kind === 'ARRAY' ? type.nulls : 'NULL';
+  });
+  return meanings.every(meaning => meaning === meanings[0]) ? meanings[0] : 'UNCLEAR';
+}
+
+/** Stands for a column where only its type matters; a literal with a point is no reason to leave NUMERIC. */
+function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpression {
+  const { type } = columns[index]!;
+  if (type.kind === 'NULL') return { kind: 'null', type };
+  const item = body.kind === 'select' ? body.items[index] : undefined;
+  if (item?.kind === 'literal' && type.kind === 'FLOAT64') return item;
+  return { kind: 'column', type, relation: 0, index };
+}
+
+/** After a set operation only output columns are there to order by. */
+function orderByOutput(item: OrderItem, columns: readonly OutputColumn[]): BoundOrder {
+  const by = outputIndex(item.expression, columns);
+  if (by === undefined) {
+    throw invalidQuery(
+      'ORDER BY after a set operation can name output columns only; use a subquery to order by an expression',
+      item.expression.at,
+    );
+  }
+  return orderTerm(item, by);
+}
+
+function rowCount(expression: Expression | undefined, clause: string): number | undefined {
+  if (!expression) return undefined;
+  const isCount =
+    expression.kind === 'literal' && expression.type === 'INT64' && !expression.value.startsWith('-');
+  const count = isCount ? Number(expression.value) : Number.NaN;
+  if (Number.isSafeInteger(count)) return count;
+  throw invalidQuery(`${clause} expects a non-negative integer literal`, expression.at);
+}

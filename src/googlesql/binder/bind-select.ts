@@ -1,0 +1,186 @@
+import type { BindContext } from '../tree/bind-context.ts';
+import type { BoundExpression, BoundOrder, BoundSelect, OutputColumn } from '../tree/bound-tree.ts';
+import { nullsOf } from '../tree/coercion.ts';
+import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression, OrderItem, Select } from '../tree/syntax-tree.ts';
+import { type SqlType, typeName } from '../tree/types.ts';
+import { bindBoolean, bindExpression } from './bind-expression.ts';
+import { bindFrom } from './bind-from.ts';
+import { distinctStruct } from './bind-nested.ts';
+import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
+import { refuseUngrouped } from './grouping.ts';
+import { orderTerm, outputIndex } from './order-term.ts';
+import { refuseWithoutFrom } from './refuse-without-from.ts';
+
+type BoundSelectResult = {
+  readonly body: BoundSelect;
+  readonly columns: readonly OutputColumn[];
+  readonly orderBy: readonly BoundOrder[];
+};
+
+/**
+ * Binds one SELECT in the order in which SQL sees it: FROM, WHERE, the list, then the clauses that also see the
+ * list's aliases. ORDER BY belongs to the query around it, but reads the names in here.
+ */
+export function bindSelect(
+  outer: BindContext,
+  select: Select,
+  order: readonly OrderItem[],
+): BoundSelectResult {
+  const source = select.from && bindFrom(outer, select.from);
+  const fromScope: Scope = source?.scope ?? { ...emptyScope, parent: outer.scope };
+  const windows = new Map(select.windows.map(({ name, spec }) => [name.name.toLowerCase(), spec]));
+  const rows: BindContext = { ...outer, scope: fromScope, windows, aggregatesRefusedIn: 'WHERE clause' };
+  const where = select.where && bindBoolean(rows, select.where, 'WHERE clause');
+
+  const list: BindContext = { ...rows, aggregatesRefusedIn: undefined };
+  const items = bindSelectList(list, select);
+  refuseWithoutFrom(
+    select,
+    items.map(item => item.value),
+    order,
+  );
+  const withAliases: BindContext = { ...list, scope: { ...fromScope, aliases: aliasesOf(items) } };
+
+  const groupBy = bindGroupBy(withAliases, select, items);
+  const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
+  const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
+  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: columnType(value) }));
+  const { keyOf } = outer.statement;
+  const keyed = order.length > 0 ? items.map(({ value }, i) => [keyOf(value), i] as const) : [];
+  const positions = new Map(keyed.toReversed());
+  const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, positions }));
+
+  refuseHiddenOrder(select, orderBy, order);
+  const json = select.distinct && items.find(({ value }) => value.type.kind === 'JSON');
+  if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);
+  const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
+  const clauses = [having, qualify].filter(clause => clause !== undefined);
+  refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from, keyOf });
+
+  const body = {
+    kind: 'select',
+    distinct: select.distinct,
+    from: source?.from,
+    where,
+    groupBy,
+    having,
+    qualify,
+  } as const;
+  return packed(select, items, { body, columns, orderBy });
+}
+
+/** The type of a value as a column, where nothing tells any more how it came about. */
+function columnType(value: BoundExpression): SqlType {
+  return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
+}
+
+/** DISTINCT leaves the selected values only: nothing else is left to order by. */
+function refuseHiddenOrder(
+  select: Select,
+  orderBy: readonly BoundOrder[],
+  written: readonly OrderItem[],
+): void {
+  const hidden = select.distinct ? orderBy.findIndex(({ by }) => typeof by !== 'number') : -1;
+  if (hidden === -1) return;
+  throw invalidQuery(
+    'ORDER BY clause expression is not visible after SELECT DISTINCT',
+    written[hidden]!.expression.at,
+  );
+}
+
+/** SELECT AS STRUCT makes one column of all items, SELECT AS VALUE takes its only one. */
+function packed(
+  select: Select,
+  items: readonly SelectedItem[],
+  {
+    body,
+    columns,
+    orderBy,
+  }: {
+    body: Omit<BoundSelect, 'items'>;
+    columns: readonly OutputColumn[];
+    orderBy: readonly BoundOrder[];
+  },
+): BoundSelectResult {
+  const values = items.map(item => item.value);
+  if (!select.as) return { body: { ...body, items: values }, columns, orderBy };
+  if (select.as === 'VALUE') {
+    if (items.length !== 1)
+      throw invalidQuery('SELECT AS VALUE query must have exactly one column', select.at);
+    return { body: { ...body, items: values }, columns: [{ ...columns[0]!, anonymous: true }], orderBy };
+  }
+  const fields = items.map(({ name, anonymous, value }) => ({
+    name: anonymous ? '' : name,
+    type: value.type,
+  }));
+  const type = distinctStruct(fields, select.at);
+  const struct: BoundExpression = { kind: 'struct', type, values };
+  const byValue = orderBy.map(o => ({ ...o, by: typeof o.by === 'number' ? values[o.by]! : o.by }));
+  return {
+    body: { ...body, items: [struct] },
+    columns: [{ name: 'f0_', anonymous: true, type }],
+    orderBy: byValue,
+  };
+}
+
+function aliasesOf(items: readonly SelectedItem[]): readonly NamedValue[] {
+  return items.filter(item => !item.anonymous).map(({ name, value }) => ({ name, value }));
+}
+
+function bindGroupBy(
+  context: BindContext,
+  { groupBy }: Select,
+  items: readonly SelectedItem[],
+): BoundSelect['groupBy'] {
+  if (groupBy === undefined || groupBy === 'ALL') return groupBy;
+  return groupBy.map(expression => {
+    const value = groupKey({ ...context, aggregatesRefusedIn: 'GROUP BY clause' }, expression, items);
+    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
+      throw invalidQuery(
+        `Grouping by expressions of type ${typeName(value.type)} is not allowed`,
+        expression.at,
+      );
+    }
+    return value;
+  });
+}
+
+function groupKey(
+  context: BindContext,
+  expression: Expression,
+  items: readonly SelectedItem[],
+): BoundExpression {
+  if (expression.kind !== 'literal' || expression.type !== 'INT64') {
+    // A key can be an alias of the list, but nothing inside a key is one: there a path may be a table's.
+    const isName = expression.kind === 'path' && expression.parts.length === 1;
+    const scope = isName ? context.scope : { ...context.scope, aliases: [] };
+    return bindExpression({ ...context, scope }, expression);
+  }
+  const item = items[Number(expression.value) - 1];
+  if (item) return item.value;
+  throw invalidQuery(`GROUP BY is out of SELECT column number range: ${expression.value}`, expression.at);
+}
+
+function bindOrder(
+  context: BindContext,
+  item: OrderItem,
+  list: {
+    readonly columns: readonly OutputColumn[];
+    readonly items: readonly SelectedItem[];
+    /** Where the first item of a key stands, from 0. */
+    readonly positions: ReadonlyMap<number, number>;
+  },
+): BoundOrder {
+  const position = outputIndex(item.expression, list.columns);
+  const value =
+    position === undefined ? bindExpression(context, item.expression) : list.items[position]!.value;
+  if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
+    throw invalidQuery(
+      `ORDER BY does not support expressions of type ${typeName(value.type)}`,
+      item.expression.at,
+    );
+  }
+  return orderTerm(item, position ?? list.positions.get(context.statement.keyOf(value)) ?? value);
+}

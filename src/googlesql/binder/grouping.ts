@@ -1,0 +1,74 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import {
+  type BoundExpression,
+  type BoundFrom,
+  type BoundSelect,
+  childrenOf,
+  holdsAggregate,
+} from '../tree/bound-tree.ts';
+import type { KeyOf } from '../tree/expression-keys.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Select } from '../tree/syntax-tree.ts';
+import type { SelectedItem } from './bind-select-list.ts';
+
+type Clauses = {
+  readonly select: Select;
+  readonly items: readonly SelectedItem[];
+  /** HAVING, QUALIFY and ORDER BY. */
+  readonly others: readonly BoundExpression[];
+  readonly from: BoundFrom | undefined;
+  readonly keyOf: KeyOf;
+};
+
+/**
+ * Refuses a column that stands for many rows where one value is wanted: in a query with GROUP BY or an aggregate,
+ * every column must be grouped or aggregated.
+ */
+export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
+  const { select, items, others, from, keyOf } = clauses;
+  if (groupBy === 'ALL') return;
+  const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
+  if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
+    throw invalidQuery('The HAVING clause requires GROUP BY or aggregation to be present', select.having.at);
+  if (!isAggregated) return;
+  const grouped = { keys: new Set((groupBy ?? []).map(keyOf)), keyOf, relations: relationsOf(from) };
+  for (const { value, at } of items) {
+    if (holdsUngrouped(value, grouped)) throw refusal('SELECT list expression', at);
+  }
+  for (const value of others) {
+    if (holdsUngrouped(value, grouped)) throw refusal('An expression', select.at);
+  }
+}
+
+function refusal(what: string, at: SqlPosition) {
+  return invalidQuery(`${what} references a column which is neither grouped nor aggregated`, at);
+}
+
+type Grouped = {
+  readonly keys: ReadonlySet<number>;
+  readonly keyOf: KeyOf;
+  readonly relations: ReadonlySet<number>;
+};
+
+function holdsUngrouped(expression: BoundExpression, grouped: Grouped): boolean {
+  if (expression.kind === 'aggregate' && !expression.over) return false;
+  if (grouped.keys.size > 0 && grouped.keys.has(grouped.keyOf(expression))) return false;
+  if (expression.kind === 'column') return grouped.relations.has(expression.relation);
+  return childrenOf(expression).some(child => holdsUngrouped(child, grouped));
+}
+
+function relationsOf(from: BoundFrom | undefined): Set<number> {
+  const found = new Set<number>();
+  const visit = (item: BoundFrom | undefined): void => {
+    if (!item) return;
+    if (item.kind === 'join') {
+      visit(item.left);
+      visit(item.right);
+      return;
+    }
+    found.add(item.relation);
+    if (item.kind === 'unnest') visit(item.input);
+  };
+  visit(from);
+  return found;
+}

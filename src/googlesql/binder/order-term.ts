@@ -1,0 +1,42 @@
+import type { BoundOrder, OutputColumn } from '../tree/bound-tree.ts';
+import { foldName } from '../tree/scope.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression, OrderItem } from '../tree/syntax-tree.ts';
+
+/** A position (`order by 1`) or the name of an output column. */
+export function outputIndex(expression: Expression, columns: readonly OutputColumn[]): number | undefined {
+  if (expression.kind === 'literal' && expression.type === 'INT64') {
+    const position = Number(expression.value);
+    if (position >= 1 && position <= columns.length) return position - 1;
+    throw invalidQuery(
+      `ORDER BY column number item is out of range. Column numbers must be between 1 and ${columns.length}, inclusive`,
+      expression.at,
+    );
+  }
+  if (expression.kind !== 'path' || expression.parts.length !== 1) return undefined;
+  const { name, at } = expression.parts[0]!;
+  const found = indexOf(columns).get(foldName(name)) ?? [];
+  if (found.length > 1) throw invalidQuery(`Column name ${name} is ambiguous`, at);
+  return found[0];
+}
+
+const indexes = new WeakMap<readonly OutputColumn[], ReadonlyMap<string, readonly number[]>>();
+
+/** The positions of each name that something can refer to. */
+function indexOf(columns: readonly OutputColumn[]): ReadonlyMap<string, readonly number[]> {
+  const known = indexes.get(columns);
+  if (known) return known;
+  const named = columns.flatMap(({ name, anonymous }, at) =>
+    anonymous ? [] : [{ name: foldName(name), at }],
+  );
+  const groups = Map.groupBy(named, ({ name }) => name);
+  const index = new Map([...groups].map(([name, places]) => [name, places.map(({ at }) => at)]));
+  indexes.set(columns, index);
+  return index;
+}
+
+/** BigQuery's NULL order: first when ascending, last when descending. */
+export function orderTerm(item: OrderItem, by: BoundOrder['by']): BoundOrder {
+  const { descending } = item;
+  return { by, descending, nulls: item.nulls ?? (descending ? 'LAST' : 'FIRST') };
+}

@@ -1,0 +1,140 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression } from '../tree/syntax-tree.ts';
+import type { ScalarKind } from '../tree/types.ts';
+
+/** `DAY`, or `WEEK(MONDAY)` with its weekday. */
+export type DatePart = { readonly name: string; readonly weekday?: string };
+
+const weekdays = ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'];
+
+/** Microseconds of the units that have a fixed length, and how many units a template counts. */
+export const fixedUnits: Readonly<Record<string, number>> = {
+  MICROSECOND: 1,
+  MILLISECOND: 1_000,
+  SECOND: 1_000_000,
+  MINUTE: 60_000_000,
+  HOUR: 3_600_000_000,
+  DAY: 86_400_000_000,
+};
+const calendarUnits = ['WEEK', 'ISOWEEK', 'MONTH', 'QUARTER', 'YEAR', 'ISOYEAR'];
+
+/** Reads a date part out of an argument: it parses as a name, or as a call of WEEK. */
+export function datePart(argument: Expression | undefined, at: SqlPosition): DatePart {
+  if (argument?.kind === 'path' && argument.parts.length === 1)
+    return known({ name: argument.parts[0]!.name }, at);
+  const day = argument?.kind === 'call' ? argument.arguments[0] : undefined;
+  if (argument?.kind === 'call' && day?.kind === 'path' && argument.name[0]!.name.toUpperCase() === 'WEEK') {
+    return known({ name: 'WEEK', weekday: day.parts[0]!.name }, at);
+  }
+  throw invalidQuery('A valid date part name is required', argument?.at ?? at);
+}
+
+function known(part: DatePart, at: SqlPosition): DatePart {
+  const name = part.name.toUpperCase();
+  const weekday = part.weekday?.toUpperCase();
+  const isKnown = name in fixedUnits || calendarUnits.includes(name);
+  if (isKnown && (weekday === undefined || weekdays.includes(weekday))) return { name, weekday };
+  throw invalidQuery(`A valid date part name is required but found ${weekday ?? name}`, at);
+}
+
+/**
+ * DuckDB text that cuts `$1` down to a part; `$2` is the time zone of a TIMESTAMP.
+ * In UTC, units up to a day are arithmetic on microseconds: 20 times faster than a calendar.
+ */
+export function truncTemplate(part: DatePart, kind: string, isUtc: boolean, at: SqlPosition): string {
+  const unit = fixedUnits[part.name];
+  if (kind === 'DATE' && unit && part.name !== 'DAY') {
+    throw invalidQuery(`DATE_TRUNC does not support the ${part.name} date part`, at);
+  }
+  if (kind === 'TIMESTAMP' && isUtc && unit) {
+    return unit === 1
+      ? '$1'
+      : `make_timestamptz(epoch_us($1) - (epoch_us($1) % ${unit} + ${unit}) % ${unit})`;
+  }
+  if (kind === 'TIMESTAMP' && unit && part.name !== 'DAY') {
+    // What is cut off is the same on the wall clock; going back from it would not tell an hour that comes twice.
+    return `($1 - (timezone($2, $1) - ${civilTrunc(part, 'timezone($2, $1)')}))`;
+  }
+  if (kind === 'TIMESTAMP') {
+    return `bq_instant($2, cast(${civilTrunc(part, 'timezone($2, $1)')} as timestamp))`;
+  }
+  return `cast(${civilTrunc(part, '$1')} as ${kind === 'DATE' ? 'date' : 'timestamp'})`;
+}
+
+function civilTrunc({ name, weekday }: DatePart, value: string): string {
+  switch (name) {
+    case 'WEEK': {
+      // DuckDB's weeks start on Monday: shift to it and back.
+      const shift = (weekdays.indexOf(weekday ?? 'SUNDAY') + 6) % 7;
+      return shift === 0
+        ? `date_trunc('week', ${value})`
+        : `(date_trunc('week', ${value} - to_days(${shift})) + to_days(${shift}))`;
+    }
+    case 'ISOWEEK':
+      return `date_trunc('week', ${value})`;
+    case 'ISOYEAR':
+      return `date_trunc('week', make_date(isoyear(${value}), 1, 4))`;
+    default:
+      return `date_trunc('${name.toLowerCase()}', ${value})`;
+  }
+}
+
+/** DuckDB text for `$1` units as an interval. A TIMESTAMP has no calendar, so a day is 24 hours. */
+export function intervalTemplate(part: string, kind: ScalarKind, at: SqlPosition): string {
+  const unit = fixedUnits[part];
+  const months = { MONTH: 1, QUARTER: 3, YEAR: 12 }[part];
+  const isAllowed = kind === 'TIMESTAMP' ? unit : kind === 'DATE' ? !unit || part === 'DAY' : true;
+  if (isAllowed && unit && !(part === 'DAY' && kind !== 'TIMESTAMP')) return `to_microseconds($1 * ${unit})`;
+  if (isAllowed && part === 'DAY') return 'to_days(cast($1 as integer))';
+  if (isAllowed && part === 'WEEK') return 'to_days(cast($1 * 7 as integer))';
+  if (isAllowed && months) return `to_months(cast($1 * ${months} as integer))`;
+  throw invalidQuery(`${kind} arithmetic does not support the ${part} date part`, at);
+}
+
+/** DuckDB text that takes a part out of `$1`, a DATE, DATETIME or TIME. */
+export function extractTemplate(
+  { name, weekday }: DatePart,
+  kind: string,
+  at: SqlPosition,
+): { template: string; type: ScalarKind } {
+  const integer = (text: string) => ({ template: `cast(${text} as bigint)`, type: 'INT64' as const });
+  const isClockPart = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR'].includes(name);
+  const isPossible =
+    kind === 'TIME' ? isClockPart : kind === 'DATE' ? !isClockPart && !/TIME|^DATE$/.test(name) : true;
+  if (!isPossible) throw invalidQuery(`EXTRACT from ${kind} does not support the ${name} date part`, at);
+  switch (name) {
+    case 'DATE':
+      return { template: 'cast($1 as date)', type: 'DATE' };
+    case 'TIME':
+      return { template: 'cast($1 as time)', type: 'TIME' };
+    case 'DATETIME':
+      return { template: 'cast($1 as timestamp)', type: 'DATETIME' };
+    case 'DAYOFWEEK':
+      return integer('dayofweek($1) + 1');
+    case 'ISOWEEK':
+      return integer('weekofyear($1)');
+    case 'WEEK': {
+      const start = weekdays.indexOf(weekday ?? 'SUNDAY');
+      if (start < 0) throw invalidQuery(`A valid date part name is required but found ${weekday}`, at);
+      return integer(`(dayofyear($1) + 6 - (dayofweek($1) + 7 - ${start}) % 7) // 7`);
+    }
+    case 'MILLISECOND':
+      return integer("date_part('millisecond', $1) % 1000");
+    case 'MICROSECOND':
+      return integer("date_part('microsecond', $1) % 1000000");
+    case 'SECOND':
+      return integer("floor(date_part('second', $1))");
+    case 'MINUTE':
+    case 'HOUR':
+    case 'DAY':
+    case 'DAYOFYEAR':
+    case 'MONTH':
+    case 'QUARTER':
+    case 'YEAR':
+    case 'ISOYEAR':
+      return integer(`date_part('${name.toLowerCase()}', $1)`);
+    default:
+      throw invalidQuery(`A valid date part name is required but found ${name}`, at);
+  }
+}

@@ -1,0 +1,155 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import {
+  asComputed,
+  coerce,
+  coercionCost,
+  isEmptyArray,
+  refuseOuterArray,
+  supertype,
+} from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import { arrayOf, type ScalarKind, type SqlType, scalar, typeName } from '../tree/types.ts';
+
+/** A type in a signature: `T` is any one type, `ARRAY<T>` an array of it, `ORDERED` any type that sorts. */
+type ParameterType =
+  | { readonly kind: 'exact'; readonly type: SqlType }
+  | { readonly kind: 'variable'; readonly comparable: boolean }
+  | { readonly kind: 'arrayOfVariable' };
+
+/**
+ * One signature of one function, and how DuckDB says it.
+ * A name with several signatures has several rows; the closest one wins.
+ */
+export type FunctionRow = {
+  readonly name: string;
+  readonly parameters: readonly ParameterType[];
+  /** The last parameter may come any number of times. */
+  readonly variadic: boolean;
+  readonly returns: ParameterType;
+  /** DuckDB text, see `BoundCall.template` and `BoundAggregate.template`. */
+  readonly template: string;
+};
+
+/** Stands for the template of a signature that BigQuery has and DuckDB cannot answer: a call is refused by name. */
+export const unsupported = '';
+
+/**
+ * Writes a row: `row('SUBSTR(STRING, INT64) STRING', 'substr($1, $2)')`.
+ * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`; `...` after the last repeats it.
+ */
+export function row(signature: string, template: string): FunctionRow {
+  const [, name = '', inside = '', returns = ''] = /^(.+?)\((.*)\) (.+)$/.exec(signature) ?? [];
+  const words = inside ? inside.split(/, */) : [];
+  const variadic = words.at(-1)?.endsWith('...') ?? false;
+  const parameters = words.map(word => parameterType(word.replace('...', '')));
+  return { name, parameters, variadic, returns: parameterType(returns), template };
+}
+
+/** Rows by name, in the order in which they are written. */
+export function rowsByName(rows: readonly FunctionRow[]): ReadonlyMap<string, readonly FunctionRow[]> {
+  return Map.groupBy(rows, r => r.name);
+}
+
+export type MatchedRow = {
+  readonly row: FunctionRow;
+  readonly arguments: readonly BoundExpression[];
+  readonly type: SqlType;
+};
+
+/**
+ * Picks the signature that needs the fewest coercions, and coerces. Every array that goes in is a LIST, and so is every one that comes
+ * out: what DuckDB's functions hand on is stored as its type says.
+ * @param what `function LOWER` or `operator +`, for the message
+ */
+export function matchRow(
+  rows: readonly FunctionRow[],
+  what: string,
+  given: readonly BoundExpression[],
+  at: SqlPosition,
+): MatchedRow {
+  const values = given.map(asComputed);
+  let best: { row: FunctionRow; targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined;
+  for (const candidate of rows) {
+    const fit = fits(candidate, values);
+    if (fit && (!best || fit.cost < best.cost)) best = { row: candidate, ...fit };
+  }
+  if (!best) {
+    const types = values.map(value => typeName(value.type)).join(', ');
+    throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
+  }
+  const { targets, variable } = best;
+  if (!given.some(isEmptyArray)) for (const value of given) refuseOuterArray(value, what, at);
+  if (best.row.template === unsupported) {
+    const types = targets.map(typeName).join(', ');
+    throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);
+  }
+  return {
+    row: best.row,
+    arguments: values.map((value, i) => coerce(value, targets[i]!, at)),
+    type: filled(best.row.returns, variable),
+  };
+}
+
+/** A scalar call of whichever row fits. */
+export function bindRow(
+  rows: readonly FunctionRow[],
+  what: string,
+  values: readonly BoundExpression[],
+  at: SqlPosition,
+): BoundExpression {
+  const match = matchRow(rows, what, values, at);
+  const { name, template } = match.row;
+  return { kind: 'call', name, template, arguments: match.arguments, type: match.type };
+}
+
+function fits(
+  { parameters, variadic }: FunctionRow,
+  values: readonly BoundExpression[],
+): { targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined {
+  if (values.length < parameters.length || (values.length > parameters.length && !variadic)) return undefined;
+  const expected = values.map((_, i) => parameters[Math.min(i, parameters.length - 1)]!);
+  const variable = solveVariable(expected, values);
+  if (!variable) return undefined;
+  const targets = expected.map(parameter => filled(parameter, variable));
+  let cost = 0;
+  for (const [i, value] of values.entries()) {
+    const step = coercionCost(value, targets[i]!);
+    if (step === undefined) return undefined;
+    cost += step;
+  }
+  return { targets, variable, cost };
+}
+
+/** The type that `T` stands for in this call; NULL when there is no T, or nothing but NULLs for it. */
+function solveVariable(
+  expected: readonly ParameterType[],
+  values: readonly BoundExpression[],
+): SqlType | undefined {
+  const plain = values.filter((_, i) => expected[i]!.kind === 'variable');
+  const arrays = values.filter((_, i) => expected[i]!.kind === 'arrayOfVariable');
+  const comparable = expected.some(parameter => parameter.kind === 'variable' && parameter.comparable);
+  const arrayType = supertype(arrays);
+  if (!arrayType || (arrayType.kind !== 'NULL' && arrayType.kind !== 'ARRAY')) return undefined;
+  const elements: BoundExpression[] =
+    arrayType.kind === 'ARRAY' && arrayType.element.kind !== 'NULL'
+      ? [{ kind: 'column', type: arrayType.element, relation: 0, index: 0 }]
+      : [];
+  const type = supertype([...plain, ...elements]);
+  if (!type || (comparable && ['ARRAY', 'STRUCT', 'JSON'].includes(type.kind))) return undefined;
+  return type;
+}
+
+function filled(parameter: ParameterType, variable: SqlType): SqlType {
+  if (parameter.kind === 'exact') return parameter.type;
+  return parameter.kind === 'variable' ? variable : arrayOf(variable);
+}
+
+function parameterType(word: string): ParameterType {
+  if (word === 'T' || word === 'C') return { kind: 'variable', comparable: word === 'C' };
+  if (word === 'ARRAY<T>') return { kind: 'arrayOfVariable' };
+  const element = /^ARRAY<(.+)>$/.exec(word)?.[1];
+  // The words are written in the tables of this folder, and a test binds every row.
+  const type = scalar((element ?? word) as ScalarKind);
+  return { kind: 'exact', type: element ? arrayOf(type) : type };
+}

@@ -1,0 +1,121 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { type JsonPathMode, type JsonStep, parseJsonPath } from '../json/json-path.ts';
+import type { SpecialFunction } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { constantText } from '../tree/constant-text.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
+import { scalar } from '../tree/types.ts';
+import { bindRow, type FunctionRow, row } from './function-row.ts';
+
+export const jsonRows = [row('PARSE_JSON(STRING) JSON', 'cast(bq_parse_json($1) as json)')];
+
+/** Of text, which need not be JSON, and of values of the type JSON; `$2` is the JSONPath. */
+const valueRows = [
+  row('JSON_VALUE(STRING, STRING) STRING', 'bq_read_json_value($1, $2)'),
+  row('JSON_VALUE(JSON, STRING) STRING', 'bq_read_json_value(cast($1 as varchar), $2)'),
+];
+/** By DuckDB's own reader where that gives the same; `$3` and `$4` are those of `nativePath`. */
+const nativeValueRow = row(
+  'JSON_VALUE(STRING, STRING, STRING, STRING) STRING',
+  'bq_json_value($1, $2, $3, $4)',
+);
+const queryRows = [
+  row('JSON_QUERY(STRING, STRING) STRING', 'bq_read_json_query($1, $2)'),
+  row('JSON_QUERY(JSON, STRING) JSON', 'cast(bq_read_json_member(cast($1 as varchar), $2) as json)'),
+];
+const valueArrayRows = [
+  row('JSON_VALUE_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_values($1, $2)'),
+  row('JSON_VALUE_ARRAY(JSON, STRING) ARRAY<STRING>', 'bq_read_json_values(cast($1 as varchar), $2)'),
+];
+const queryArrayRows = [
+  row('JSON_QUERY_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_queries($1, $2)'),
+];
+
+/** By name; those of `JSON_EXTRACT…` spell their paths in the older way. */
+const rowsOfReaders: Readonly<Record<string, readonly FunctionRow[]>> = {
+  JSON_VALUE: valueRows,
+  JSON_QUERY: queryRows,
+  JSON_VALUE_ARRAY: valueArrayRows,
+  JSON_QUERY_ARRAY: queryArrayRows,
+  JSON_EXTRACT_SCALAR: valueRows,
+  JSON_EXTRACT: queryRows,
+  JSON_EXTRACT_STRING_ARRAY: valueArrayRows,
+  JSON_EXTRACT_ARRAY: queryArrayRows,
+};
+
+export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
+  ...Object.fromEntries(
+    Object.entries(rowsOfReaders).map(([name, rows]) => [name, readingFunction(name, rows)]),
+  ),
+  TO_JSON_STRING: toJsonString,
+};
+
+function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
+  const mode = name.startsWith('JSON_EXTRACT') ? 'legacy' : 'standard';
+  // Without a path it is `$`, but where a part is wanted.
+  const needsPath = rows === queryRows;
+  return (context, call) => {
+    const [value, path] = call.arguments;
+    if (!value || call.arguments.length > 2 || (needsPath && !path))
+      throw invalidQuery(`${name} takes a value and a JSONPath`, call.at);
+    const text = path ? constantText(`The JSONPath of ${name}`, path, call.at) : '$';
+    const steps = readSteps(text, mode, call.at);
+    const of = context.binder.expression(context, value);
+    const given = [of, textLiteral(JSON.stringify(steps))];
+    const native = rows === valueRows && of.type.kind === 'STRING' ? nativePath(steps) : undefined;
+    if (!native) return bindRow(rows, `function ${name}`, given, call.at);
+    return bindRow([nativeValueRow], `function ${name}`, [...given, ...native.map(textLiteral)], call.at);
+  };
+}
+
+const textLiteral = (value: string): BoundExpression => ({ kind: 'literal', type: scalar('STRING'), value });
+
+function readSteps(path: string, mode: JsonPathMode, at: SqlPosition): readonly JsonStep[] {
+  try {
+    return parseJsonPath(path, mode);
+  } catch (error) {
+    throw invalidQuery((error as Error).message, at);
+  }
+}
+
+/**
+ * A path in DuckDB's spelling, where it has one, and a pattern for texts in which BigQuery's reader may find what DuckDB's does
+ * not: it follows a name that is there twice both times, and a position is a name in an object.
+ */
+function nativePath(steps: readonly JsonStep[]): [path: string, doubt: string] | undefined {
+  const isNative = steps.every(({ key, index }) =>
+    index === undefined ? /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) : /^\d{1,9}$/.test(key),
+  );
+  const positions = steps.filter(({ index }) => index !== undefined);
+  if (!isNative || positions.length > 1) return undefined;
+  const path = steps.map(({ key, index }) => (index === undefined ? `."${key}"` : `[${index}]`)).join('');
+  const doubts = steps.flatMap(({ key, index }, at) => {
+    if (index !== undefined) return [`"${key}"`];
+    return at < steps.length - 1 ? [`"${key}".*"${key}"`] : [];
+  });
+  return [`$${path}`, doubts.length > 0 ? `(?s)${[...doubts, String.raw`\\u`].join('|')}` : neverMatches];
+}
+
+/** As a pattern. */
+const neverMatches = '[^\\x00-\\x{10FFFF}]';
+
+/** A value of the type JSON is kept as the text that it is written as. */
+const jsonTextRow = row('TO_JSON_STRING(JSON) STRING', "coalesce(cast($1 as varchar), 'null')");
+
+/** The printer renders a value as JSON anyway, for the rows themselves; this is the same text. */
+function toJsonString(context: Parameters<SpecialFunction>[0], call: CallSyntax): BoundExpression {
+  const [value] = call.arguments;
+  if (!value || call.arguments.length !== 1)
+    throw invalidQuery('TO_JSON_STRING is supported with one argument', call.at);
+  const of = context.binder.expression(context, value);
+  if (of.type.kind === 'JSON') return bindRow([jsonTextRow], 'function TO_JSON_STRING', [of], call.at);
+  if (of.type.kind !== 'STRING' && of.type.kind !== 'BOOL' && of.type.kind !== 'INT64') {
+    throw invalidQuery('TO_JSON_STRING is supported for STRING, BOOL, INT64 and JSON only', call.at);
+  }
+  const template =
+    of.type.kind === 'INT64'
+      ? 'bq_json_integer($1)'
+      : "coalesce(bq_json_separators(cast(to_json($1) as varchar)), 'null')";
+  return { kind: 'call', name: 'TO_JSON_STRING', template, arguments: [of], type: scalar('STRING') };
+}

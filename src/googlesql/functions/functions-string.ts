@@ -1,0 +1,179 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { type BindContext, isCallers, type SpecialFunction } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { constantText } from '../tree/constant-text.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import { scalar } from '../tree/types.ts';
+import { bindRow, row } from './function-row.ts';
+import { patternProblem, patternSize } from './pattern-size.ts';
+
+/** Lengths, positions and parts count code points, as DuckDB's do. */
+export const stringRows = [
+  row('CONCAT(STRING...) STRING', '($||)'),
+  row('CONCAT(BYTES...) BYTES', '($||)'),
+  row('LOWER(STRING) STRING', 'bq_lower($1)'),
+  row('UPPER(STRING) STRING', 'bq_upper($1)'),
+  row('LENGTH(STRING) INT64', 'length($1)'),
+  row('LENGTH(BYTES) INT64', 'octet_length($1)'),
+  row('CHAR_LENGTH(STRING) INT64', 'length($1)'),
+  row('CHARACTER_LENGTH(STRING) INT64', 'length($1)'),
+  row('BYTE_LENGTH(STRING) INT64', 'strlen($1)'),
+  row('BYTE_LENGTH(BYTES) INT64', 'octet_length($1)'),
+  row('OCTET_LENGTH(STRING) INT64', 'strlen($1)'),
+  // BigQuery trims every white space, DuckDB the space character alone.
+  row('TRIM(STRING) STRING', 'trim($1, $space)'),
+  row('LTRIM(STRING) STRING', 'ltrim($1, $space)'),
+  row('RTRIM(STRING) STRING', 'rtrim($1, $space)'),
+  row('TRIM(STRING, STRING) STRING', 'trim($1, $2)'),
+  row('LTRIM(STRING, STRING) STRING', 'ltrim($1, $2)'),
+  row('RTRIM(STRING, STRING) STRING', 'rtrim($1, $2)'),
+  row('REPLACE(STRING, STRING, STRING) STRING', 'bq_replace($1, $2, $3)'),
+  row('REVERSE(STRING) STRING', 'bq_reverse($1)'),
+  row('REPEAT(STRING, INT64) STRING', 'bq_repeat($1, $2)'),
+  ...['SUBSTR', 'SUBSTRING'].flatMap(name => [
+    row(`${name}(STRING, INT64) STRING`, 'substr($1, bq_start($1, $2))'),
+    row(`${name}(STRING, INT64, INT64) STRING`, 'bq_substr($1, $2, $3)'),
+  ]),
+  row('LEFT(STRING, INT64) STRING', 'bq_left($1, $2)'),
+  row('RIGHT(STRING, INT64) STRING', 'bq_right($1, $2)'),
+  row('STARTS_WITH(STRING, STRING) BOOL', 'starts_with($1, $2)'),
+  row('ENDS_WITH(STRING, STRING) BOOL', 'ends_with($1, $2)'),
+  row('STRPOS(STRING, STRING) INT64', 'strpos($1, $2)'),
+  row('INSTR(STRING, STRING) INT64', 'strpos($1, $2)'),
+  row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(lower($1), lower($2))'),
+  row('LPAD(STRING, INT64) STRING', "bq_lpad($1, $2, ' ')"),
+  row('LPAD(STRING, INT64, STRING) STRING', 'bq_lpad($1, $2, $3)'),
+  row('RPAD(STRING, INT64) STRING', "bq_rpad($1, $2, ' ')"),
+  row('RPAD(STRING, INT64, STRING) STRING', 'bq_rpad($1, $2, $3)'),
+  row('SPLIT(STRING) ARRAY<STRING>', "string_split($1, ',')"),
+  row('SPLIT(STRING, STRING) ARRAY<STRING>', 'bq_split($1, $2)'),
+  row('ASCII(STRING) INT64', 'bq_ascii($1)'),
+  row('CHR(INT64) STRING', 'chr(cast($1 as integer))'),
+  row('TO_HEX(BYTES) STRING', 'lower(hex($1))'),
+  row('MD5(STRING) BYTES', 'unhex(md5($1))'),
+  row('SHA1(STRING) BYTES', 'unhex(sha1($1))'),
+  row('SHA256(STRING) BYTES', 'unhex(sha256($1))'),
+  row('TO_BASE64(BYTES) STRING', 'to_base64($1)'),
+  row('FROM_BASE64(STRING) BYTES', 'from_base64($1)'),
+  row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
+];
+
+const containsRow = [row('REGEXP_CONTAINS(STRING, STRING) BOOL', 'regexp_matches($1, $2)')];
+const replaceRow = [row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp_replace($1, $2, $3, 'g')")];
+const extractRow = [
+  row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
+];
+/** A group that took no part in the match is NULL; of DuckDB's functions only the one for all matches tells. */
+const extractOptionalRow = [
+  row(
+    'REGEXP_EXTRACT(STRING, STRING, INT64) STRING',
+    'list_extract(regexp_extract_all($1, $2, cast($3 as integer)), 1)',
+  ),
+];
+const extractAllRow = [
+  row(
+    'REGEXP_EXTRACT_ALL(STRING, STRING, INT64) ARRAY<STRING>',
+    'bq_regexp_extract_all($1, $2, cast($3 as integer))',
+  ),
+];
+
+export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
+  REGEXP_CONTAINS: regexpContains,
+  REGEXP_EXTRACT: regexpFunction('REGEXP_EXTRACT', extractRow),
+  REGEXP_SUBSTR: regexpFunction('REGEXP_SUBSTR', extractRow),
+  REGEXP_REPLACE: regexpReplace,
+  REGEXP_EXTRACT_ALL: regexpFunction('REGEXP_EXTRACT_ALL', extractAllRow),
+};
+
+/** A pattern that is known is checked here; one that a caller's SQL calculates is checked when it runs. */
+function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const bound = bindRow(containsRow, 'function REGEXP_CONTAINS', values, call.at);
+  if (bound.kind !== 'call') return bound;
+  const [text, pattern] = bound.arguments;
+  if (!text || !pattern) return bound;
+  if (pattern.kind === 'literal') {
+    checkPatternSize(context, pattern.value, call.at);
+    return { ...bound, arguments: [text, { ...pattern, value: keptFromOptimiser(pattern.value) }] };
+  }
+  const template = isCallers(context.environment) ? 'bq_pattern(bq_checked_pattern($1))' : 'bq_pattern($1)';
+  const kept = { kind: 'call', name: 'PATTERN', template, arguments: [pattern], type: pattern.type } as const;
+  return { ...bound, arguments: [text, kept] };
+}
+
+/**
+ * DuckDB turns a constant pattern of literals into a search for their text, anchors that can't hold among them: `$https` found
+ * every `https`. It leaves a pattern with a group alone. The macro `bq_pattern` does the same for one that is not constant.
+ */
+function keptFromOptimiser(pattern: string): string {
+  return misplacedAnchor.test(pattern) ? `()${pattern}` : pattern;
+}
+
+/** An anchor that stands neither first nor last, or something that looks like one: too much costs a little time only. */
+const misplacedAnchor = /[\s\S]\^|\$[\s\S]|\\[Az]/;
+
+function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPosition): void {
+  const problem = patternProblem(pattern);
+  if (problem) throw invalidQuery(problem, at);
+  statement.countPattern(patternSize(pattern), at);
+}
+
+/** The answer is the capturing group when the pattern has one, so the pattern must be known here. */
+function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction {
+  return (context, call) => {
+    if (call.arguments.length !== 2) {
+      throw invalidQuery(`${name} is supported with two arguments: a value and a pattern`, call.at);
+    }
+    const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
+    checkPatternSize(context, pattern, call.at);
+    const groups = countGroups(pattern);
+    refuseSingleBytes(pattern, call.at);
+    if (groups > 1)
+      throw invalidQuery(
+        `Regular expression has more than one capturing group: ${shortened(pattern)}`,
+        call.at,
+      );
+    const values = call.arguments.map(argument => context.binder.expression(context, argument));
+    const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
+    const mayTakeNoPart = rows === extractRow && groups === 1 && /\)[?*{]|\|/.test(pattern);
+    const chosen = mayTakeNoPart ? extractOptionalRow : rows;
+    return bindRow(chosen, `function ${name}`, [...values, group], call.at);
+  };
+}
+
+/** DuckDB answers a group that the pattern does not have with the text as it was; BigQuery fails. */
+function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  if (call.arguments.length !== 3)
+    throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
+  const pattern = constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at);
+  checkPatternSize(context, pattern, call.at);
+  refuseSingleBytes(pattern, call.at);
+  const groups = countGroups(pattern);
+  const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);
+  for (const [, escaped] of text.matchAll(/\\(.?)/gs)) {
+    const isKnown = escaped === '\\' || (/^\d$/.test(escaped!) && Number(escaped) <= groups);
+    if (!isKnown) throw invalidQuery(`Invalid REGEXP_REPLACE replacement: \\${escaped}`, call.at);
+  }
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
+}
+
+/** `\C` takes a character apart, and what is left is no text. */
+function refuseSingleBytes(pattern: string, at: SqlPosition): void {
+  const escapes = [...pattern.matchAll(/\\[\s\S]/g)].map(([pair]) => pair);
+  if (escapes.includes('\\C')) throw invalidQuery('\\C in a regular expression is not supported', at);
+}
+
+/** A pattern as an error quotes it: its first 100 characters. */
+function shortened(pattern: string): string {
+  const characters = Array.from(pattern.slice(0, 202));
+  return characters.length > 100 ? `${characters.slice(0, 100).join('')}…` : pattern;
+}
+
+/** Capturing groups of an RE2 pattern; classes, escapes and `(?:` do not count. */
+export function countGroups(pattern: string): number {
+  const pieces = pattern.matchAll(
+    /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*(?:\]|\\?$)|\((\?P?<[A-Za-z_]|\?)?/g,
+  );
+  return [...pieces].filter(([piece, flag]) => piece.startsWith('(') && flag !== '?').length;
+}

@@ -1,0 +1,111 @@
+import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { cast, coerce } from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
+import { type ScalarKind, scalar } from '../tree/types.ts';
+import { datePart, truncTemplate } from './date-parts.ts';
+import { bindRow, row } from './function-row.ts';
+import { arity, knownZone, timeCall, utc, zoneArgument } from './time-arguments.ts';
+import { difference, shift } from './time-arithmetic.ts';
+import { formatting, parsing } from './time-texts.ts';
+
+export const timeRows = [
+  row('UNIX_SECONDS(TIMESTAMP) INT64', 'bq_whole(epoch_us($1), 1000000)'),
+  row('UNIX_MILLIS(TIMESTAMP) INT64', 'bq_whole(epoch_us($1), 1000)'),
+  row('UNIX_MICROS(TIMESTAMP) INT64', 'epoch_us($1)'),
+  row('UNIX_DATE(DATE) INT64', "date_diff('day', date '1970-01-01', $1)"),
+  row('DATE_FROM_UNIX_DATE(INT64) DATE', "(date '1970-01-01' + cast($1 as integer))"),
+  row('TIMESTAMP_SECONDS(INT64) TIMESTAMP', 'make_timestamptz($1 * 1000000)'),
+  row('TIMESTAMP_MILLIS(INT64) TIMESTAMP', 'make_timestamptz($1 * 1000)'),
+  row('TIMESTAMP_MICROS(INT64) TIMESTAMP', 'make_timestamptz($1)'),
+  row('DATE(INT64, INT64, INT64) DATE', 'make_date($1, $2, $3)'),
+  row(
+    'DATETIME(INT64, INT64, INT64, INT64, INT64, INT64) DATETIME',
+    'make_timestamp($1, $2, $3, bq_hour($4), $5, cast($6 as double))',
+  ),
+  row('DATETIME(DATE, TIME) DATETIME', '($1 + $2)'),
+  row('LAST_DAY(DATE) DATE', 'last_day($1)'),
+];
+
+export const timeFunctions: Readonly<Record<string, SpecialFunction>> = {
+  CURRENT_TIMESTAMP: clock('TIMESTAMP'),
+  CURRENT_DATE: clock('DATE'),
+  CURRENT_DATETIME: clock('DATETIME'),
+  CURRENT_TIME: clock('TIME'),
+  TIMESTAMP: conversion('TIMESTAMP'),
+  DATETIME: conversion('DATETIME'),
+  DATE: conversion('DATE'),
+  TIME: conversion('TIME'),
+  STRING: conversion('STRING'),
+  TIMESTAMP_TRUNC: truncation('TIMESTAMP'),
+  DATETIME_TRUNC: truncation('DATETIME'),
+  DATE_TRUNC: truncation('DATE'),
+  TIMESTAMP_ADD: shift('TIMESTAMP', '+'),
+  TIMESTAMP_SUB: shift('TIMESTAMP', '-'),
+  DATETIME_ADD: shift('DATETIME', '+'),
+  DATETIME_SUB: shift('DATETIME', '-'),
+  DATE_ADD: shift('DATE', '+'),
+  DATE_SUB: shift('DATE', '-'),
+  TIMESTAMP_DIFF: difference('TIMESTAMP'),
+  DATETIME_DIFF: difference('DATETIME'),
+  DATE_DIFF: difference('DATE'),
+  FORMAT_TIMESTAMP: formatting('TIMESTAMP'),
+  FORMAT_DATETIME: formatting('DATETIME'),
+  FORMAT_DATE: formatting('DATE'),
+  PARSE_TIMESTAMP: parsing('TIMESTAMP'),
+  PARSE_DATETIME: parsing('DATETIME'),
+  PARSE_DATE: parsing('DATE'),
+};
+
+function clock(kind: ScalarKind): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 0, kind === 'TIMESTAMP' ? 0 : 1);
+    const now: BoundExpression = { kind: 'now', type: scalar('TIMESTAMP') };
+    if (kind === 'TIMESTAMP') return now;
+    const civil = timeCall('civil', 'timezone($2, $1)', [now, zoneArgument(context, syntax, 0)], 'DATETIME');
+    return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
+  };
+}
+
+/** `DATE(x)` and its like: a cast with a time zone; the other forms are rows. */
+function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING'): SpecialFunction {
+  return (context, syntax) => {
+    if (syntax.arguments.length !== 1 && syntax.arguments.length !== 2)
+      return fromParts(context, syntax, kind);
+    const value = context.binder.expression(context, syntax.arguments[0]!);
+    if (!syntax.arguments[1]) return cast(value, scalar(kind), false, syntax.at);
+    const zone = context.binder.expression(context, syntax.arguments[1]);
+    if (zone.type.kind !== 'STRING') return fromParts(context, syntax, kind);
+    if (kind === 'TIMESTAMP') {
+      const civil = cast(value, scalar('DATETIME'), false, syntax.at);
+      return timeCall('TIMESTAMP', 'bq_instant($2, $1)', [civil, knownZone(zone, syntax.at)], 'TIMESTAMP');
+    }
+    const zoned = coerce(value, scalar('TIMESTAMP'), syntax.at);
+    const civil = timeCall('civil', 'timezone($2, $1)', [zoned, knownZone(zone, syntax.at)], 'DATETIME');
+    if (kind === 'STRING') throw invalidQuery('STRING with a time zone is not supported', syntax.at);
+    return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
+  };
+}
+
+function fromParts(context: BindContext, syntax: CallSyntax, kind: string): BoundExpression {
+  const values = syntax.arguments.map(a => context.binder.expression(context, a));
+  const rows = timeRows.filter(r => r.name === kind);
+  return bindRow(rows, `function ${kind}`, values, syntax.at);
+}
+
+function truncation(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 2, kind === 'DATE' ? 2 : 3);
+    const value = context.binder.expression(context, syntax.arguments[0]!);
+    const part = datePart(syntax.arguments[1], syntax.at);
+    // DATE_TRUNC and DATETIME_TRUNC also take the wider types, as they are.
+    const isWider = ['TIMESTAMP', 'DATETIME'].includes(value.type.kind);
+    const type = isWider ? (value.type.kind as ScalarKind) : kind;
+    const of = coerce(value, scalar(type), syntax.at);
+    const zone = zoneArgument(context, syntax, 2);
+    const isUtc = zone === utc || (zone.kind === 'literal' && zone.value === 'UTC');
+    const template = truncTemplate(part, type, isUtc, syntax.at);
+    return timeCall(`${kind}_TRUNC`, template, [of, zone], type);
+  };
+}

@@ -1,0 +1,137 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import { bindRow, row, rowsByName, unsupported } from './function-row.ts';
+
+/** NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. */
+const withNan: Readonly<Record<string, string>> = {
+  '=': '($1 = $2 and not (isnan($1) and isnan($2)))',
+  '!=': '($1 != $2 or (isnan($1) and isnan($2)))',
+  '<': '($1 < $2 and not (isnan($2) and $1 is not null))',
+  '<=': '($1 <= $2 and not (isnan($2) and $1 is not null))',
+  '>': '($1 > $2 and not (isnan($1) and $2 is not null))',
+  '>=': '($1 >= $2 and not (isnan($1) and $2 is not null))',
+};
+
+const comparisons = Object.entries(withNan).flatMap(([name, template]) => [
+  row(`${name}(FLOAT64, FLOAT64) BOOL`, template),
+  row(`${name}(C, C) BOOL`, `($1 ${name} $2)`),
+]);
+
+const arithmetic = ['+', '-', '*'].flatMap(name => [
+  row(`${name}(INT64, INT64) INT64`, `($1 ${name} $2)`),
+  row(`${name}(NUMERIC, NUMERIC) NUMERIC`, `cast(($1 ${name} $2) as decimal(38, 9))`),
+  row(`${name}(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC`, unsupported),
+  row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `($1 ${name} $2)`),
+]);
+
+const shifted = ['TIMESTAMP', 'DATETIME'].flatMap(type => [
+  row(`+(${type}, INTERVAL) ${type}`, '($1 + $2)'),
+  row(`-(${type}, INTERVAL) ${type}`, '($1 - $2)'),
+  row(`+(INTERVAL, ${type}) ${type}`, '($2 + $1)'),
+]);
+
+/** A text with digits only, or an INT64, as the count of an interval; a unit longer than a day is a calendar step. */
+const intervals = Object.entries({
+  MICROSECOND: 'to_microseconds($1)',
+  MILLISECOND: 'to_microseconds($1 * 1000)',
+  SECOND: 'to_microseconds($1 * 1000000)',
+  MINUTE: 'to_microseconds($1 * 60000000)',
+  HOUR: 'to_microseconds($1 * 3600000000)',
+  DAY: 'to_days(cast($1 as integer))',
+  WEEK: 'to_days(cast($1 * 7 as integer))',
+  MONTH: 'to_months(cast($1 as integer))',
+  QUARTER: 'to_months(cast($1 * 3 as integer))',
+  YEAR: 'to_months(cast($1 * 12 as integer))',
+}).map(([part, template]) => row(`INTERVAL ${part}(INT64) INTERVAL`, template));
+
+/** The operators, each a function whose name is its symbol. */
+const operatorRows = rowsByName([
+  row('AND(BOOL...) BOOL', '($and)'),
+  row('OR(BOOL...) BOOL', '($or)'),
+  row('NOT(BOOL) BOOL', '(not $1)'),
+  row('IS TRUE(BOOL) BOOL', '($1 is true)'),
+  row('IS FALSE(BOOL) BOOL', '($1 is false)'),
+  row('IS DISTINCT FROM(C, C) BOOL', '($1 is distinct from $2)'),
+  ...comparisons,
+  row('LIKE(STRING, STRING) BOOL', 'bq_like($1, $2)'),
+  row('||(STRING, STRING) STRING', '($1 || $2)'),
+  row('||(BYTES, BYTES) BYTES', '($1 || $2)'),
+  row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
+  ...arithmetic,
+  row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)'),
+  row('/(NUMERIC, NUMERIC) NUMERIC', unsupported),
+  row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
+  row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
+  row('-(DATE, INT64) DATE', '($1 - cast($2 as integer))'),
+  row('+(DATE, INTERVAL) DATETIME', '($1 + $2)'),
+  row('-(DATE, INTERVAL) DATETIME', '($1 - $2)'),
+  ...shifted,
+  ...intervals,
+  row('unary -(INT64) INT64', '(-$1)'),
+  row('unary -(NUMERIC) NUMERIC', '(-$1)'),
+  row('unary -(FLOAT64) FLOAT64', '(-$1)'),
+  row('unary +(INT64) INT64', '$1'),
+  row('unary +(NUMERIC) NUMERIC', '$1'),
+  row('unary +(FLOAT64) FLOAT64', '$1'),
+  row('unary ~(INT64) INT64', '(~$1)'),
+  row('&(INT64, INT64) INT64', '($1 & $2)'),
+  row('|(INT64, INT64) INT64', '($1 | $2)'),
+  row('^(INT64, INT64) INT64', 'xor($1, $2)'),
+]);
+
+/** An operator is a function with a symbol for a name. */
+export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
+  const rows = operatorRows.get(name);
+  if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
+  if (refusesNull.has(name) && values.some(isBareNull)) {
+    throw invalidQuery(`Operands of ${name} cannot be literal NULL`, at);
+  }
+  const bound = bindRow(
+    rows,
+    `operator ${name}`,
+    arithmeticNames.has(name) ? values.map(unchecked) : values,
+    at,
+  );
+  if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
+  if (name === 'LIKE') return withPattern(bound, at);
+  const isWithNan = bound.kind === 'call' && bound.template === withNan[name];
+  return isWithNan && bound.arguments.some(isFloatLiteral) ? besideLiteral(bound) : bound;
+}
+
+const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
+const refusesNull: ReadonlySet<string> = new Set(['||', 'LIKE', 'NOT']);
+
+const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' && value.type.kind === 'NULL';
+
+/** An overflow fails; it is looked for once, at the top of a calculation, and not at every step of it. */
+function finite(of: BoundExpression): BoundExpression {
+  return { kind: 'call', name: 'FINITE', template: 'bq_finite($1)', type: of.type, arguments: [of] };
+}
+
+function unchecked(value: BoundExpression): BoundExpression {
+  return value.kind === 'call' && value.name === 'FINITE' ? value.arguments[0]! : value;
+}
+
+/** A pattern that is known is checked here, and stays a LIKE that DuckDB can look into. */
+function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
+  const pattern = bound.kind === 'call' ? bound.arguments[1] : undefined;
+  if (bound.kind !== 'call' || pattern?.kind !== 'literal') return bound;
+  if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
+    throw invalidQuery('LIKE pattern ends with a backslash', at);
+  return { ...bound, template: String.raw`($1 like $2 escape '\')` };
+}
+
+/** A literal is never NaN; some comparisons with one need no test. */
+function besideLiteral(bound: BoundCall): BoundExpression {
+  const [left, right] = bound.arguments.map(isFloatLiteral);
+  const isSafe = /^[<]/.test(bound.name) ? right : /^[>]/.test(bound.name) ? left : left || right;
+  return isSafe ? { ...bound, template: `($1 ${bound.name} $2)` } : bound;
+}
+
+function isFloatLiteral(value: BoundExpression): boolean {
+  return (
+    value.kind === 'literal' ||
+    (value.kind === 'cast' && value.of.kind === 'literal' && value.of.type.kind === 'INT64')
+  );
+}

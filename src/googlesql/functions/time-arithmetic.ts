@@ -1,0 +1,51 @@
+import type { SpecialFunction } from '../tree/bind-context.ts';
+import { coerce } from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import { scalar } from '../tree/types.ts';
+import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
+import { argument, arity, timeCall } from './time-arguments.ts';
+
+/** `…_ADD` and `…_SUB` of a kind: a value and an INTERVAL. */
+export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 2, 2);
+    const interval = syntax.arguments[1]!;
+    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const of = argument(context, syntax, 0, kind);
+    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const step = intervalTemplate(interval.part, kind, interval.at).replaceAll('$1', '$2');
+    return timeCall(
+      `${kind}_SHIFT`,
+      kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`,
+      [of, count],
+      kind,
+    );
+  };
+}
+
+/** `…_DIFF` of a kind. TIMESTAMP_DIFF counts whole units elapsed; the others count boundaries crossed. */
+export function difference(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 3, 3);
+    const values = [argument(context, syntax, 0, kind), argument(context, syntax, 1, kind)];
+    const part = datePart(syntax.arguments[2], syntax.at);
+    const unit = fixedUnits[part.name];
+    if (kind === 'TIMESTAMP') {
+      if (!unit) throw invalidQuery(`TIMESTAMP_DIFF does not support the ${part.name} date part`, syntax.at);
+      return timeCall('TIMESTAMP_DIFF', `((epoch_us($1) - epoch_us($2)) // ${unit})`, values, 'INT64');
+    }
+    if (kind === 'DATE' && unit && part.name !== 'DAY') {
+      throw invalidQuery(`DATE_DIFF does not support the ${part.name} date part`, syntax.at);
+    }
+    if (unit)
+      return timeCall(`${kind}_DIFF`, `date_diff('${part.name.toLowerCase()}', $2, $1)`, values, 'INT64');
+    const [later, earlier] = ['$1', '$2'].map(value =>
+      truncTemplate(part, kind, true, syntax.at).replaceAll('$1', value),
+    );
+    const isWeek = part.name === 'WEEK' || part.name === 'ISOWEEK';
+    const template = isWeek
+      ? `(date_diff('day', ${earlier}, ${later}) // 7)`
+      : `date_diff('${part.name === 'ISOYEAR' ? 'isoyear' : part.name.toLowerCase()}', $2, $1)`;
+    return timeCall(`${kind}_DIFF`, template, values, 'INT64');
+  };
+}

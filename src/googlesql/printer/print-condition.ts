@@ -1,0 +1,70 @@
+import {
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  childrenOf,
+  holdsAggregate,
+} from '../tree/bound-tree.ts';
+import { impliedPresence } from '../tree/implied-presence.ts';
+import { isPresent } from './print-storage.ts';
+import { type Printer, placeKey } from './printer.ts';
+
+/**
+ * Prints a condition as parts that all must hold. Here NULL counts as false, which leaves EXISTS over an
+ * array a plain predicate that DuckDB pushes into the scan.
+ */
+export function printConjuncts(printer: Printer, condition: BoundExpression): string[] {
+  if (condition.kind === 'call' && condition.name === 'AND') {
+    return condition.arguments.flatMap(part => printConjuncts(printer, part));
+  }
+  const test =
+    condition.kind === 'subquery' ? existsInArray(printer, condition.query, condition.form) : undefined;
+  return [test ?? printer.expression(printer, condition)];
+}
+
+/**
+ * EXISTS over the elements of one array as a test of the array itself; a correlated join would cost as much as
+ * the table is long. The text may be NULL where EXISTS is false.
+ * @returns undefined when the subquery does more than that
+ */
+export function existsInArray(printer: Printer, query: BoundQuery, form: string): string | undefined {
+  const { body } = query;
+  if (form !== 'EXISTS' || query.subsets.length > 0 || query.limit !== undefined || body.kind !== 'select') {
+    return undefined;
+  }
+  const { from, where, groupBy, having, qualify, items } = body;
+  if (groupBy || having || qualify || items.some(holdsAggregate) || from?.kind !== 'unnest') return undefined;
+  if (from.input || from.withOffset || from.outer) return undefined;
+  if (from.array.type.kind === 'ARRAY' && from.array.type.single) return existsInSingle(printer, from, where);
+  return where && holdsSubquery(where) ? undefined : existsInList(printer, from, where);
+}
+
+type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
+
+function existsInSingle(printer: Printer, from: Unnest, where: BoundExpression | undefined): string {
+  const array = printer.expression(printer, from.array);
+  printer.places.set(placeKey(from.relation, 0), array);
+  const tests = impliedPresence(from, where).has(from.relation) ? [] : [isPresent(array, from.array.type)];
+  const parts = [...tests, ...(where ? printConjuncts(printer, where) : [])];
+  return `(${parts.join(' and ')})`;
+}
+
+function existsInList(
+  printer: Printer,
+  from: Unnest,
+  where: BoundExpression | undefined,
+): string | undefined {
+  const array = printer.expression(printer, from.array);
+  if (!where) return `(len(${array}) > 0)`;
+  const element = printer.newAlias();
+  printer.places.set(placeKey(from.relation, 0), element);
+  const test = printConjuncts(printer, where).join(' and ');
+  return printer.readsOuterQuery(test)
+    ? undefined
+    : `(len(list_filter(${array}, lambda ${element}: ${test})) > 0)`;
+}
+
+function holdsSubquery(expression: BoundExpression): boolean {
+  if (expression.kind === 'subquery' || expression.kind === 'inQuery') return true;
+  return childrenOf(expression).some(holdsSubquery);
+}

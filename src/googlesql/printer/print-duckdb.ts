@@ -1,0 +1,78 @@
+import type { BoundQuery } from '../tree/bound-tree.ts';
+import { createExpressionKeys } from '../tree/expression-keys.ts';
+import { quoteText } from '../tree/quote-text.ts';
+import { finalShape, storedRecordShape, type WireShape } from '../tree/wire-shape.ts';
+import { printExpression } from './print-expression.ts';
+import { printJson } from './print-json.ts';
+import { printQuery } from './print-query.ts';
+import type { Printer } from './printer.ts';
+
+export type PrintOptions = {
+  /** Rows beyond this are cut off. */
+  readonly maxRows: number;
+  /** DuckDB's name for a declared parameter, without the dollar sign. */
+  placeholderOf(parameterName: string): string;
+  /** DuckDB's name for the statement's instant. */
+  readonly nowPlaceholder: string;
+};
+
+export type PrintedStatement = {
+  readonly sql: string;
+  /** What `finishRow` has still to do, by column; absent where rows are final. */
+  readonly shape: readonly WireShape[] | undefined;
+  readonly parameterNames: ReadonlySet<string>;
+  readonly usesNow: boolean;
+  /** Base tables that are read; a subset that nothing reads is not printed. */
+  readonly tables: readonly string[];
+};
+
+/**
+ * Prints a bound query as one DuckDB statement that returns each row as the text of its JSON object; stored records in it are
+ * left to `finishRow`.
+ * The JSON is made above ORDER BY and LIMIT: for the rows that leave, not for those that are read.
+ */
+export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
+  const parameterNames = new Set<string>();
+  let usesNow = false;
+  let depth = 0;
+  const depths = new Map<string, number>();
+  const printer: Printer = {
+    places: new Map(),
+    impliedRelations: new Set(),
+    usedSubsets: new Map(),
+    usedTables: new Set(),
+    sizes: new WeakMap(),
+    keyOf: createExpressionKeys(),
+    expression: printExpression,
+    query: (self, inner, order) => {
+      depth += 1;
+      const sql = printQuery(self, inner, order);
+      depth -= 1;
+      return sql;
+    },
+    newAlias: () => {
+      const alias = `r${depths.size + 1}`;
+      depths.set(alias, depth);
+      return alias;
+    },
+    readsOuterQuery: sql => [...sql.matchAll(/\br\d+\b/g)].some(([alias]) => depths.get(alias)! < depth),
+    parameter: name => {
+      parameterNames.add(name);
+      return `$${options.placeholderOf(name)}`;
+    },
+    now: () => {
+      usesNow = true;
+      return `$${options.nowPlaceholder}`;
+    },
+  };
+  const limited = { ...query, limit: Math.min(query.limit ?? options.maxRows, options.maxRows) };
+  const rows = printQuery(printer, limited, { keepsOrder: true });
+  const shapes = query.columns.map(({ type }) => storedRecordShape(type));
+  const fields = query.columns.map(({ name, type }, i) => {
+    const value = shapes[i] ? `c${i}` : printJson(`c${i}`, type);
+    return `${quoteText(name)}: ${value}`;
+  });
+  const sql = `select cast(to_json({${fields.join(', ')}}) as varchar) as "row" from (${rows})`;
+  const shape = shapes.some(Boolean) ? shapes.map(stored => stored ?? finalShape) : undefined;
+  return { sql, shape, parameterNames, usesNow, tables: [...printer.usedTables] };
+}

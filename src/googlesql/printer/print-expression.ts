@@ -1,0 +1,255 @@
+import { expansionSize, maxExpansionSize } from '../functions/expansion-size.ts';
+import type {
+  BoundAggregate,
+  BoundCall,
+  BoundExpression,
+  BoundFrameBound,
+  BoundOrder,
+  BoundWindow,
+} from '../tree/bound-tree.ts';
+import { concatOperands } from '../tree/concat-operands.ts';
+import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
+import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { printCast } from './print-cast.ts';
+import { existsInArray } from './print-condition.ts';
+import { nanOrder } from './print-nan-order.ts';
+import { isPresent } from './print-storage.ts';
+import { type Printer, placeKey } from './printer.ts';
+
+/** Prints one bound expression. */
+export function printExpression(printer: Printer, expression: BoundExpression): string {
+  // Checked on the way down: an expression too large is never printed at all.
+  if (expansionSize(expression, printer.sizes) > maxExpansionSize)
+    throw new RangeError('Expression too large');
+  const print = (inner: BoundExpression) => printExpression(printer, inner);
+  switch (expression.kind) {
+    case 'literal':
+      return printLiteral(expression);
+    case 'null':
+      return expression.type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(expression.type)})`;
+    case 'parameter':
+      return `cast(${printer.parameter(expression.name)} as ${duckDbType(expression.type)})`;
+    case 'now':
+      return `cast(${printer.now()} as timestamptz)`;
+    case 'column':
+      return printer.places.get(placeKey(expression.relation, expression.index))!;
+    case 'field':
+      return `(${print(expression.of)}).${quoteName(expression.name)}`;
+    case 'struct': {
+      const { fields } = expression.type;
+      const values = expression.values.map(
+        (v, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(v)}`,
+      );
+      return `{${values.join(', ')}}`;
+    }
+    case 'array':
+      return printArray(print, expression);
+    case 'element':
+      return printElement(print, expression);
+    case 'arrayLength':
+      return printLength(print(expression.of), expression.of);
+    case 'cast':
+      return printCast(print(expression.of), expression);
+    case 'case': {
+      const branches = expression.branches.map(
+        ({ when, result }) => `when ${print(when)} then ${print(result)}`,
+      );
+      const otherwise = expression.otherwise ? ` else ${print(expression.otherwise)}` : '';
+      return `(case ${branches.join(' ')}${otherwise} end)`;
+    }
+    case 'isNull':
+      return printIsNull(print(expression.of), expression.of);
+    case 'call':
+      return printCall(print, expression);
+    case 'aggregate':
+      return printAggregate(printer, expression);
+    case 'try':
+      return `try(${print(expression.of)})`;
+    case 'subquery':
+      return printSubquery(printer, expression);
+    case 'inQuery':
+      return printInQuery(printer, expression);
+  }
+}
+
+type Print = (expression: BoundExpression) => string;
+type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
+
+function printLiteral({ type, value }: Node<'literal'>): string {
+  switch (type.kind) {
+    case 'STRING':
+      return quoteText(value);
+    case 'BOOL':
+      return value.toLowerCase();
+    case 'BYTES':
+      return `unhex('${Buffer.from(value, 'latin1').toString('hex')}')`;
+    case 'INT64':
+      return `cast(${value} as bigint)`;
+    case 'FLOAT64':
+      return `cast('${value}' as double)`;
+    default: {
+      // The name of a zone.
+      if (type.kind === 'TIMESTAMP' && value.includes('/')) return `bq_timestamp(${quoteText(value)})`;
+      return `cast(${quoteText(value)} as ${duckDbType(type)})`;
+    }
+  }
+}
+
+function printArray(print: Print, { elements, type }: Node<'array'>): string {
+  if (elements.length === 0) return `cast([] as ${duckDbType(type)})`;
+  return `[${elements.map(print).join(', ')}]`;
+}
+
+function printLength(sql: string, expression: BoundExpression): string {
+  const { type } = expression;
+  if (type.kind === 'ARRAY' && type.single)
+    return `(case when ${isPresent(sql, type)} then cast(1 as bigint) else 0 end)`;
+  return isStored(expression) ? `coalesce(len(${sql}), 0)` : `len(${sql})`;
+}
+
+/** A table holds no NULL array: what DuckDB stores as NULL is empty. A computed array may be NULL. */
+function isStored({ kind, type }: BoundExpression): boolean {
+  return (kind === 'column' || kind === 'field') && !(type.kind === 'ARRAY' && type.nulls === 'NULL');
+}
+
+/** An ARRAY is never NULL to look at only where it is stored as a record: there NULL means empty. */
+function printIsNull(sql: string, expression: BoundExpression): string {
+  const { type } = expression;
+  if (type.kind === 'STRUCT') return `(not ${isPresent(sql, type)})`;
+  if (type.kind === 'ARRAY') return isStored(expression) ? 'false' : `(${sql} is null)`;
+  return `(${sql} is null)`;
+}
+
+function printElement(print: Print, { of, index, safe, type }: Node<'element'>): string {
+  const array = print(of);
+  const position = print(index);
+  const literal = index.kind === 'literal' ? BigInt(index.value) : undefined;
+  const outside = safe
+    ? ''
+    : ` else cast(error('Array index ' || ${position} || ' is out of bounds') as ${duckDbType(type)})`;
+  if (of.type.kind === 'ARRAY' && of.type.single) {
+    const present = isPresent(array, of.type);
+    if (literal === 0n && safe) return array;
+    const isIn = literal === 0n ? present : `${present} and ${position} = 0`;
+    return `(case when ${isIn} then ${array}${outside} end)`;
+  }
+  if (literal !== undefined && literal >= 0n && safe) return `list_extract(${array}, ${literal + 1n})`;
+  const unknown = isStored(of) ? `${position} is null` : `${array} is null or ${position} is null`;
+  const missing = safe ? '' : ` when ${unknown} then null`;
+  return `(case when ${position} >= 0 and ${position} < len(${array}) then list_extract(${array}, ${position} + 1)${missing}${outside} end)`;
+}
+
+function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): string {
+  if (form === 'EXISTS') {
+    const test = existsInArray(printer, query, form);
+    return test
+      ? `coalesce(${test}, false)`
+      : `exists (${printer.query(printer, query, { keepsOrder: false })})`;
+  }
+  const sql = printer.query(printer, query, { keepsOrder: form === 'ARRAY' });
+  return form === 'ARRAY' ? `coalesce(array(${sql}), [])` : `(${sql})`;
+}
+
+/** NaN equals nothing: without it in the list, it is in no list. */
+function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
+  const list = printer.query(printer, query, { keepsOrder: false });
+  const value = printExpression(printer, of);
+  if (query.columns[0]?.type.kind !== 'FLOAT64') return `(${value} in (${list}))`;
+  return `(${value} in (select v from (${list}) n(v) where v is null or not isnan(v)))`;
+}
+
+const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');
+
+/** BigQuery's TRIM takes off what Unicode calls white space, DuckDB's the space character alone. */
+const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
+
+function printCall(print: Print, { template, arguments: values }: BoundCall): string {
+  const printed = values.map(print);
+  return fill(template, printed, {
+    '*': () => printed.join(', '),
+    '||': () => concatOperands(printed),
+    and: () => printed.join(' and '),
+    or: () => printed.join(' or '),
+    null: () => printed.map(value => `${value} is null`).join(' or '),
+    space: () => whiteSpace,
+  });
+}
+
+function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
+  const printed = aggregate.arguments.map(value => printExpression(printer, value));
+  const nullsOf = aggregate.over ? ' ignore nulls' : ` filter (where ${printed[0]} is not null)`;
+  if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
+  const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');
+  return fill(aggregate.template, printed, {
+    distinct: () => (aggregate.distinct ? 'distinct ' : ''),
+    order: () => (order ? ` order by ${order}` : ''),
+    filter: () => (aggregate.ignoreNulls ? nullsOf : ''),
+    over: () => (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
+  });
+}
+
+/**
+ * Whether an array or text is to hold distinct values in their own order, and they are calculated: DuckDB wants to find the
+ * term of ORDER BY among the arguments, and takes no two expressions that may fail for the same.
+ */
+function isSortedSet({ distinct, orderBy, arguments: [value] }: BoundAggregate): boolean {
+  return (
+    distinct &&
+    orderBy.length > 0 &&
+    value?.kind === 'call' &&
+    !['FLOAT64', 'STRUCT'].includes(value.type.kind)
+  );
+}
+
+function printSortedSet({ name, ignoreNulls, orderBy }: BoundAggregate, printed: readonly string[]): string {
+  const { descending, nulls } = orderBy[0]!;
+  const [value, separator = "','"] = printed;
+  const isText = name === 'STRING_AGG';
+  const filter = isText || ignoreNulls ? ` filter (where ${value} is not null)` : '';
+  const list = `list_sort(array_agg(distinct ${value})${filter}, '${descending ? 'desc' : 'asc'}', 'nulls ${nulls.toLowerCase()}')`;
+  return isText ? `array_to_string(${list}, ${separator})` : list;
+}
+
+/** Fills a template in one pass, so that nothing in an argument is ever read as part of the template. */
+function fill(
+  template: string,
+  values: readonly string[],
+  names: Readonly<Record<string, () => string>>,
+): string {
+  return template.replace(
+    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|\$))/g,
+    (_, a, b, name) => {
+      if (name === '$') return '$';
+      const text = name ? names[name]?.() : values[Number(a ?? b) - 1];
+      if (text === undefined)
+        throw new Error(`The template ${template} asks for what its call does not have`);
+      return text;
+    },
+  );
+}
+
+function printWindow(printer: Printer, { partitionBy, orderBy, frame }: BoundWindow): string {
+  const parts: string[] = [];
+  if (partitionBy.length > 0) {
+    parts.push(`partition by ${partitionBy.map(key => printExpression(printer, key)).join(', ')}`);
+  }
+  if (orderBy.length > 0) parts.push(`order by ${orderBy.map(item => printOrder(printer, item)).join(', ')}`);
+  if (frame) {
+    const start = printBound(printer, frame.start);
+    const range = frame.end ? `between ${start} and ${printBound(printer, frame.end)}` : start;
+    parts.push(`${frame.unit.toLowerCase()} ${range}`);
+  }
+  return parts.join(' ');
+}
+
+function printBound(printer: Printer, bound: BoundFrameBound): string {
+  if (bound.kind !== 'PRECEDING' && bound.kind !== 'FOLLOWING') return bound.kind.toLowerCase();
+  return `${printExpression(printer, bound.distance)} ${bound.kind.toLowerCase()}`;
+}
+
+function printOrder(printer: Printer, { by, descending, nulls }: BoundOrder): string {
+  const key = typeof by === 'number' ? String(by + 1) : printExpression(printer, by);
+  const plain = `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
+  const isFloat = typeof by !== 'number' && by.type.kind === 'FLOAT64';
+  return isFloat ? `${nanOrder(key, descending, nulls)}, ${plain}` : plain;
+}

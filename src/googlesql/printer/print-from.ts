@@ -1,0 +1,171 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { BoundFrom } from '../tree/bound-tree.ts';
+import { quoteName } from '../tree/quote-text.ts';
+import { isPresent } from './print-storage.ts';
+import { type Printer, placeKey } from './printer.ts';
+
+/**
+ * A FROM clause as far as it is printed: its text (undefined for an array that needs no scan), what its rows must
+ * fulfil, and the columns of its relations.
+ */
+export type PrintedFrom = {
+  readonly sql: string | undefined;
+  readonly filters: readonly string[];
+  readonly keys: readonly string[];
+};
+
+/** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
+const maxElementLength = 20_000;
+
+const outerOnRefusal = 'LEFT JOIN UNNEST is not supported where its ON reads a column of a query around it';
+
+type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
+type Join = Extract<BoundFrom, { kind: 'join' }>;
+
+/** Prints a FROM clause and notes the place of every column that it brings. */
+export function printFrom(printer: Printer, from: BoundFrom): PrintedFrom {
+  switch (from.kind) {
+    case 'table': {
+      printer.usedTables.add(from.table.name);
+      const names = from.table.columns.map(column => quoteName(column.name));
+      return printSource(printer, from.relation, quoteName(from.table.physicalName), names);
+    }
+    case 'subset': {
+      const { id, query } = from.subset;
+      printer.usedSubsets.set(id, (printer.usedSubsets.get(id) ?? 0) + 1);
+      return printSource(
+        printer,
+        from.relation,
+        `w${id}`,
+        query.columns.map((_, i) => `c${i}`),
+      );
+    }
+    case 'derived': {
+      const sql = printer.query(printer, from.query, { keepsOrder: false });
+      return printSource(
+        printer,
+        from.relation,
+        `(${sql})`,
+        from.query.columns.map((_, i) => `c${i}`),
+      );
+    }
+    case 'join':
+      return printJoin(printer, from);
+    case 'unnest':
+      return printUnnest(printer, from);
+  }
+}
+
+function printSource(
+  printer: Printer,
+  relation: number,
+  sql: string,
+  columns: readonly string[],
+): PrintedFrom {
+  const alias = printer.newAlias();
+  const keys = columns.map((column, index) => {
+    const key = placeKey(relation, index);
+    printer.places.set(key, `${alias}.${column}`);
+    return key;
+  });
+  return { sql: `${sql} as ${alias}`, filters: [], keys };
+}
+
+function printJoin(printer: Printer, from: Join): PrintedFrom {
+  const isInner = from.join === 'CROSS' || from.join === 'INNER';
+  let left = printFrom(printer, from.left);
+  let right = printFrom(printer, from.right);
+  // A filter belongs to its side: above an outer join it would drop the rows that the join keeps.
+  if (!isInner && (right.filters.length > 0 || !right.sql)) right = wrapped(printer, right, []);
+  const keepsRight = from.join === 'RIGHT' || from.join === 'FULL';
+  if ((keepsRight && left.filters.length > 0) || (!isInner && !left.sql)) left = wrapped(printer, left, []);
+  const on = from.on && printer.expression(printer, from.on);
+  const keys = [...left.keys, ...right.keys];
+  const filters = [...left.filters, ...right.filters];
+  if (!left.sql || !right.sql) {
+    return { sql: left.sql ?? right.sql, filters: on ? [...filters, on] : filters, keys };
+  }
+  const nested = from.right.kind === 'join' ? `(${right.sql})` : right.sql;
+  if (!on) return { sql: `${left.sql} cross join ${nested}`, filters, keys };
+  return { sql: `${left.sql} ${from.join.toLowerCase()} join ${nested} on ${on}`, filters, keys };
+}
+
+/**
+ * A single record is its own element: no scan, a test of its presence where nothing else tells of it. A list becomes an unnest in a select list,
+ * never a join: filters go through that, and DuckDB would otherwise join the table with itself.
+ */
+function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
+  const input: PrintedFrom = from.input
+    ? printFrom(printer, from.input)
+    : { sql: undefined, filters: [], keys: [] };
+  const array = printer.expression(printer, from.array);
+  const { type } = from.array;
+  return type.kind === 'ARRAY' && type.single
+    ? singleElement(printer, from, input, array)
+    : listElements(printer, from, input, array);
+}
+
+function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
+  const keys = [placeKey(from.relation, 0), placeKey(from.relation, 1)] as const;
+  const present = isPresent(array, from.array.type);
+  printer.places.set(keys[0], array);
+  printer.places.set(keys[1], `(case when ${present} then cast(0 as bigint) end)`);
+  const on = from.on && printer.expression(printer, from.on);
+  if (on && from.outer) {
+    // An element stands for its whole text wherever it is named: conditions on conditions would multiply.
+    if (on.length + array.length > maxElementLength) throw new RangeError('Array element too large');
+    printer.places.set(keys[0], `(case when ${on} then ${array} end)`);
+    printer.places.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
+  }
+  const tests = printer.impliedRelations.has(from.relation) ? [] : [present];
+  const filters = from.outer ? input.filters : [...input.filters, ...tests, ...(on ? [on] : [])];
+  return { sql: input.sql, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
+}
+
+function listElements(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
+  const value = placeKey(from.relation, 0);
+  const offset = placeKey(from.relation, 1);
+  let elements = array;
+  let offsets = `range(len(${array}))`;
+  if (from.outer && from.on) {
+    const position = printer.newAlias();
+    const elementAt = `list_extract(${array}, ${position} + 1)`;
+    printer.places.set(value, elementAt);
+    printer.places.set(offset, position);
+    const on = printer.expression(printer, from.on);
+    if (printer.readsOuterQuery(on)) throw new GatewayError('invalid_query', outerOnRefusal);
+    offsets = `list_filter(${offsets}, lambda ${position}: ${on})`;
+    elements = `list_transform(${offsets}, lambda ${position}: ${elementAt})`;
+  }
+  const padded = (text: string) =>
+    from.outer ? `case when len(${offsets}) > 0 then ${text} else [null] end` : text;
+  const columns = [
+    { key: value, sql: `unnest(${padded(elements)})` },
+    ...(from.withOffset ? [{ key: offset, sql: `unnest(${padded(offsets)})` }] : []),
+  ];
+  const scan = wrapped(printer, input, columns);
+  const on = from.on && !from.outer ? [printer.expression(printer, from.on)] : [];
+  return { ...scan, filters: on };
+}
+
+/** A FROM clause with a scan of its own, its filters inside. */
+export function closedFrom(printer: Printer, from: PrintedFrom): PrintedFrom {
+  return wrapped(printer, from, []);
+}
+
+/** Closes what is printed so far into a derived table, with more columns; every column moves into it. */
+function wrapped(
+  printer: Printer,
+  input: PrintedFrom,
+  added: readonly { key: string; sql: string }[],
+): PrintedFrom {
+  const alias = printer.newAlias();
+  const kept = input.keys.map(key => ({ key, sql: printer.places.get(key)! }));
+  const columns = [...kept, ...added];
+  const list = columns.map(({ sql }, i) => `${sql} as c${i}`).join(', ') || '1';
+  const source = input.sql ? ` from ${input.sql}` : '';
+  const where = input.filters.length > 0 ? ` where ${input.filters.join(' and ')}` : '';
+  for (const [i, { key }] of columns.entries()) printer.places.set(key, `${alias}.c${i}`);
+  const keys = columns.map(column => column.key);
+  return { sql: `(select ${list}${source}${where}) as ${alias}`, filters: [], keys };
+}

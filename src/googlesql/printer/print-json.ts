@@ -1,0 +1,58 @@
+import { fieldName } from '../tree/duckdb-type.ts';
+import { quoteName, quoteText } from '../tree/quote-text.ts';
+import type { SqlType, StructType } from '../tree/types.ts';
+import { isPresent, lambdaName } from './print-storage.ts';
+
+/** Prints a value as what DuckDB's `to_json` turns into the wire form of contract section 2. */
+export function printJson(sql: string, type: SqlType): string {
+  switch (type.kind) {
+    case 'ARRAY': {
+      if (type.single) {
+        const { element } = type;
+        // One test for the array and its record: the planner pays for every expression.
+        const record = element.kind === 'STRUCT' ? printRecord(sql, element) : printJson(sql, element);
+        return `(case when ${isPresent(sql, type)} then [${record}] else [] end)`;
+      }
+      const list = `coalesce(${sql}, [])`;
+      if (isPlain(type.element)) return list;
+      const element = lambdaName(type);
+      return `list_transform(${list}, lambda ${element}: ${printJson(element, type.element)})`;
+    }
+    case 'STRUCT':
+      return `(case when ${isPresent(sql, type)} then ${printRecord(sql, type)} end)`;
+    case 'TIMESTAMP':
+      return `bq_wire_timestamp(${sql})`;
+    case 'DATETIME':
+      return `bq_wire_datetime(${sql})`;
+    case 'FLOAT64':
+      return `bq_wire_float(${sql})`;
+    case 'NUMERIC':
+    case 'BIGNUMERIC':
+      return `bq_wire_numeric(${sql})`;
+    case 'BYTES':
+      return `to_base64(${sql})`;
+    case 'DATE':
+      return `bq_wire_date(${sql})`;
+    case 'TIME':
+      return `bq_wire_time(${sql})`;
+    case 'JSON':
+    case 'INTERVAL':
+      return `cast(${sql} as varchar)`;
+    default:
+      return sql;
+  }
+}
+
+/** A record that is known to be there. */
+function printRecord(sql: string, { fields }: StructType): string {
+  const printed = fields.map((field, i) => {
+    const name = fieldName(field.name, i);
+    return `${quoteText(name)}: ${printJson(`(${sql}).${quoteName(name)}`, field.type)}`;
+  });
+  return `{${printed.join(', ')}}`;
+}
+
+/** Whether `to_json` alone already writes the wire form. */
+function isPlain({ kind }: SqlType): boolean {
+  return kind === 'STRING' || kind === 'INT64' || kind === 'BOOL';
+}

@@ -1,0 +1,153 @@
+import {
+  type BoundBody,
+  type BoundExpression,
+  type BoundFrom,
+  type BoundOrder,
+  type BoundQuery,
+  type BoundSelect,
+  holdsAnyAggregate,
+  type OutputColumn,
+} from '../tree/bound-tree.ts';
+import { sameStorage } from '../tree/coercion.ts';
+import { duckDbType } from '../tree/duckdb-type.ts';
+import { impliedPresence } from '../tree/implied-presence.ts';
+import { printConjuncts } from './print-condition.ts';
+import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
+import { nanOrder } from './print-nan-order.ts';
+import { convertStorage } from './print-storage.ts';
+import type { Printer } from './printer.ts';
+
+/**
+ * Prints a query with columns `c0`, `c1` …
+ * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
+ */
+export function printQuery(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
+  const isSliced = query.limit !== undefined || query.offset !== undefined;
+  const isWrapped = mustWrap(query);
+  const inner = printBody(printer, query.body);
+  const body = isWrapped ? `select * from (${inner})` : inner;
+  const order = query.orderBy.map(item => printOrder(printer, item, query, isWrapped)).join(', ');
+  const slice = [
+    order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
+    query.limit === undefined ? '' : ` limit ${query.limit}`,
+    query.offset === undefined ? '' : ` offset ${query.offset}`,
+  ].join('');
+  // Last, and backwards: only now is known which subsets are read, and by how many.
+  const subsets: string[] = [];
+  for (const subset of query.subsets.toReversed()) {
+    const uses = printer.usedSubsets.get(subset.id) ?? 0;
+    if (uses === 0) continue;
+    const inner = printQuery(printer, subset.query, { keepsOrder: false });
+    const isCheap = uses === 1 || readsOneSource(subset.query);
+    subsets.unshift(`w${subset.id} as ${isCheap ? 'not materialized ' : ''}(${inner})`);
+  }
+  return `${subsets.length > 0 ? `with ${subsets.join(', ')} ` : ''}${body}${slice}`;
+}
+
+/** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrder`. */
+function mustWrap({ body, orderBy, columns }: BoundQuery): boolean {
+  const isPlain = body.kind === 'select' && !body.distinct;
+  return !isPlain && orderBy.some(({ by }) => typeof by === 'number' && columns[by]!.type.kind === 'FLOAT64');
+}
+
+/** A filtered scan is cheaper done twice than kept: the filters of each reader go down into it. */
+function readsOneSource({ body, limit }: BoundQuery): boolean {
+  return (
+    body.kind === 'select' &&
+    limit === undefined &&
+    !body.groupBy &&
+    !body.distinct &&
+    body.from?.kind === 'table'
+  );
+}
+
+function printBody(printer: Printer, body: BoundBody): string {
+  switch (body.kind) {
+    case 'select':
+      return printSelect(printer, body);
+    case 'query':
+      // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
+      return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
+    case 'setOperation': {
+      const operator = `${body.operator.toLowerCase()}${body.all ? ' all' : ''}`;
+      const parts = body.parts.map(part =>
+        asColumns(`(${printBody(printer, part.body)})`, part.columns, body.columns),
+      );
+      return parts.join(` ${operator} `);
+    }
+  }
+}
+
+/** Casts a branch to the types that the whole set operation has. */
+function asColumns(sql: string, from: readonly OutputColumn[], to: readonly OutputColumn[]): string {
+  if (from.every(({ type }, i) => sameStorage(type, to[i]!.type))) return sql;
+  const columns = from.map(({ type }, i) => `${convert(`c${i}`, type, to[i]!.type)} as c${i}`);
+  return `(select ${columns.join(', ')} from ${sql})`;
+}
+
+function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type']): string {
+  if (sameStorage(from, to)) return sql;
+  if (from.kind === to.kind) return convertStorage(sql, from, to);
+  if (from.kind === 'NULL' || to.kind !== 'TIMESTAMP') return `cast(${sql} as ${duckDbType(to)})`;
+  return `timezone('UTC', cast(${sql} as timestamp))`;
+}
+
+function printSelect(printer: Printer, select: BoundSelect): string {
+  if (select.from) {
+    for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
+  }
+  const source = select.from && printSelectFrom(printer, select, select.from);
+  const conditions = [
+    ...(source?.filters ?? []),
+    ...(select.where ? printConjuncts(printer, select.where) : []),
+  ];
+  const items = select.items.map((item, i) => `${printer.expression(printer, item)} as c${i}`);
+  return [
+    `select ${select.distinct ? 'distinct ' : ''}${items.join(', ')}`,
+    source?.sql ? ` from ${source.sql}` : '',
+    conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
+    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select.items)}` : '',
+    select.having ? ` having ${printer.expression(printer, select.having)}` : '',
+    select.qualify ? ` qualify ${printer.expression(printer, select.qualify)}` : '',
+  ].join('');
+}
+
+/** A record needs no scan; but without a FROM an aggregate would be one of the query around this one. */
+function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom): PrintedFrom {
+  const source = printFrom(printer, from);
+  const { groupBy, having, qualify, items, distinct } = select;
+  const needsScan = groupBy || having || qualify || distinct || items.some(holdsAnyAggregate);
+  return source.sql || !needsScan ? source : closedFrom(printer, source);
+}
+
+/** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */
+function printGroupBy(
+  printer: Printer,
+  keys: NonNullable<BoundSelect['groupBy']>,
+  items: readonly BoundExpression[],
+): string {
+  if (keys === 'ALL') return 'all';
+  const positions = new Map(items.map((item, i) => [printer.keyOf(item), i + 1] as const).reverse());
+  return keys.map(key => positions.get(printer.keyOf(key)) ?? printer.expression(printer, key)).join(', ');
+}
+
+function printOrder(
+  printer: Printer,
+  { by, descending, nulls }: BoundOrder,
+  { body, columns }: BoundQuery,
+  isWrapped: boolean,
+): string {
+  const isNamed = typeof by === 'number' && (isWrapped || body.kind !== 'select');
+  const position = typeof by === 'number' ? by : undefined;
+  const type = typeof by === 'number' ? columns[by]!.type : by.type;
+  const value = (): string => {
+    if (isNamed) return `c${position}`;
+    const item = body.kind === 'select' && position !== undefined ? body.items[position] : undefined;
+    // A number is always a position.
+    return printer.expression(printer, item ?? (by as BoundExpression));
+  };
+  const key = position === undefined || isNamed ? value() : String(position + 1);
+  const direction = descending ? 'desc' : 'asc';
+  const plain = `${key} ${direction} nulls ${nulls.toLowerCase()}`;
+  return type.kind === 'FLOAT64' ? `${nanOrder(value(), descending, nulls)}, ${plain}` : plain;
+}

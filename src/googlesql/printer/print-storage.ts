@@ -1,0 +1,49 @@
+import { sameStorage } from '../tree/coercion.ts';
+import { fieldName } from '../tree/duckdb-type.ts';
+import { quoteName, quoteText } from '../tree/quote-text.ts';
+import type { SqlType } from '../tree/types.ts';
+
+/** Whether a single record is there. The leaf is tested, not the record: that would read every leaf. */
+export function isPresent(sql: string, type: SqlType): string {
+  const record = type.kind === 'ARRAY' ? type.element : type;
+  return record.kind === 'STRUCT' && record.presence
+    ? `((${sql})."_p" is not null)`
+    : `((${sql}) is not null)`;
+}
+
+/** An array as a LIST, however it is stored. */
+function asList(sql: string, type: SqlType): string {
+  if (type.kind !== 'ARRAY' || !type.single) return sql;
+  return `(case when ${isPresent(sql, type)} then [${sql}] else [] end)`;
+}
+
+/** The same value in another storage of the same type: without presence leaves, records as lists. */
+export function convertStorage(sql: string, from: SqlType, to: SqlType): string {
+  if (sameStorage(from, to)) return sql;
+  if (from.kind === 'ARRAY' && to.kind === 'ARRAY') {
+    const list = asList(sql, from);
+    if (sameStorage(from.element, to.element)) return list;
+    const element = lambdaName(from);
+    return `list_transform(${list}, lambda ${element}: ${convertStorage(element, from.element, to.element)})`;
+  }
+  if (from.kind !== 'STRUCT' || to.kind !== 'STRUCT') return sql;
+  const fields = from.fields.map((field, i) => {
+    const value = convertStorage(
+      `(${sql}).${quoteName(fieldName(field.name, i))}`,
+      field.type,
+      to.fields[i]!.type,
+    );
+    return `${quoteText(fieldName(to.fields[i]!.name, i))}: ${value}`;
+  });
+  return `(case when ${isPresent(sql, from)} then {${fields.join(', ')}} end)`;
+}
+
+/** A name for an array's element that no lambda inside or around it has. */
+export function lambdaName(type: SqlType): string {
+  return `e${depthOf(type)}`;
+}
+
+function depthOf(type: SqlType): number {
+  if (type.kind === 'ARRAY') return 1 + depthOf(type.element);
+  return type.kind === 'STRUCT' ? 1 + Math.max(0, ...type.fields.map(field => depthOf(field.type))) : 0;
+}

@@ -1,0 +1,28 @@
+import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
+import type { KeyOf } from '../tree/expression-keys.ts';
+
+/** What printing one statement carries along. */
+export type Printer = {
+  /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
+  readonly places: Map<string, string>;
+  /** Relations whose record other conditions show to be there: their presence is not tested. */
+  readonly impliedRelations: Set<number>;
+  /** Subsets that something printed reads, and how often. */
+  readonly usedSubsets: Map<number, number>;
+  /** Base tables that something printed reads. */
+  readonly usedTables: Set<string>;
+  /** Sizes that are already counted, see `expansionSize`. */
+  readonly sizes: WeakMap<BoundExpression, number>;
+  readonly keyOf: KeyOf;
+  expression(printer: Printer, expression: BoundExpression): string;
+  /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
+  query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;
+  /** A name for a table or an array's element in the query that is being printed. */
+  newAlias(): string;
+  /** Whether a text names something of a query around the one that is being printed. DuckDB's lambdas can't. */
+  readsOuterQuery(sql: string): boolean;
+  parameter(name: string): string;
+  now(): string;
+};
+
+export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;

@@ -1,0 +1,143 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
+import { readBackquoted, readQuoted } from './quoted-literals.ts';
+
+export type TokenKind =
+  | 'name'
+  | 'quotedName'
+  | 'string'
+  | 'bytes'
+  | 'integer'
+  | 'float'
+  | 'parameter'
+  | 'systemVariable'
+  | 'symbol'
+  | 'end';
+
+export type Token = {
+  readonly kind: TokenKind;
+  /** What the token means: a string without quotes and escapes, a parameter without `@`. */
+  readonly value: string;
+  /** `value` in upper case for a bare name, to compare with keywords; empty for all other kinds. */
+  readonly keyword: string;
+  readonly at: SqlPosition;
+  /** Where it starts and ends in the text, in UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
+  /** Whether white space or a comment stands before it: `a -b` against `a-b` in a table name. */
+  readonly spaced: boolean;
+};
+
+/** Longest text that is read at all, in UTF-16 units. BigQuery: 1 MB of SQL. */
+export const maxSqlLength = 1_000_000;
+
+/** Longest first, so that `<=` never reads as `<` and `=`. */
+const symbols = '|| <= >= <> != << >> => -> |> :: ( ) [ ] { } , . + - * / % = < > ~ ^ & | ? ; :'.split(' ');
+
+/** A comment ends at a carriage return too: what BigQuery reads as code must be code here. */
+const skipped = /(?:[\s\u00a0\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
+const bareName = /[A-Za-z_][A-Za-z0-9_]*/y;
+const number = /0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
+const parameter = /@(?:`([^`\n]+)`|([A-Za-z_][A-Za-z0-9_]*))/y;
+const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
+const quoteStart = /(?:[rR][bB]?|[bB][rR]?)?(?=['"])/y;
+
+/**
+ * Splits a query into tokens; the last one is always `end`.
+ * Source: GoogleSQL, "Lexical structure and syntax".
+ * @throws GatewayError `invalid_query` with line and column
+ */
+export function lex(text: string): readonly Token[] {
+  if (text.length > maxSqlLength) {
+    throw invalidQuery(`The query is too long; the limit is ${maxSqlLength} characters`, {
+      line: 1,
+      column: 1,
+    });
+  }
+  const positionOf = positions(text);
+  const tokens: Token[] = [];
+  let index = 0;
+  for (;;) {
+    const gap = matchAt(skipped, text, index)?.[0].length ?? 0;
+    index += gap;
+    const at = positionOf(index);
+    const previous = tokens.at(-1);
+    if (index >= text.length) {
+      tokens.push({ kind: 'end', value: '', keyword: '', at, start: index, end: index, spaced: gap > 0 });
+      return tokens;
+    }
+    const { kind, value, end } = readToken(text, index, at, gap === 0 ? previous : undefined);
+    const keyword = kind === 'name' ? value.toUpperCase() : '';
+    tokens.push({ kind, value, keyword, at, start: index, end, spaced: gap > 0 });
+    index = end;
+  }
+}
+
+type Piece = { readonly kind: TokenKind; readonly value: string; readonly end: number };
+
+function readToken(text: string, start: number, at: SqlPosition, touching: Token | undefined): Piece {
+  const prefix = matchAt(quoteStart, text, start);
+  if (prefix) return readQuoted(text, start, prefix[0], at);
+  if (text[start] === '`') return readQuotedName(text, start, at);
+  const name = matchAt(bareName, text, start);
+  if (name) return { kind: 'name', value: name[0], end: start + name[0].length };
+  const digits = opensNumber(text, start, touching) ? matchAt(number, text, start) : null;
+  if (digits) return numberPiece(text, start, digits[0], at);
+  if (text[start] === '@') return readAt(text, start, at);
+  if (text.startsWith('/*', start)) throw invalidQuery('Syntax error: Unclosed comment', at);
+  const symbol = symbols.find(candidate => text.startsWith(candidate, start));
+  if (!symbol) {
+    throw invalidQuery(`Syntax error: Illegal input character ${JSON.stringify(text[start])}`, at);
+  }
+  return { kind: 'symbol', value: symbol, end: start + symbol.length };
+}
+
+/** `.5` is a number, but in `a.5`, `a[0].5` and `f().5` the dot reaches into what stands before it. */
+function opensNumber(text: string, start: number, touching: Token | undefined): boolean {
+  if (text[start] !== '.') return true;
+  if (!touching) return true;
+  return !(touching.kind === 'name' || touching.kind === 'quotedName' || /^[)\]]$/.test(touching.value));
+}
+
+function numberPiece(text: string, start: number, digits: string, at: SqlPosition): Piece {
+  const end = start + digits.length;
+  if (/[A-Za-z_]/.test(text[end] ?? '')) {
+    throw invalidQuery('Syntax error: Missing whitespace between literal and alias', at);
+  }
+  return { kind: /^(?:\d+|0[xX].*)$/.test(digits) ? 'integer' : 'float', value: digits, end };
+}
+
+function readAt(text: string, start: number, at: SqlPosition): Piece {
+  const system = matchAt(systemVariable, text, start);
+  if (system) return { kind: 'systemVariable', value: system[0], end: start + system[0].length };
+  const named = matchAt(parameter, text, start);
+  if (!named) throw invalidQuery('Syntax error: Unexpected "@"', at);
+  const value = named[1] ?? named[2] ?? '';
+  return { kind: 'parameter', value, end: start + named[0].length };
+}
+
+function readQuotedName(text: string, start: number, at: SqlPosition): Piece {
+  const { value, end } = readBackquoted(text, start, at);
+  if (!value) throw invalidQuery('Syntax error: Invalid empty identifier', at);
+  return { kind: 'quotedName', value, end };
+}
+
+function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray | null {
+  pattern.lastIndex = index;
+  return pattern.exec(text);
+}
+
+/** Answers ascending offsets with lines and columns, in one walk over the text. */
+function positions(text: string): (offset: number) => SqlPosition {
+  let line = 1;
+  let lineStart = 0;
+  let newline = text.indexOf('\n');
+  return offset => {
+    while (newline !== -1 && newline < offset) {
+      line += 1;
+      lineStart = newline + 1;
+      newline = text.indexOf('\n', lineStart);
+    }
+    return { line, column: offset - lineStart + 1 };
+  };
+}

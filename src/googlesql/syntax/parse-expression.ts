@@ -1,0 +1,236 @@
+import type {
+  CallSyntax,
+  Expression,
+  FrameBound,
+  OrderItem,
+  Query,
+  WindowFrame,
+  WindowSpec,
+} from '../tree/syntax-tree.ts';
+import type { ExpressionParser } from './expression-parser.ts';
+import { createPrimaryParser } from './parse-primary.ts';
+import type { TokenCursor } from './token-cursor.ts';
+
+/** Binary operators that bind tighter than comparisons, loosest level first. */
+const levels = [['|'], ['^'], ['&'], ['<<', '>>'], ['+', '-'], ['*', '/', '||']];
+/** Most operators of one precedence in a row: DuckDB's planner takes the cube of their number, seconds for 450. */
+const maxChain = 200;
+const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
+
+/** The grammar of expressions; the functions stand in order of precedence, loosest first. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
+export function createExpressionParser(cursor: TokenCursor, query: () => Query): ExpressionParser {
+  const parser: ExpressionParser = { expression, orderItems, windowSpec, operand: () => binary(0), call };
+  const primary = createPrimaryParser(cursor, parser, query);
+  return parser;
+
+  function expression(): Expression {
+    return cursor.nested(or);
+  }
+
+  function or(): Expression {
+    let left = and();
+    while (cursor.isKeyword('OR')) left = joinWith('OR', left, and);
+    return left;
+  }
+
+  function and(): Expression {
+    let left = not();
+    while (cursor.isKeyword('AND')) left = joinWith('AND', left, not);
+    return left;
+  }
+
+  function not(): Expression {
+    const { at } = cursor.peek();
+    if (!cursor.takeKeyword('NOT')) return comparison();
+    return { kind: 'unary', operator: 'NOT', of: cursor.nested(not), at };
+  }
+
+  function comparison(): Expression {
+    const left = binary(0);
+    const { at, value, kind } = cursor.peek();
+    if (kind === 'symbol' && comparisons.includes(value)) {
+      cursor.next();
+      const operator = value === '<>' ? '!=' : value;
+      const result: Expression = { kind: 'binary', operator, left, right: binary(0), at };
+      if (cursor.peek().kind === 'symbol' && comparisons.includes(cursor.peek().value)) cursor.unexpected();
+      return result;
+    }
+    if (cursor.takeKeyword('IS')) return is(left, at);
+    const negated = cursor.isKeyword('NOT') && ['IN', 'LIKE', 'BETWEEN'].includes(cursor.peek(1).keyword);
+    if (negated) cursor.next();
+    if (cursor.takeKeyword('BETWEEN')) {
+      const low = binary(0);
+      cursor.needKeyword('AND');
+      return { kind: 'between', of: left, low, high: binary(0), not: negated, at };
+    }
+    if (cursor.takeKeyword('LIKE')) return like(left, negated, at);
+    if (cursor.takeKeyword('IN')) return inside(left, negated, at);
+    return left;
+  }
+
+  function is(of: Expression, at: Expression['at']): Expression {
+    const negated = cursor.takeKeyword('NOT');
+    if (cursor.takeKeyword('DISTINCT', 'FROM')) {
+      return { kind: 'isDistinct', left: of, right: binary(0), not: negated, at };
+    }
+    const what = (['NULL', 'TRUE', 'FALSE'] as const).find(word => cursor.takeKeyword(word));
+    if (!what) return cursor.unexpected('keyword DISTINCT, FALSE, NULL or TRUE');
+    return { kind: 'is', of, what, not: negated, at };
+  }
+
+  function like(of: Expression, negated: boolean, at: Expression['at']): Expression {
+    const quantifier =
+      cursor.takeKeyword('ANY') || cursor.takeKeyword('SOME')
+        ? 'ANY'
+        : cursor.takeKeyword('ALL')
+          ? 'ALL'
+          : 'ONE';
+    if (quantifier === 'ONE') {
+      return { kind: 'like', of, patterns: [binary(0)], quantifier, not: negated, at };
+    }
+    if (cursor.isKeyword('UNNEST')) cursor.fail(`LIKE ${quantifier} UNNEST is not supported`);
+    cursor.needSymbol('(');
+    const patterns = cursor.list(expression);
+    cursor.needSymbol(')');
+    return { kind: 'like', of, patterns, quantifier, not: negated, at };
+  }
+
+  function inside(of: Expression, negated: boolean, at: Expression['at']): Expression {
+    const fromArray = cursor.takeKeyword('UNNEST');
+    cursor.needSymbol('(');
+    let result: Expression;
+    if (fromArray) result = { kind: 'inArray', of, array: expression(), not: negated, at };
+    else if (cursor.isKeyword('SELECT') || cursor.isKeyword('WITH')) {
+      result = { kind: 'inQuery', of, query: query(), not: negated, at };
+    } else result = { kind: 'inList', of, list: cursor.list(expression), not: negated, at };
+    cursor.needSymbol(')');
+    return result;
+  }
+
+  function binary(level: number): Expression {
+    const operators = levels[level];
+    if (!operators) return unary();
+    let left = binary(level + 1);
+    for (let count = 1; cursor.peek().kind === 'symbol' && operators.includes(cursor.peek().value); count++) {
+      if (count > maxChain) cursor.fail(`Too many operators in a row; the limit is ${maxChain}`);
+      left = joinWith(cursor.peek().value, left, () => binary(level + 1));
+    }
+    return left;
+  }
+
+  function joinWith(operator: string, left: Expression, right: () => Expression): Expression {
+    const { at } = cursor.next();
+    return { kind: 'binary', operator, left, right: right(), at };
+  }
+
+  function unary(): Expression {
+    const { at } = cursor.peek();
+    const operator = (['-', '+', '~'] as const).find(symbol => cursor.takeSymbol(symbol));
+    if (!operator) return primary();
+    const of = cursor.nested(unary);
+    // `-9223372036854775808` is one literal: its digits alone would not fit.
+    if (
+      operator === '-' &&
+      of.kind === 'literal' &&
+      /^(INT64|FLOAT64)$/.test(of.type) &&
+      !of.value.startsWith('-')
+    ) {
+      return { ...of, value: `-${of.value}`, at };
+    }
+    return { kind: 'unary', operator, of, at };
+  }
+
+  function call(name: CallSyntax['name']): CallSyntax {
+    const { at } = name[0]!;
+    cursor.needSymbol('(');
+    if (cursor.takeSymbol('*')) {
+      cursor.needSymbol(')');
+      return {
+        kind: 'call',
+        name,
+        arguments: [],
+        star: true,
+        distinct: false,
+        orderBy: [],
+        over: over(),
+        at,
+      };
+    }
+    const distinct = cursor.takeKeyword('DISTINCT');
+    const values = cursor.isSymbol(')') ? [] : cursor.list(argument);
+    const nulls = (['IGNORE', 'RESPECT'] as const).find(word => cursor.takeKeyword(word, 'NULLS'));
+    const having = cursor.takeKeyword('HAVING') ? havingExtreme() : undefined;
+    const orderBy = cursor.takeKeyword('ORDER', 'BY') ? orderItems() : [];
+    const limit = cursor.takeKeyword('LIMIT') ? expression() : undefined;
+    cursor.needSymbol(')');
+    return {
+      kind: 'call',
+      name,
+      arguments: values,
+      star: false,
+      distinct,
+      nulls,
+      having,
+      orderBy,
+      limit,
+      over: over(),
+      at,
+    };
+  }
+
+  function argument(): Expression {
+    if (cursor.isSymbol('=>', 1)) cursor.fail('Named arguments are not supported');
+    const value = expression();
+    if (cursor.isSymbol('->')) cursor.fail('Lambda expressions are not supported');
+    return value;
+  }
+
+  function havingExtreme(): NonNullable<CallSyntax['having']> {
+    const extreme = cursor.takeKeyword('MAX') ? 'MAX' : 'MIN';
+    if (extreme === 'MIN') cursor.needKeyword('MIN');
+    return { extreme, expression: expression() };
+  }
+
+  function over(): WindowSpec | undefined {
+    return cursor.takeKeyword('OVER') ? windowSpec() : undefined;
+  }
+
+  function windowSpec(): WindowSpec {
+    if (!cursor.takeSymbol('(')) return { base: cursor.identifier(), partitionBy: [], orderBy: [] };
+    const base = cursor.startsName() ? cursor.identifier() : undefined;
+    const partitionBy = cursor.takeKeyword('PARTITION', 'BY') ? cursor.list(expression) : [];
+    const orderBy = cursor.takeKeyword('ORDER', 'BY') ? orderItems() : [];
+    const unit = (['ROWS', 'RANGE'] as const).find(word => cursor.takeKeyword(word));
+    const spec = { base, partitionBy, orderBy, frame: unit && frame(unit) };
+    cursor.needSymbol(')');
+    return spec;
+  }
+
+  function frame(unit: WindowFrame['unit']): WindowFrame {
+    if (!cursor.takeKeyword('BETWEEN')) return { unit, start: frameBound() };
+    const start = frameBound();
+    cursor.needKeyword('AND');
+    return { unit, start, end: frameBound() };
+  }
+
+  function frameBound(): FrameBound {
+    if (cursor.takeKeyword('UNBOUNDED', 'PRECEDING')) return { kind: 'UNBOUNDED PRECEDING' };
+    if (cursor.takeKeyword('UNBOUNDED', 'FOLLOWING')) return { kind: 'UNBOUNDED FOLLOWING' };
+    if (cursor.takeKeyword('CURRENT', 'ROW')) return { kind: 'CURRENT ROW' };
+    const distance = expression();
+    if (cursor.takeKeyword('PRECEDING')) return { kind: 'PRECEDING', distance };
+    cursor.needKeyword('FOLLOWING');
+    return { kind: 'FOLLOWING', distance };
+  }
+
+  function orderItems(): readonly OrderItem[] {
+    return cursor.list(() => {
+      const value = expression();
+      const descending = cursor.takeKeyword('DESC');
+      if (!descending) cursor.takeKeyword('ASC');
+      const nulls = (['FIRST', 'LAST'] as const).find(word => cursor.takeKeyword('NULLS', word));
+      return { expression: value, descending, nulls };
+    });
+  }
+}

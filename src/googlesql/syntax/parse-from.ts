@@ -1,0 +1,137 @@
+import { sandboxRefused } from '../tree/sql-error.ts';
+import type { FromItem, Identifier, JoinKind, Query } from '../tree/syntax-tree.ts';
+import type { ExpressionParser } from './expression-parser.ts';
+import { maxDepth, type TokenCursor } from './token-cursor.ts';
+
+const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
+  ['CROSS', ['CROSS', 'JOIN']],
+  ['INNER', ['INNER', 'JOIN']],
+  ['INNER', ['JOIN']],
+  ['LEFT', ['LEFT', 'OUTER', 'JOIN']],
+  ['LEFT', ['LEFT', 'JOIN']],
+  ['RIGHT', ['RIGHT', 'OUTER', 'JOIN']],
+  ['RIGHT', ['RIGHT', 'JOIN']],
+  ['FULL', ['FULL', 'OUTER', 'JOIN']],
+  ['FULL', ['FULL', 'JOIN']],
+];
+
+const refusedOperators = ['NATURAL', 'PIVOT', 'UNPIVOT', 'TABLESAMPLE', 'MATCH_RECOGNIZE'];
+
+const queryContinuations = ['UNION', 'INTERSECT', 'EXCEPT', 'ORDER', 'LIMIT'];
+
+/** The grammar after FROM: tables, array paths, UNNEST, derived tables and joins of them. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
+export function createFromParser(cursor: TokenCursor, expressions: ExpressionParser, query: () => Query) {
+  return from;
+
+  function from(): FromItem {
+    let left = joined(primary());
+    while (cursor.isSymbol(',')) {
+      const { at } = cursor.next();
+      left = joined({ kind: 'join', join: 'CROSS', left, right: primary(), at });
+    }
+    return left;
+  }
+
+  function joined(first: FromItem): FromItem {
+    let left = first;
+    for (;;) {
+      const { at } = cursor.peek();
+      const join = joins.find(([, words]) => cursor.takeKeyword(...words))?.[0];
+      if (!join) {
+        if (refusedOperators.includes(cursor.peek().keyword)) {
+          cursor.fail(`${cursor.peek().keyword} is not supported`);
+        }
+        return left;
+      }
+      const right = primary();
+      left = { kind: 'join', join, left, right, at, ...(join === 'CROSS' ? {} : joinCondition()) };
+    }
+  }
+
+  function joinCondition(): Pick<Extract<FromItem, { kind: 'join' }>, 'on' | 'using'> {
+    if (cursor.takeKeyword('ON')) return { on: expressions.expression() };
+    if (!cursor.takeKeyword('USING')) return {};
+    cursor.needSymbol('(');
+    const using = cursor.list(() => cursor.identifier());
+    cursor.needSymbol(')');
+    return { using };
+  }
+
+  function primary(): FromItem {
+    const { at } = cursor.peek();
+    if (cursor.isSymbol('(')) return cursor.nested(parenthesized);
+    if (cursor.takeKeyword('UNNEST')) {
+      cursor.needSymbol('(');
+      const array = expressions.expression();
+      cursor.needSymbol(')');
+      return { kind: 'unnest', array, alias: alias(), offset: offsetAlias(), at };
+    }
+    if (cursor.isKeyword('LATERAL')) cursor.fail('LATERAL is not supported');
+    const path = [tableName()];
+    while (cursor.isSymbol('.') && !cursor.isSymbol('*', 1)) {
+      cursor.next();
+      path.push(cursor.anyIdentifier());
+    }
+    const written = path.map(part => part.name).join('.');
+    if (cursor.isSymbol('(')) throw sandboxRefused(`Table-valued function not found: ${written}`, at);
+    if (cursor.isSymbol('*') || cursor.isSymbol('.'))
+      throw sandboxRefused('Wildcard tables are not supported', at);
+    const named = alias();
+    if (cursor.isKeyword('FOR')) {
+      throw sandboxRefused('FOR SYSTEM_TIME AS OF is not supported', cursor.peek().at);
+    }
+    return { kind: 'table', path, alias: named, offset: offsetAlias(), at };
+  }
+
+  /** `(select …)` is a derived table, `(a join b …)` a join; nothing else stands in parentheses. */
+  function parenthesized(): FromItem {
+    const { at } = cursor.next();
+    if (startsQuery()) {
+      const inner = query();
+      cursor.needSymbol(')');
+      return { kind: 'derived', query: inner, alias: alias(), at };
+    }
+    const first = primary();
+    const item = joined(first);
+    if (item === first) cursor.unexpected('keyword JOIN');
+    cursor.needSymbol(')');
+    return item;
+  }
+
+  /** After `((select …)` comes the rest of a query, or an alias and the rest of a join: look before reading. */
+  function startsQuery(): boolean {
+    let ahead = 0;
+    while (cursor.isSymbol('(', ahead)) ahead += 1;
+    if (ahead > maxDepth) cursor.fail('The query is nested too deeply');
+    if (!['SELECT', 'WITH'].includes(cursor.peek(ahead).keyword)) return false;
+    if (ahead === 0) return true;
+    const after = cursor.peekAfterClosing();
+    return after.value === ')' || queryContinuations.includes(after.keyword);
+  }
+
+  function alias(): Identifier | undefined {
+    if (cursor.takeKeyword('AS')) return cursor.identifier();
+    if (refusedOperators.includes(cursor.peek().keyword)) return undefined;
+    return cursor.startsName() ? cursor.identifier() : undefined;
+  }
+
+  function offsetAlias(): Identifier | undefined {
+    const { at } = cursor.peek();
+    if (!cursor.takeKeyword('WITH', 'OFFSET')) return undefined;
+    return alias() ?? { name: 'offset', quoted: false, at };
+  }
+
+  /** The first part of a table's path may hold dashes without backticks: `my-project.data.logs`. */
+  function tableName(): Identifier {
+    const first = cursor.identifier('table name');
+    if (first.quoted) return first;
+    let { name } = first;
+    while (cursor.isSymbol('-') && !cursor.peek().spaced && !cursor.peek(1).spaced) {
+      if (!['name', 'integer'].includes(cursor.peek(1).kind)) break;
+      cursor.next();
+      name += `-${cursor.next().value}`;
+    }
+    return { ...first, name };
+  }
+}

@@ -1,0 +1,230 @@
+import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
+import type {
+  Identifier,
+  Query,
+  QueryBody,
+  Select,
+  SelectItem,
+  SetOperation,
+  WithItem,
+} from '../tree/syntax-tree.ts';
+import { createExpressionParser } from './parse-expression.ts';
+import { createFromParser } from './parse-from.ts';
+import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
+
+/** Words that open a statement which is no query: GoogleSQL's, and those of engines that this text may be meant for. */
+const statementWords = new Set(
+  `ALTER ANALYZE ASSERT ATTACH BEGIN BREAK CALL CHECKPOINT CLONE COMMIT CONTINUE COPY CREATE DECLARE DEFINE DELETE
+  DESCRIBE DETACH DROP EXECUTE EXPLAIN EXPORT FOR GRANT IF IMPORT INSERT INSTALL ITERATE LEAVE LOAD LOOP MERGE MODULE
+  PIVOT PRAGMA PREPARE RAISE RENAME REPEAT RESET RETURN REVOKE ROLLBACK RUN SET SHOW START SUMMARIZE TABLE TRUNCATE
+  UNDROP UPDATE USE VACUUM VALUES WHILE`.split(/\s+/),
+);
+
+/** How the parts of the grammar reach each other: a query holds expressions, which hold queries. */
+export type QueryRule = () => Query;
+
+/**
+ * Parses exactly one query; one `;` may follow it.
+ * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for what no query holds
+ */
+export function parseQuery(text: string): Query {
+  const cursor = createTokenCursor(text);
+  return createQueryParser(cursor)();
+}
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
+function createQueryParser(cursor: TokenCursor): QueryRule {
+  const expressions = createExpressionParser(cursor, query);
+  const from = createFromParser(cursor, expressions, query);
+
+  return function statement(): Query {
+    if (!cursor.isKeyword('SELECT') && !cursor.isKeyword('WITH') && !cursor.isSymbol('(')) {
+      if (cursor.peek().kind === 'end') cursor.fail('Syntax error: Unexpected end of script');
+      refuseStatement();
+      cursor.unexpected('"(" or keyword SELECT or keyword WITH');
+    }
+    const result = query();
+    const isEnded = cursor.takeSymbol(';');
+    if (cursor.isSymbol('|>')) cursor.fail('Pipe syntax is not supported');
+    if (cursor.peek().kind === 'end') return result;
+    if (isEnded) throw sandboxRefused('Only one statement is allowed', cursor.peek().at);
+    return cursor.unexpected('end of input');
+  };
+
+  function refuseStatement(): void {
+    const { keyword, at } = cursor.peek();
+    if (statementWords.has(keyword)) throw sandboxRefused(`Only a query is allowed, not ${keyword}`, at);
+  }
+
+  function query(): Query {
+    return cursor.nested(() => {
+      const { at } = cursor.peek();
+      const items = withItems();
+      const body = queryBody();
+      const orderBy = cursor.takeKeyword('ORDER', 'BY') ? expressions.orderItems() : [];
+      const limit = cursor.takeKeyword('LIMIT') ? expressions.expression() : undefined;
+      const offset = limit && cursor.takeKeyword('OFFSET') ? expressions.expression() : undefined;
+      return { at, with: items, body, orderBy, limit, offset };
+    });
+  }
+
+  function withItems(): readonly WithItem[] {
+    if (!cursor.takeKeyword('WITH')) return [];
+    if (cursor.isKeyword('RECURSIVE')) cursor.fail('WITH RECURSIVE is not supported');
+    const names = new Set<string>();
+    return cursor.list(() => {
+      const name = cursor.identifier();
+      cursor.needKeyword('AS');
+      cursor.needSymbol('(');
+      const item = { name, query: query() };
+      cursor.needSymbol(')');
+      const key = name.name.toLowerCase();
+      if (names.has(key)) throw invalidQuery(`Duplicate alias ${name.name} for WITH subquery`, name.at);
+      names.add(key);
+      return item;
+    });
+  }
+
+  function queryBody(): QueryBody {
+    const { at } = cursor.peek();
+    const parts = [primary()];
+    let operation: Pick<SetOperation, 'operator' | 'all'> | undefined;
+    for (let found = setOperator(); found; found = setOperator()) {
+      if (operation && (operation.operator !== found.operator || operation.all !== found.all)) {
+        cursor.fail(
+          'Syntax error: Different set operations cannot be used in the same query without using parentheses for grouping',
+        );
+      }
+      operation = found;
+      parts.push(primary());
+    }
+    return operation ? { kind: 'setOperation', at, ...operation, parts } : parts[0]!;
+  }
+
+  function setOperator(): Pick<SetOperation, 'operator' | 'all'> | undefined {
+    const operators = ['UNION', 'INTERSECT', 'EXCEPT'] as const;
+    const operator = operators.find(word => cursor.takeKeyword(word));
+    if (!operator) return undefined;
+    const all = cursor.takeKeyword('ALL');
+    if (!all) cursor.needKeyword('DISTINCT');
+    if (all && operator !== 'UNION') cursor.fail(`${operator} ALL is not supported`);
+    return { operator, all };
+  }
+
+  function primary(): QueryBody {
+    const { at } = cursor.peek();
+    if (!cursor.takeSymbol('(')) return select();
+    const inner = query();
+    cursor.needSymbol(')');
+    return { kind: 'parenthesized', at, query: inner };
+  }
+
+  function select(): Select {
+    const { at } = cursor.peek();
+    refuseStatement();
+    cursor.needKeyword('SELECT');
+    const distinct = cursor.takeKeyword('DISTINCT');
+    if (!distinct) cursor.takeKeyword('ALL');
+    const as = cursor.takeKeyword('AS', 'STRUCT')
+      ? 'STRUCT'
+      : cursor.takeKeyword('AS', 'VALUE')
+        ? 'VALUE'
+        : undefined;
+    const items = selectItems();
+    const source = cursor.takeKeyword('FROM') ? from() : undefined;
+    if (!source) refuseClauses();
+    const where = cursor.takeKeyword('WHERE') ? expressions.expression() : undefined;
+    const groupBy = cursor.takeKeyword('GROUP', 'BY') ? groupItems() : undefined;
+    const having = cursor.takeKeyword('HAVING') ? expressions.expression() : undefined;
+    const qualify = cursor.takeKeyword('QUALIFY') ? expressions.expression() : undefined;
+    const windows = cursor.takeKeyword('WINDOW') ? namedWindows() : [];
+    return {
+      kind: 'select',
+      at,
+      distinct,
+      as,
+      items,
+      from: source,
+      where,
+      groupBy,
+      having,
+      qualify,
+      windows,
+    };
+  }
+
+  /** Without rows there is nothing to filter or to group; LIMIT is allowed, and ORDER BY may be a set operation's. */
+  function refuseClauses(): void {
+    const clause = ['WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'WINDOW'].find(word => cursor.isKeyword(word));
+    if (clause)
+      cursor.fail(
+        `Query without FROM clause cannot have a ${clause === 'GROUP' ? 'GROUP BY' : clause} clause`,
+      );
+  }
+
+  /** A comma may follow the last item. */
+  function selectItems(): readonly SelectItem[] {
+    const items = [selectItem()];
+    while (cursor.takeSymbol(',')) {
+      if (cursor.isKeyword('FROM') || cursor.isSymbol(')') || cursor.peek().kind === 'end') break;
+      items.push(selectItem());
+    }
+    return items;
+  }
+
+  function selectItem(): SelectItem {
+    const { at } = cursor.peek();
+    if (cursor.takeSymbol('*')) return { kind: 'star', at, ...starModifiers() };
+    const expression = expressions.expression();
+    if (cursor.isSymbol('.') && cursor.isSymbol('*', 1)) {
+      cursor.next();
+      cursor.next();
+      return { kind: 'star', at, of: expression, ...starModifiers() };
+    }
+    return { kind: 'expression', expression, alias: optionalAlias() };
+  }
+
+  function optionalAlias(): Identifier | undefined {
+    return cursor.takeKeyword('AS') || cursor.startsName() ? cursor.identifier() : undefined;
+  }
+
+  function starModifiers() {
+    const except: Identifier[] = [];
+    const replace: { expression: ReturnType<typeof expressions.expression>; name: Identifier }[] = [];
+    if (cursor.isKeyword('EXCEPT') && cursor.isSymbol('(', 1)) {
+      cursor.next();
+      cursor.needSymbol('(');
+      except.push(...cursor.list(() => cursor.anyIdentifier()));
+      cursor.needSymbol(')');
+    }
+    if (cursor.isKeyword('REPLACE') && cursor.isSymbol('(', 1)) {
+      cursor.next();
+      cursor.needSymbol('(');
+      replace.push(
+        ...cursor.list(() => {
+          const expression = expressions.expression();
+          cursor.takeKeyword('AS');
+          return { expression, name: cursor.identifier() };
+        }),
+      );
+      cursor.needSymbol(')');
+    }
+    return { except, replace };
+  }
+
+  function groupItems(): Select['groupBy'] {
+    if (cursor.takeKeyword('ALL')) return 'ALL';
+    if (cursor.isKeyword('ROLLUP') || cursor.isKeyword('CUBE') || cursor.isKeyword('GROUPING')) {
+      cursor.fail(`GROUP BY ${cursor.peek().keyword} is not supported`);
+    }
+    return cursor.list(() => expressions.expression());
+  }
+
+  function namedWindows(): Select['windows'] {
+    return cursor.list(() => {
+      const name = cursor.identifier();
+      cursor.needKeyword('AS');
+      return { name, spec: expressions.windowSpec() };
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import type { TypeSyntax } from '../tree/syntax-tree.ts';
+import type { ScalarKind } from '../tree/types.ts';
+import type { TokenCursor } from './token-cursor.ts';
+
+/** Every spelling of a scalar type. */
+const scalarNames: Readonly<Record<string, ScalarKind>> = {
+  STRING: 'STRING',
+  BYTES: 'BYTES',
+  BOOL: 'BOOL',
+  BOOLEAN: 'BOOL',
+  INT64: 'INT64',
+  INT: 'INT64',
+  INTEGER: 'INT64',
+  BIGINT: 'INT64',
+  SMALLINT: 'INT64',
+  TINYINT: 'INT64',
+  BYTEINT: 'INT64',
+  FLOAT64: 'FLOAT64',
+  NUMERIC: 'NUMERIC',
+  DECIMAL: 'NUMERIC',
+  BIGNUMERIC: 'BIGNUMERIC',
+  BIGDECIMAL: 'BIGNUMERIC',
+  TIMESTAMP: 'TIMESTAMP',
+  DATETIME: 'DATETIME',
+  DATE: 'DATE',
+  TIME: 'TIME',
+  JSON: 'JSON',
+};
+
+/** Types of other dialects that callers write after `::`. */
+const kindNames: Readonly<Record<string, ScalarKind>> = {
+  ...scalarNames,
+  TEXT: 'STRING',
+  VARCHAR: 'STRING',
+  FLOAT: 'FLOAT64',
+  DOUBLE: 'FLOAT64',
+};
+
+/** Reads a type; `dialect` `any` also knows the names that follow a `::`. */
+export function parseType(cursor: TokenCursor, dialect: 'googlesql' | 'any'): TypeSyntax {
+  const { keyword, value, at } = cursor.peek();
+  if (cursor.takeKeyword('ARRAY')) {
+    cursor.needSymbol('<');
+    const element = cursor.nested(() => parseType(cursor, dialect));
+    cursor.needClosingAngle();
+    return { kind: 'array', element };
+  }
+  if (cursor.takeKeyword('STRUCT')) {
+    cursor.needSymbol('<');
+    const fields = cursor.list(() => cursor.nested(() => structField(cursor, dialect)));
+    cursor.needClosingAngle();
+    return { kind: 'struct', fields };
+  }
+  const names = dialect === 'any' ? kindNames : scalarNames;
+  const type = Object.hasOwn(names, keyword) ? names[keyword] : undefined;
+  if (!type) return cursor.fail(`Type not found: ${value}`, at);
+  cursor.next();
+  if (cursor.isSymbol('(')) cursor.fail(`Parameterized types are not supported: ${type}`);
+  return { kind: 'scalar', type };
+}
+
+function structField(cursor: TokenCursor, dialect: 'googlesql' | 'any'): { name: string; type: TypeSyntax } {
+  const isNamed = cursor.peek(1).kind === 'name';
+  const name = isNamed ? cursor.anyIdentifier().name : '';
+  return { name, type: parseType(cursor, dialect) };
+}

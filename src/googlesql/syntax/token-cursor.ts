@@ -1,0 +1,145 @@
+import { invalidQuery } from '../tree/sql-error.ts';
+import type { Identifier } from '../tree/syntax-tree.ts';
+import { lex, type Token } from './lexer.ts';
+
+/** Deeper nesting than this is refused; every level of a query is a few calls on the stack. */
+export const maxDepth = 200;
+
+const reservedWords = new Set(
+  `ALL AND ANY ARRAY AS ASC ASSERT_ROWS_MODIFIED AT BETWEEN BY CASE CAST COLLATE CONTAINS CREATE CROSS CUBE CURRENT
+  DEFAULT DEFINE DESC DISTINCT ELSE END ENUM ESCAPE EXCEPT EXCLUDE EXISTS EXTRACT FALSE FETCH FOLLOWING FOR FROM
+  FULL GROUP GROUPING GROUPS HASH HAVING IF IGNORE IN INNER INTERSECT INTERVAL INTO IS JOIN LATERAL LEFT LIKE LIMIT
+  LOOKUP MERGE NATURAL NEW NO NOT NULL NULLS OF ON OR ORDER OUTER OVER PARTITION PRECEDING PROTO QUALIFY RANGE
+  RECURSIVE RESPECT RIGHT ROLLUP ROWS SELECT SET SOME STRUCT TABLESAMPLE THEN TO TREAT TRUE UNBOUNDED UNION UNNEST
+  USING WHEN WHERE WINDOW WITH WITHIN`.split(/\s+/),
+);
+
+/** The place in a token list, with the small questions that every grammar rule asks. */
+export type TokenCursor = ReturnType<typeof createTokenCursor>;
+
+/** @throws GatewayError `invalid_query` when the text does not lex */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
+export function createTokenCursor(text: string) {
+  const tokens = [...lex(text)];
+  let index = 0;
+  let depth = 0;
+
+  const peek = (ahead = 0): Token => tokens[Math.min(index + ahead, tokens.length - 1)]!;
+  const isKeyword = (...words: readonly string[]) => words.every((word, i) => peek(i).keyword === word);
+  const isSymbol = (value: string, ahead = 0) => peek(ahead).kind === 'symbol' && peek(ahead).value === value;
+  const isReserved = () => reservedWords.has(peek().keyword);
+  const startsName = () => peek().kind === 'quotedName' || (peek().kind === 'name' && !isReserved());
+
+  const fail = (message: string, at = peek().at): never => {
+    throw invalidQuery(message, at);
+  };
+  const unexpected = (expected?: string): never => {
+    const got = describe(peek());
+    return fail(`Syntax error: ${expected ? `Expected ${expected} but got` : 'Unexpected'} ${got}`);
+  };
+  const next = (): Token => {
+    const token = peek();
+    index += 1;
+    return token;
+  };
+  const takeKeyword = (...words: readonly string[]): boolean => {
+    if (!isKeyword(...words)) return false;
+    index += words.length;
+    return true;
+  };
+  const takeSymbol = (value: string): boolean => {
+    if (!isSymbol(value)) return false;
+    index += 1;
+    return true;
+  };
+
+  return {
+    peek,
+    next,
+    isKeyword,
+    isSymbol,
+    isReserved,
+    startsName,
+    takeKeyword,
+    takeSymbol,
+    fail,
+    unexpected,
+
+    needKeyword(word: string): void {
+      if (!takeKeyword(word)) unexpected(`keyword ${word}`);
+    },
+
+    needSymbol(value: string): void {
+      if (!takeSymbol(value)) unexpected(JSON.stringify(value));
+    },
+
+    /** `>` also where two type brackets close at once and read as `>>`. */
+    needClosingAngle(): void {
+      if (isSymbol('>>')) {
+        const { line, column } = peek().at;
+        const single = { ...peek(), value: '>' };
+        tokens.splice(index, 1, single, { ...single, at: { line, column: column + 1 } });
+      }
+      this.needSymbol('>');
+    },
+
+    identifier(what = 'identifier'): Identifier {
+      if (!startsName()) unexpected(what);
+      return this.anyIdentifier();
+    },
+
+    /** After a dot a keyword is a name too: `t.order`. */
+    anyIdentifier(): Identifier {
+      if (peek().kind !== 'name' && peek().kind !== 'quotedName') unexpected('identifier');
+      const { value, kind, at } = next();
+      return { name: value, quoted: kind === 'quotedName', at };
+    },
+
+    /** One or more, between commas. */
+    list<Item>(item: () => Item): Item[] {
+      const items = [item()];
+      while (takeSymbol(',')) items.push(item());
+      return items;
+    },
+
+    /** Runs a rule that may contain itself, one level down. */
+    nested<Result>(rule: () => Result): Result {
+      depth += 1;
+      if (depth > maxDepth) fail('The query is nested too deeply');
+      const result = rule();
+      depth -= 1;
+      return result;
+    },
+
+    /** The token after the parenthesis that closes the one under the cursor. */
+    peekAfterClosing(): Token {
+      let open = 0;
+      let ahead = 0;
+      do {
+        if (isSymbol('(', ahead)) open += 1;
+        if (isSymbol(')', ahead)) open -= 1;
+        ahead += 1;
+      } while (open > 0 && peek(ahead).kind !== 'end');
+      return peek(ahead);
+    },
+  };
+}
+
+function describe(token: Token): string {
+  switch (token.kind) {
+    case 'end':
+      return 'end of script';
+    case 'name':
+      return reservedWords.has(token.keyword)
+        ? `keyword ${token.keyword}`
+        : `identifier ${JSON.stringify(token.value)}`;
+    case 'string':
+      return 'string literal';
+    case 'integer':
+      return `integer literal ${JSON.stringify(token.value)}`;
+    case 'float':
+      return `floating point literal ${JSON.stringify(token.value)}`;
+    default:
+      return JSON.stringify(token.value);
+  }
+}

@@ -1,0 +1,132 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
+import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
+import type { Scope } from './scope.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
+import type { Catalog } from './types.ts';
+
+/** A place where a saved query names a base table, and the table's name in the catalogue. */
+export type TableReference = {
+  readonly name: string;
+  readonly at: SqlPosition;
+  /** The name that its columns go by; absent where the query gives it an alias. */
+  readonly impliedAlias: string | undefined;
+};
+
+/** What binding one statement collects, over all its queries. */
+export type StatementState = {
+  readonly parameterNames: readonly string[];
+  readonly arrayParameterNames: readonly string[];
+  readonly functions: Set<string>;
+  readonly tables: TableReference[];
+  /** Subsets that FROM names, each as often as it is named, in the order of binding. */
+  readonly subsetReads: BoundSubset[];
+  /** Sizes that are already counted, see `expansionSize`. */
+  readonly sizes: WeakMap<BoundExpression, number>;
+  readonly keyOf: KeyOf;
+  nextId(): number;
+  /**
+   * Counts columns that a SELECT or a FROM item brings.
+   * @throws GatewayError `invalid_query` where the statement has more than the binder can carry in its time
+   */
+  countColumns(count: number, at: SqlPosition): void;
+  /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
+  countLeaves(count: number, at: SqlPosition): void;
+  /**
+   * Counts the instructions of a regular expression, see `patternSize`.
+   * @throws GatewayError `invalid_query` where those of the statement are too many together
+   */
+  countPattern(size: number, at: SqlPosition): void;
+};
+
+/** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
+export type Environment = {
+  readonly subsets: Map<string, BoundSubset>;
+  readonly parent?: Environment;
+  /** Base tables; only the outermost environment of a saved query has them, a caller's has none. */
+  readonly catalog?: Catalog;
+};
+
+/** Whether this is SQL of a caller: no base table is in reach of it. */
+export function isCallers(environment: Environment): boolean {
+  let root = environment;
+  while (root.parent) root = root.parent;
+  return root.catalog === undefined;
+}
+
+/** The two rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
+export type Binder = {
+  expression(context: BindContext, syntax: Expression): BoundExpression;
+  query(context: BindContext, syntax: Query): BoundQuery;
+};
+
+/** Where an expression stands: what it sees, and what it may hold. */
+export type BindContext = {
+  readonly binder: Binder;
+  readonly statement: StatementState;
+  readonly environment: Environment;
+  readonly scope: Scope;
+  /** Name of the clause that allows no aggregate function: `WHERE clause`; undefined where they are allowed. */
+  readonly aggregatesRefusedIn: string | undefined;
+  readonly windows: ReadonlyMap<string, WindowSpec>;
+};
+
+/** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */
+export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
+
+/** Most columns in a statement, over all its SELECT lists and FROM items. */
+const maxStatementColumns = 20_000;
+
+/** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
+const maxStatementLeaves = 50_000;
+
+/** Most instructions of all regular expressions in a statement. */
+const maxStatementPatterns = 100_000;
+
+export function createStatementState(
+  parameterNames: readonly string[],
+  arrayParameterNames: readonly string[],
+): StatementState {
+  let last = 0;
+  let columns = 0;
+  let patterns = 0;
+  let leaves = 0;
+  return {
+    parameterNames,
+    arrayParameterNames,
+    functions: new Set(),
+    tables: [],
+    subsetReads: [],
+    sizes: new WeakMap(),
+    keyOf: createExpressionKeys(),
+    nextId: () => {
+      last += 1;
+      return last;
+    },
+    countPattern: (size, at) => {
+      patterns += size;
+      if (patterns <= maxStatementPatterns) return;
+      throw invalidQuery(
+        `The regular expressions of the query are too large together; the limit is ${maxStatementPatterns} instructions`,
+        at,
+      );
+    },
+    countLeaves: (count, at) => {
+      leaves += count;
+      if (leaves <= maxStatementLeaves) return;
+      throw invalidQuery(
+        `The query has too many columns in the records of all its parts; the limit is ${maxStatementLeaves}`,
+        at,
+      );
+    },
+    countColumns: (count, at) => {
+      columns += count;
+      if (columns <= maxStatementColumns) return;
+      throw invalidQuery(
+        `The query has too many columns in all its parts; the limit is ${maxStatementColumns}`,
+        at,
+      );
+    },
+  };
+}

@@ -1,0 +1,224 @@
+import type { CatalogTable, SqlType, StructType } from './types.ts';
+
+/**
+ * A query with every name resolved and every type known: plain data, nothing of the text left in it.
+ * A relation is one occurrence of a table, a subset, a derived table or an UNNEST; its columns go by position.
+ */
+export type BoundQuery = {
+  readonly subsets: readonly BoundSubset[];
+  readonly body: BoundBody;
+  readonly orderBy: readonly BoundOrder[];
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly columns: readonly OutputColumn[];
+};
+
+/** One common table expression. */
+export type BoundSubset = {
+  readonly id: number;
+  readonly name: string;
+  readonly query: BoundQuery;
+  /** Subsets that its text names, those within it included. */
+  readonly reads: readonly BoundSubset[];
+};
+
+export type OutputColumn = {
+  readonly name: string;
+  readonly type: SqlType;
+  /** No alias and no path gave it a name: `f0_`. Nothing can refer to it. */
+  readonly anonymous: boolean;
+};
+
+export type BoundBody =
+  | BoundSelect
+  | { readonly kind: 'query'; readonly query: BoundQuery }
+  | {
+      readonly kind: 'setOperation';
+      readonly operator: 'UNION' | 'INTERSECT' | 'EXCEPT';
+      readonly all: boolean;
+      readonly parts: readonly { body: BoundBody; columns: readonly OutputColumn[] }[];
+      /** What every part's columns become. */
+      readonly columns: readonly OutputColumn[];
+    };
+
+export type BoundSelect = {
+  readonly kind: 'select';
+  readonly distinct: boolean;
+  readonly items: readonly BoundExpression[];
+  readonly from?: BoundFrom;
+  readonly where?: BoundExpression;
+  /** Undefined: no GROUP BY. `ALL`: what DuckDB also takes for it, every item without an aggregate. */
+  readonly groupBy?: 'ALL' | readonly BoundExpression[];
+  readonly having?: BoundExpression;
+  readonly qualify?: BoundExpression;
+};
+
+export type BoundFrom =
+  | { readonly kind: 'table'; readonly relation: number; readonly table: CatalogTable }
+  | { readonly kind: 'subset'; readonly relation: number; readonly subset: BoundSubset }
+  | { readonly kind: 'derived'; readonly relation: number; readonly query: BoundQuery }
+  | {
+      readonly kind: 'join';
+      readonly join: 'CROSS' | 'INNER' | 'LEFT' | 'RIGHT' | 'FULL';
+      readonly left: BoundFrom;
+      readonly right: BoundFrom;
+      readonly on?: BoundExpression;
+    }
+  | {
+      /** Each row of `input` with each element of `array`: column 0 is the element, column 1 its offset. */
+      readonly kind: 'unnest';
+      readonly relation: number;
+      readonly input?: BoundFrom;
+      readonly array: BoundExpression;
+      readonly withOffset: boolean;
+      /** A row without elements stays, with NULLs. */
+      readonly outer: boolean;
+      readonly on?: BoundExpression;
+    };
+
+/** An ORDER BY item: a column of the output, by position from 0, or an expression. */
+export type BoundOrder = {
+  readonly by: number | BoundExpression;
+  readonly descending: boolean;
+  readonly nulls: 'FIRST' | 'LAST';
+};
+
+export type BoundFrameBound =
+  | { readonly kind: 'UNBOUNDED PRECEDING' | 'UNBOUNDED FOLLOWING' | 'CURRENT ROW' }
+  | { readonly kind: 'PRECEDING' | 'FOLLOWING'; readonly distance: BoundExpression };
+
+export type BoundWindow = {
+  readonly partitionBy: readonly BoundExpression[];
+  readonly orderBy: readonly BoundOrder[];
+  readonly frame?: {
+    readonly unit: 'ROWS' | 'RANGE';
+    readonly start: BoundFrameBound;
+    readonly end?: BoundFrameBound;
+  };
+};
+
+export type BoundCall = {
+  readonly kind: 'call';
+  readonly type: SqlType;
+  readonly name: string;
+  /** DuckDB text; `$1` is the first argument, `$*` all of them between commas. */
+  readonly template: string;
+  readonly arguments: readonly BoundExpression[];
+};
+
+export type BoundAggregate = {
+  readonly kind: 'aggregate';
+  readonly type: SqlType;
+  readonly name: string;
+  /** DuckDB text, also with `$distinct`, `$order`, `$filter` and `$over`, empty where not asked for. */
+  readonly template: string;
+  readonly arguments: readonly BoundExpression[];
+  readonly distinct: boolean;
+  readonly ignoreNulls: boolean;
+  readonly orderBy: readonly BoundOrder[];
+  /** Present on an analytic call. */
+  readonly over?: BoundWindow;
+};
+
+export type BoundExpression =
+  | { readonly kind: 'literal'; readonly type: SqlType; readonly value: string }
+  /** A NULL of a type, or of no type yet. */
+  | { readonly kind: 'null'; readonly type: SqlType }
+  | { readonly kind: 'parameter'; readonly type: SqlType; readonly name: string }
+  /** The one instant of the statement. */
+  | { readonly kind: 'now'; readonly type: SqlType }
+  | { readonly kind: 'column'; readonly type: SqlType; readonly relation: number; readonly index: number }
+  | { readonly kind: 'field'; readonly type: SqlType; readonly of: BoundExpression; readonly name: string }
+  | { readonly kind: 'struct'; readonly type: StructType; readonly values: readonly BoundExpression[] }
+  | { readonly kind: 'array'; readonly type: SqlType; readonly elements: readonly BoundExpression[] }
+  | {
+      readonly kind: 'element';
+      readonly type: SqlType;
+      readonly of: BoundExpression;
+      /** From 0, whatever the text counted from. */
+      readonly index: BoundExpression;
+      /** Out of range: NULL when true, an error when false. */
+      readonly safe: boolean;
+    }
+  | { readonly kind: 'arrayLength'; readonly type: SqlType; readonly of: BoundExpression }
+  | { readonly kind: 'cast'; readonly type: SqlType; readonly of: BoundExpression; readonly safe: boolean }
+  | {
+      readonly kind: 'case';
+      readonly type: SqlType;
+      readonly branches: readonly { when: BoundExpression; result: BoundExpression }[];
+      readonly otherwise?: BoundExpression;
+    }
+  | { readonly kind: 'isNull'; readonly type: SqlType; readonly of: BoundExpression }
+  | BoundCall
+  | BoundAggregate
+  /** NULL where the inner expression would fail: `SAFE.` functions. */
+  | { readonly kind: 'try'; readonly type: SqlType; readonly of: BoundExpression }
+  | {
+      readonly kind: 'subquery';
+      readonly type: SqlType;
+      readonly form: 'SCALAR' | 'EXISTS' | 'ARRAY';
+      readonly query: BoundQuery;
+    }
+  | {
+      readonly kind: 'inQuery';
+      readonly type: SqlType;
+      readonly of: BoundExpression;
+      readonly query: BoundQuery;
+    };
+
+/** The expressions directly inside one; what a subquery holds is its own affair. */
+export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {
+  switch (expression.kind) {
+    case 'field':
+    case 'arrayLength':
+    case 'cast':
+    case 'isNull':
+    case 'try':
+    case 'inQuery':
+      return [expression.of];
+    case 'element':
+      return [expression.of, expression.index];
+    case 'struct':
+      return expression.values;
+    case 'array':
+      return expression.elements;
+    case 'call':
+      return expression.arguments;
+    case 'aggregate':
+      return [...expression.arguments, ...orders(expression.orderBy), ...windowParts(expression.over)];
+    case 'case':
+      return [
+        ...expression.branches.flatMap(({ when, result }) => [when, result]),
+        ...(expression.otherwise ? [expression.otherwise] : []),
+      ];
+    default:
+      return [];
+  }
+}
+
+/** Whether a value is the same in every row. */
+export function isConstant(value: BoundExpression): boolean {
+  return (
+    !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
+    childrenOf(value).every(isConstant)
+  );
+}
+
+function orders(items: readonly BoundOrder[]): BoundExpression[] {
+  return items.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
+}
+
+function windowParts(window: BoundWindow | undefined): BoundExpression[] {
+  return window ? [...window.partitionBy, ...orders(window.orderBy)] : [];
+}
+
+/** An analytic call is no aggregation, but its arguments may hold one. */
+export function holdsAggregate(expression: BoundExpression): boolean {
+  if (expression.kind === 'aggregate' && !expression.over) return true;
+  return childrenOf(expression).some(holdsAggregate);
+}
+
+/** Whether an aggregate or analytic call is in an expression. */
+export function holdsAnyAggregate(expression: BoundExpression): boolean {
+  return expression.kind === 'aggregate' || childrenOf(expression).some(holdsAnyAggregate);
+}

@@ -1,0 +1,209 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { invalidQuery } from './sql-error.ts';
+import { parseTemporalLiteral } from './temporal-literal.ts';
+import { type ArrayType, arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
+
+const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
+const temporalKinds = ['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
+
+/** From → to, of casts that need no CAST in the text. Literals and NULL go further. */
+const implicitCasts: Readonly<Record<string, readonly string[]>> = {
+  INT64: ['NUMERIC', 'BIGNUMERIC', 'FLOAT64'],
+  NUMERIC: ['BIGNUMERIC', 'FLOAT64'],
+  BIGNUMERIC: ['FLOAT64'],
+  DATE: ['DATETIME'],
+};
+
+/** From → to, of what CAST can do. Source: GoogleSQL, "Conversion rules". */
+const explicitCasts: Readonly<Record<string, readonly string[]>> = {
+  INT64: ['BOOL', 'STRING', 'NUMERIC', 'BIGNUMERIC', 'FLOAT64'],
+  NUMERIC: ['INT64', 'STRING', 'BIGNUMERIC', 'FLOAT64'],
+  BIGNUMERIC: ['INT64', 'STRING', 'NUMERIC', 'FLOAT64'],
+  FLOAT64: ['INT64', 'STRING', 'NUMERIC', 'BIGNUMERIC'],
+  BOOL: ['INT64', 'STRING'],
+  STRING: ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC', 'BOOL', 'BYTES', ...temporalKinds],
+  BYTES: ['STRING'],
+  DATE: ['STRING', 'DATETIME', 'TIMESTAMP'],
+  DATETIME: ['STRING', 'DATE', 'TIME', 'TIMESTAMP'],
+  TIME: ['STRING'],
+  TIMESTAMP: ['STRING', 'DATE', 'DATETIME', 'TIME'],
+};
+
+const isTemporal = (type: SqlType): boolean => temporalKinds.includes(type.kind);
+
+/** Whether an expression becomes a type without a CAST: 0 it is that type, 1 it can, undefined it cannot. */
+export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | undefined {
+  if (sameType(from.type, to)) return 0;
+  if (from.type.kind === 'NULL') return 1;
+  if (isEmptyArray(from) && to.kind === 'ARRAY') return 1;
+  if (implicitCasts[from.type.kind]?.includes(to.kind)) return 1;
+  const isText = from.type.kind === 'STRING' && (from.kind === 'literal' || from.kind === 'parameter');
+  if (isText && isTemporal(to)) return 1;
+  if (from.kind === 'literal' && from.type.kind === 'FLOAT64' && to.kind === 'NUMERIC') return 1;
+  return undefined;
+}
+
+/** Makes an expression a type, as `coercionCost` allows; callers have asked it, or get BigQuery's refusal. */
+export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
+  if (to.kind === 'NULL') return from;
+  if (from.kind === 'null') return { kind: 'null', type: to };
+  if (isEmptyArray(from) && to.kind === 'ARRAY')
+    return { kind: 'array', type: arrayOf(to.element), elements: [] };
+  const cost = coercionCost(from, to);
+  if (cost === undefined)
+    throw invalidQuery(`Could not cast ${typeName(from.type)} to type ${typeName(to)}`, at);
+  if (cost === 0 && sameStorage(from.type, to)) return from;
+  if (from.kind === 'literal' && isTemporal(to)) return temporalLiteral(from.value, to, at);
+  return { kind: 'cast', type: to, of: from, safe: false };
+}
+
+/**
+ * The one type that every expression can become, NULL when all of them are bare NULLs.
+ * @returns undefined when there is none
+ */
+export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
+  // The empty array literal takes the element type of whatever stands beside it.
+  const weaker = new Set(expressions.filter(isEmptyArray).map(({ type }) => type));
+  let candidate: SqlType = scalar('NULL');
+  for (const { type } of expressions) {
+    if (candidate.kind === 'NULL' || (weaker.has(candidate) && !weaker.has(type))) candidate = type;
+    else if (isWider(type, candidate)) candidate = type;
+  }
+  const strongest = expressions.find(e => isTemporal(e.type))?.type;
+  // A literal with a point is no reason to leave NUMERIC.
+  const exact = expressions.find(e => candidate.kind === 'FLOAT64' && e.type.kind === 'NUMERIC')?.type;
+  const goals = [
+    ...(exact ? [exact] : []),
+    candidate,
+    ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
+  ];
+  const goal = goals.find(type => expressions.every(e => coercionCost(e, type) !== undefined));
+  return goal && plainWhenMixed(goal, expressions);
+}
+
+/** Brings expressions to their supertype. */
+export function unify(
+  expressions: readonly BoundExpression[],
+  what: string,
+  at: SqlPosition,
+): { readonly type: SqlType; readonly values: readonly BoundExpression[] } {
+  const type = supertype(expressions);
+  if (!type) {
+    const names = expressions.map(e => typeName(e.type)).join(', ');
+    throw invalidQuery(`No matching signature for ${what} for argument types: ${names}`, at);
+  }
+  return { type, values: expressions.map(e => coerce(e, type, at)) };
+}
+
+/** An explicit CAST or SAFE_CAST. */
+export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPosition): BoundExpression {
+  // 38 digits after the point fit into no type of DuckDB's.
+  if (to.kind === 'BIGNUMERIC') throw invalidQuery('BIGNUMERIC is not supported', at);
+  if (of.kind === 'null') return { kind: 'null', type: to };
+  if (sameType(of.type, to) || isEmptyArray(of)) return coerce(of, to, at);
+  const isAllowed =
+    of.type.kind === 'NULL' || castable(of.type, to) || (to.kind === 'STRUCT' && of.type.kind === 'STRUCT');
+  if (!isAllowed) throw invalidQuery(`Invalid cast from ${typeName(of.type)} to ${typeName(to)}`, at);
+  if (of.kind === 'literal' && of.type.kind === 'STRING' && isTemporal(to) && !safe) {
+    return temporalLiteral(of.value, to, at);
+  }
+  return { kind: 'cast', type: to, of, safe };
+}
+
+function castable(from: SqlType, to: SqlType): boolean {
+  return explicitCasts[from.kind]?.includes(to.kind) ?? false;
+}
+
+/** A literal of a date or time type, checked here and not when it runs. */
+export function temporalLiteral(text: string, type: SqlType, at: SqlPosition): BoundExpression {
+  const value = parseTemporalLiteral(text, type.kind);
+  if (value === undefined) {
+    throw invalidQuery(`Could not cast literal ${JSON.stringify(text)} to type ${typeName(type)}`, at);
+  }
+  return { kind: 'literal', type, value };
+}
+
+function isWider(type: SqlType, than: SqlType): boolean {
+  const ranks = [numericRank[type.kind], numericRank[than.kind]];
+  if (ranks[0] !== undefined && ranks[1] !== undefined) return ranks[0] > ranks[1];
+  return implicitCasts[than.kind]?.includes(type.kind) ?? false;
+}
+
+/** Refuses what depends on whether an array is NULL or empty where the two look alike. */
+export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPosition): void {
+  if (value.type.kind !== 'ARRAY' || nullsOf(value) !== 'UNCLEAR') return;
+  throw invalidQuery(
+    `${what} is not supported for an array that an outer join or a missing element may leave out`,
+    at,
+  );
+}
+
+/** See `ArrayType.nulls`, of a value that becomes a column. */
+export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
+  const { type } = value;
+  if (type.kind !== 'ARRAY' || value.kind === 'column') return type.kind === 'ARRAY' ? type.nulls : undefined;
+  // No row is NULL, and an empty array that is stored looks the same.
+  if (value.kind === 'subquery' && value.form === 'SCALAR') return type.nulls === 'NULL' ? 'NULL' : 'UNCLEAR';
+  if (value.kind === 'field') return isPlainPath(value) ? type.nulls : 'UNCLEAR';
+  if (value.kind === 'cast' && type.nulls) return type.nulls;
+  return type.single || childrenOf(value).some(holdsStoredArray) ? 'UNCLEAR' : 'NULL';
+}
+
+/** A field of a field of a column; anything else on the way may be NULL. */
+function isPlainPath(value: BoundExpression): boolean {
+  return value.kind === 'column' || (value.kind === 'field' && isPlainPath(value.of));
+}
+
+function holdsStoredArray(value: BoundExpression): boolean {
+  if (value.type.kind === 'ARRAY') return nullsOf(value) !== 'NULL';
+  return false;
+}
+
+export function isEmptyArray(expression: BoundExpression): boolean {
+  return (
+    expression.kind === 'array' &&
+    expression.elements.length === 0 &&
+    expression.type.kind === 'ARRAY' &&
+    expression.type.element.kind === 'NULL'
+  );
+}
+
+/**
+ * An array as a function takes it: a LIST that is NULL only where the array is, or where nobody knows. Anything else stays as
+ * it is.
+ */
+export function asComputed(value: BoundExpression): BoundExpression {
+  const { type } = value;
+  if (type.kind !== 'ARRAY' || isEmptyArray(value) || value.kind === 'null') return value;
+  const nulls = nullsOf(value) ?? 'NULL';
+  if (!type.single && nullsOf(value) === nulls) return value;
+  return { kind: 'cast', type: { ...type, single: false, nulls }, of: value, safe: false };
+}
+
+/** Values stored in different ways meet in the way that has no storage tricks. */
+function plainWhenMixed(type: SqlType, expressions: readonly BoundExpression[]): SqlType {
+  const isMixed = expressions.some(e => e.type.kind === type.kind && !sameStorage(e.type, type));
+  return isMixed || expressions.some(isEmptyArray) ? plainStorage(type) : type;
+}
+
+/** The same type without `single` and `presence` anywhere in it. */
+export function plainStorage(type: SqlType): SqlType {
+  if (type.kind === 'ARRAY') return arrayOf(plainStorage(type.element));
+  if (type.kind !== 'STRUCT') return type;
+  const fields = type.fields.map(field => ({ ...field, type: plainStorage(field.type) }));
+  return { kind: 'STRUCT', fields, presence: false };
+}
+
+/** Whether two types are one DuckDB type: storage tricks and field names count. */
+export function sameStorage(a: SqlType, b: SqlType): boolean {
+  if (a.kind === 'ARRAY')
+    return b.kind === 'ARRAY' && a.single === b.single && sameStorage(a.element, b.element);
+  if (a.kind !== 'STRUCT') return a.kind === b.kind;
+  return (
+    b.kind === 'STRUCT' &&
+    a.presence === b.presence &&
+    a.fields.length === b.fields.length &&
+    a.fields.every((f, i) => f.name === b.fields[i]!.name && sameStorage(f.type, b.fields[i]!.type))
+  );
+}

@@ -1,0 +1,148 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import type { BoundExpression } from './bound-tree.ts';
+import { fieldName } from './duckdb-type.ts';
+import { createExpressionKeys } from './expression-keys.ts';
+import { invalidQuery } from './sql-error.ts';
+import type { Identifier } from './syntax-tree.ts';
+import { structOf } from './types.ts';
+
+/** A column that a name can reach, and the expression that the name stands for. */
+export type NamedValue = { readonly name: string; readonly value: BoundExpression };
+
+/** What one FROM item brings: a table of columns, or one value (an UNNEST element) whose fields show through. */
+export type RangeVariable =
+  | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
+  | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression };
+
+/** The names that an expression can see. */
+export type Scope = {
+  readonly variables: readonly RangeVariable[];
+  /** Columns merged by USING: one name, no ambiguity. */
+  readonly merged: readonly NamedValue[];
+  /** Names of the SELECT list, which win in GROUP BY, HAVING, QUALIFY and ORDER BY. */
+  readonly aliases: readonly NamedValue[];
+  /** The query around a subquery. */
+  readonly parent?: Scope;
+};
+
+export const emptyScope: Scope = { variables: [], merged: [], aliases: [] };
+
+/** Names differ in the case of ASCII letters alone: the Kelvin sign is no `k`, to BigQuery either. */
+export const foldName = (name: string): string => name.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+
+export const sameName = (a: string | undefined, b: string | undefined): boolean =>
+  a === b ? a !== undefined : a?.length === b?.length && foldName(a ?? '') === foldName(b ?? '');
+
+/** What the first part of a path names: a value, or a table whose columns follow. */
+export type Resolved =
+  | { readonly kind: 'value'; readonly value: BoundExpression }
+  | { readonly kind: 'table'; readonly variable: Extract<RangeVariable, { kind: 'table' }> };
+
+/**
+ * Finds a name, innermost query first. In one query: an output alias (where they count), then a FROM alias,
+ * then a column merged by USING, then a column or an exposed field.
+ * @throws GatewayError `invalid_query` when two columns carry the name
+ */
+export function resolveName(scope: Scope, identifier: Identifier): Resolved | undefined {
+  for (let level: Scope | undefined = scope; level; level = level.parent) {
+    const found = resolveInLevel(level, identifier);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefined {
+  const { name } = identifier;
+  const alias = onlyOne(columnsOfName(scope.aliases, name), identifier);
+  if (alias) return { kind: 'value', value: alias.value };
+  const variable = scope.variables.find(v => sameName(v.name, name));
+  if (variable)
+    return variable.kind === 'table' ? { kind: 'table', variable } : { kind: 'value', value: variable.value };
+  const [merged] = columnsOfName(scope.merged, name);
+  if (merged) return { kind: 'value', value: merged.value };
+  const column = onlyOne(columnsNamed(scope, name), identifier);
+  return column && { kind: 'value', value: column.value };
+}
+
+/** Every column or exposed field of a name, over all FROM items. */
+export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
+  return scope.variables.flatMap(variable => columnsOfName(columnsOf(variable), name));
+}
+
+const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly NamedValue[]>>();
+
+/** The columns of a name in a list, which is indexed once. */
+export function columnsOfName(columns: readonly NamedValue[], name: string): readonly NamedValue[] {
+  let index = indexes.get(columns);
+  if (!index) {
+    index = Map.groupBy(columns, column => foldName(column.name));
+    indexes.set(columns, index);
+  }
+  return index.get(foldName(name)) ?? none;
+}
+
+const none: readonly NamedValue[] = [];
+
+const exposed = new WeakMap<RangeVariable, readonly NamedValue[]>();
+
+/** The columns of a FROM item; an element that is no STRUCT has none but itself. */
+export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
+  if (variable.kind === 'table') return variable.columns;
+  const { value } = variable;
+  if (value.type.kind !== 'STRUCT') return none;
+  const known = exposed.get(variable);
+  if (known) return known;
+  const columns = value.type.fields.map(
+    ({ name, type }, index): NamedValue => ({
+      name,
+      value: { kind: 'field', type, of: value, name: fieldName(name, index) },
+    }),
+  );
+  exposed.set(variable, columns);
+  return columns;
+}
+
+const rowValues = new WeakMap<readonly NamedValue[], BoundExpression>();
+
+/** A whole row of a table as one value: `select t from t`. */
+export function rowValue(columns: readonly NamedValue[]): BoundExpression {
+  const known = rowValues.get(columns);
+  if (known) return known;
+  const type = structOf(columns.map(({ name, value }) => ({ name, type: value.type })));
+  const row: BoundExpression = { kind: 'struct', type, values: columns.map(column => column.value) };
+  rowValues.set(columns, row);
+  return row;
+}
+
+/** Two FROM scopes side by side, as a join leaves them. */
+export function joinScopes(left: Scope, right: Scope, at: SqlPosition): Scope {
+  const names = new Set(left.variables.map(({ name }) => name !== undefined && foldName(name)));
+  for (const { name } of right.variables) {
+    if (name !== undefined && names.has(foldName(name))) {
+      throw invalidQuery(`Duplicate table alias ${name} in the same FROM clause`, at);
+    }
+  }
+  return {
+    ...left,
+    variables: [...left.variables, ...right.variables],
+    merged: [...left.merged, ...right.merged],
+  };
+}
+
+function onlyOne(columns: readonly NamedValue[], { name, at }: Identifier): NamedValue | undefined {
+  if (columns.length > 1 && isAmbiguous(columns)) throw invalidQuery(`Column name ${name} is ambiguous`, at);
+  return columns[0];
+}
+
+const ambiguous = new WeakMap<readonly NamedValue[], boolean>();
+
+/** The same expression under the same name twice is no ambiguity: `select x, x … order by x`. */
+function isAmbiguous(columns: readonly NamedValue[]): boolean {
+  const known = ambiguous.get(columns);
+  if (known !== undefined) return known;
+  const keyOf = createExpressionKeys();
+  const first = keyOf(columns[0]!.value);
+  const found = columns.some(({ value }) => keyOf(value) !== first);
+  ambiguous.set(columns, found);
+  return found;
+}

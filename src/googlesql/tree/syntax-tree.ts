@@ -1,0 +1,210 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import type { ScalarKind } from './types.ts';
+
+/** A name as written; names compare without regard to case. */
+export type Identifier = { readonly name: string; readonly quoted: boolean; readonly at: SqlPosition };
+
+/** A type as written in CAST, `ARRAY<…>` or `STRUCT<…>`. */
+export type TypeSyntax =
+  | { readonly kind: 'scalar'; readonly type: ScalarKind }
+  | { readonly kind: 'array'; readonly element: TypeSyntax }
+  | { readonly kind: 'struct'; readonly fields: readonly { name: string; type: TypeSyntax }[] };
+
+export type OrderItem = {
+  readonly expression: Expression;
+  readonly descending: boolean;
+  /** Default: first when ascending, last when descending. */
+  readonly nulls?: 'FIRST' | 'LAST';
+};
+
+export type FrameBound =
+  | { readonly kind: 'UNBOUNDED PRECEDING' | 'UNBOUNDED FOLLOWING' | 'CURRENT ROW' }
+  | { readonly kind: 'PRECEDING' | 'FOLLOWING'; readonly distance: Expression };
+
+export type WindowFrame = {
+  readonly unit: 'ROWS' | 'RANGE';
+  readonly start: FrameBound;
+  readonly end?: FrameBound;
+};
+
+export type WindowSpec = {
+  /** A named window that this one refines. */
+  readonly base?: Identifier;
+  readonly partitionBy: readonly Expression[];
+  readonly orderBy: readonly OrderItem[];
+  readonly frame?: WindowFrame;
+};
+
+export type CallSyntax = {
+  readonly kind: 'call';
+  /** `safe.parse_timestamp` has two parts. */
+  readonly name: readonly Identifier[];
+  readonly arguments: readonly Expression[];
+  readonly star: boolean;
+  readonly distinct: boolean;
+  readonly nulls?: 'IGNORE' | 'RESPECT';
+  readonly having?: { readonly extreme: 'MAX' | 'MIN'; readonly expression: Expression };
+  readonly orderBy: readonly OrderItem[];
+  readonly limit?: Expression;
+  readonly over?: WindowSpec;
+  readonly at: SqlPosition;
+};
+
+export type SubscriptMode = 'BARE' | 'OFFSET' | 'SAFE_OFFSET' | 'ORDINAL' | 'SAFE_ORDINAL';
+
+export type Expression = { readonly at: SqlPosition } & (
+  | { readonly kind: 'literal'; readonly type: ScalarKind; readonly value: string }
+  | { readonly kind: 'parameter'; readonly name: string }
+  | { readonly kind: 'path'; readonly parts: readonly Identifier[] }
+  | { readonly kind: 'field'; readonly of: Expression; readonly name: Identifier }
+  | {
+      readonly kind: 'subscript';
+      readonly of: Expression;
+      readonly mode: SubscriptMode;
+      readonly index: Expression;
+    }
+  | CallSyntax
+  | { readonly kind: 'cast'; readonly safe: boolean; readonly of: Expression; readonly to: TypeSyntax }
+  | {
+      readonly kind: 'case';
+      readonly operand?: Expression;
+      readonly branches: readonly { when: Expression; result: Expression }[];
+      readonly otherwise?: Expression;
+    }
+  | { readonly kind: 'unary'; readonly operator: '-' | '+' | '~' | 'NOT'; readonly of: Expression }
+  | {
+      readonly kind: 'binary';
+      readonly operator: string;
+      readonly left: Expression;
+      readonly right: Expression;
+    }
+  | {
+      readonly kind: 'between';
+      readonly of: Expression;
+      readonly low: Expression;
+      readonly high: Expression;
+      readonly not: boolean;
+    }
+  | {
+      readonly kind: 'inList';
+      readonly of: Expression;
+      readonly list: readonly Expression[];
+      readonly not: boolean;
+    }
+  | { readonly kind: 'inArray'; readonly of: Expression; readonly array: Expression; readonly not: boolean }
+  | { readonly kind: 'inQuery'; readonly of: Expression; readonly query: Query; readonly not: boolean }
+  | {
+      readonly kind: 'like';
+      readonly of: Expression;
+      readonly patterns: readonly Expression[];
+      readonly quantifier: 'ONE' | 'ANY' | 'ALL';
+      readonly not: boolean;
+    }
+  | {
+      readonly kind: 'is';
+      readonly of: Expression;
+      readonly what: 'NULL' | 'TRUE' | 'FALSE';
+      readonly not: boolean;
+    }
+  | {
+      readonly kind: 'isDistinct';
+      readonly left: Expression;
+      readonly right: Expression;
+      readonly not: boolean;
+    }
+  | { readonly kind: 'subquery'; readonly form: 'SCALAR' | 'EXISTS' | 'ARRAY'; readonly query: Query }
+  | { readonly kind: 'array'; readonly element?: TypeSyntax; readonly elements: readonly Expression[] }
+  | {
+      readonly kind: 'struct';
+      /** `(a, b)`: no field takes a name from its expression. */
+      readonly isTuple?: boolean;
+      readonly type?: TypeSyntax;
+      readonly fields: readonly { expression: Expression; alias?: Identifier }[];
+    }
+  | { readonly kind: 'interval'; readonly of: Expression; readonly part: string }
+  | {
+      readonly kind: 'extract';
+      readonly part: string;
+      readonly weekday?: string;
+      readonly of: Expression;
+      readonly zone?: Expression;
+    }
+);
+
+export type SelectItem =
+  | { readonly kind: 'expression'; readonly expression: Expression; readonly alias?: Identifier }
+  | {
+      readonly kind: 'star';
+      /** `t.*` has `t`; a bare `*` has nothing. */
+      readonly of?: Expression;
+      readonly except: readonly Identifier[];
+      readonly replace: readonly { expression: Expression; name: Identifier }[];
+      readonly at: SqlPosition;
+    };
+
+export type JoinKind = 'CROSS' | 'INNER' | 'LEFT' | 'RIGHT' | 'FULL';
+
+export type FromItem = { readonly at: SqlPosition } & (
+  | {
+      /** A subset, a table, or an array path: `t.metadata m`. */
+      readonly kind: 'table';
+      readonly path: readonly Identifier[];
+      readonly alias?: Identifier;
+      readonly offset?: Identifier;
+    }
+  | {
+      readonly kind: 'unnest';
+      readonly array: Expression;
+      readonly alias?: Identifier;
+      /** WITH OFFSET's alias, `offset` unless one is written. */
+      readonly offset?: Identifier;
+    }
+  | { readonly kind: 'derived'; readonly query: Query; readonly alias?: Identifier }
+  | {
+      readonly kind: 'join';
+      readonly join: JoinKind;
+      readonly left: FromItem;
+      readonly right: FromItem;
+      readonly on?: Expression;
+      readonly using?: readonly Identifier[];
+    }
+);
+
+export type Select = {
+  readonly kind: 'select';
+  readonly at: SqlPosition;
+  readonly distinct: boolean;
+  readonly as?: 'STRUCT' | 'VALUE';
+  readonly items: readonly SelectItem[];
+  readonly from?: FromItem;
+  readonly where?: Expression;
+  readonly groupBy?: 'ALL' | readonly Expression[];
+  readonly having?: Expression;
+  readonly qualify?: Expression;
+  readonly windows: readonly { name: Identifier; spec: WindowSpec }[];
+};
+
+export type SetOperation = {
+  readonly kind: 'setOperation';
+  readonly at: SqlPosition;
+  readonly operator: 'UNION' | 'INTERSECT' | 'EXCEPT';
+  readonly all: boolean;
+  readonly parts: readonly QueryBody[];
+};
+
+export type QueryBody =
+  | Select
+  | SetOperation
+  | { readonly kind: 'parenthesized'; readonly at: SqlPosition; readonly query: Query };
+
+export type WithItem = { readonly name: Identifier; readonly query: Query };
+
+/** A query expression: subsets, a body, and the order and slice of its rows. */
+export type Query = {
+  readonly at: SqlPosition;
+  readonly with: readonly WithItem[];
+  readonly body: QueryBody;
+  readonly orderBy: readonly OrderItem[];
+  readonly limit?: Expression;
+  readonly offset?: Expression;
+};

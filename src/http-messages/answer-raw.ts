@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { GatewayError } from '../base/errors.ts';
+import { addCorsHeaders, type CorsPolicy } from './cors.ts';
+import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
+import { type Compat, renderError } from './render-error.ts';
+
+/** What Node's parser refused, before there was a request to answer. */
+export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): GatewayError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return error.rawPacket?.includes('\n')
+        ? new GatewayError(
+            'headers_too_large',
+            `The request headers are over the limit of ${maxHeaderBytes} bytes`,
+          )
+        : new GatewayError('uri_too_long', `The URL is over the limit of ${maxUrlLength} bytes`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('request_timeout', 'The request did not arrive in time');
+    default:
+      return new GatewayError('invalid_request', 'The request is not well-formed HTTP/1.1');
+  }
+}
+
+/** Answers on the bare socket and closes it. */
+export function answerRaw(
+  { cors, compat }: { cors: CorsPolicy; compat: Compat },
+  socket: Duplex,
+  error: GatewayError,
+): void {
+  // The parser may complain again about what follows the first fault.
+  if (socket.writableEnded) return;
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  // After CONNECT nobody else listens, and an error that nobody hears ends the process.
+  socket.on('error', () => socket.destroy());
+  const requestId = randomUUID();
+  const { status, headers, body } = renderError(error, requestId, compat);
+  const all: OutgoingHttpHeaders = {
+    date: new Date().toUTCString(),
+    ...headers,
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'content-length': body.length,
+    connection: 'close',
+  };
+  addCorsHeaders(cors, {}, all);
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));
+  // What is still on its way is read and dropped: closing on it would reset the connection before the answer is read.
+  socket.removeAllListeners('data');
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+/** Milliseconds a refused client has to read its answer. */
+const lingerMs = 2000;

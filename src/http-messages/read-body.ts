@@ -1,0 +1,109 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+
+/** Whether the request announces a body; `Content-Length: 0` is none, whatever the Content-Type says. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** What a body may be. */
+export type BodyLimits = {
+  readonly maxBytes: number;
+  /** Milliseconds in which at least a part of it must arrive. */
+  readonly timeoutMs: number;
+};
+
+/**
+ * Reads a whole request body as UTF-8 text.
+ * @throws GatewayError `body_too_large`, `invalid_body`, `request_timeout`, `invalid_request`, `cancelled`
+ */
+export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<string> {
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    collectBody(request, limits, result =>
+      result instanceof GatewayError ? reject(result) : resolve(result),
+    );
+    request.once('error', cause => failBody(request, wentAway(cause)));
+    request.once('close', () => {
+      // `close` also follows `end`; an Error is expensive to make.
+      if (!request.complete) failBody(request, wentAway(undefined));
+    });
+  });
+  return decodeBody(bytes);
+}
+
+/**
+ * Reads a body's bytes as UTF-8 text.
+ * @throws GatewayError `invalid_body`
+ */
+export function decodeBody(bytes: Buffer): string {
+  // Most bodies are ASCII, which needs no decoding.
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
+}
+
+/** Bodies that are being read, and how to give them up. */
+const reading = new WeakMap<IncomingMessage, (error: GatewayError) => void>();
+
+/**
+ * Gives up reading a body: what follows of it can't be read.
+ * @returns whether somebody was reading it; who did answers with the error
+ */
+export function failBody(request: IncomingMessage, error: GatewayError): boolean {
+  const fail = reading.get(request);
+  fail?.(error);
+  return fail !== undefined;
+}
+
+/** Chunks of a body that are kept as they came. */
+const maxLoose = 1000;
+
+/**
+ * Collects a body's bytes. By events: an async iterator over the stream costs as much as all else of a hit.
+ * @param done called once; not at all where the caller goes away, whom nobody can answer
+ */
+export function collectBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs }: BodyLimits,
+  done: (result: Buffer | GatewayError) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let joined = 0;
+  let length = 0;
+  let isDone = false;
+  const timer = setTimeout(() => {
+    if (!request.destroyed) finish(tooSlow(timeoutMs));
+  }, timeoutMs);
+  const finish = (result: Buffer | GatewayError) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    reading.delete(request);
+    if (result instanceof GatewayError) request.pause();
+    done(result);
+  };
+  reading.set(request, finish);
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    chunks.push(chunk);
+    // A body may come byte by byte, and a Buffer takes two hundred.
+    if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
+    timer.refresh();
+    if (length > maxBytes) finish(tooLarge(maxBytes));
+  });
+  request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
+}
+
+function wentAway(cause: unknown): GatewayError {
+  return new GatewayError('cancelled', 'The caller went away before the end of the request body', { cause });
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError('body_too_large', `The request body is over the limit of ${maxBytes} bytes`);
+}
+
+function tooSlow(timeoutMs: number): GatewayError {
+  return new GatewayError('request_timeout', `Nothing of the request body arrived within ${timeoutMs} ms`);
+}

@@ -1,0 +1,35 @@
+import { GatewayError } from '../base/errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * Reads a JSON object from a request body; an empty body is an empty object.
+ * @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body`
+ */
+export async function readJsonBody(exchange: Exchange, maxBytes: number): Promise<Record<string, unknown>> {
+  const type = exchange.request.headers['content-type'];
+  if (type !== undefined && !isJson(type)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `Content-Type is ${JSON.stringify(type)}; allowed: application/json`,
+    );
+  }
+  const text = await exchange.readBody(maxBytes);
+  if (text.trim() === '') return {};
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.assign(Object.create(null), value);
+  throw new GatewayError('invalid_body', 'The request body is JSON, but not an object of parameters');
+}
+
+function isJson(contentType: string): boolean {
+  return /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new GatewayError('invalid_body', `The request body is not JSON: ${reason.slice(0, 120)}`);
+  }
+}

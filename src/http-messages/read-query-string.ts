@@ -1,0 +1,40 @@
+import { GatewayError } from '../base/errors.ts';
+
+/**
+ * Reads the parameters of a query string; a name given twice has its last value (contract section 2).
+ * @param text as it came over the wire, one character a byte, without the `?`
+ * @throws GatewayError `invalid_request` where an escape or its UTF-8 is malformed
+ */
+export function readQueryString(text: string): Record<string, string> {
+  const parameters: Record<string, string> = Object.create(null);
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals), 'A parameter name');
+    const value = equals < 0 ? '' : pair.slice(equals + 1);
+    parameters[name] = decodeComponent(value, `Parameter ${JSON.stringify(name.slice(0, 60))}`);
+  }
+  return parameters;
+}
+
+/** Decodes one path segment; `+` stays a plus there. */
+export function decodePathSegment(segment: string): string {
+  return decodeComponent(segment.replaceAll('+', '%2B'), 'The path');
+}
+
+function decodeComponent(text: string, what: string): string {
+  try {
+    return decodeURIComponent(escapeRawBytes(text.replaceAll('+', ' ')));
+  } catch {
+    throw new GatewayError(
+      'invalid_request',
+      `${what} is not percent-encoded UTF-8; allowed: escapes such as %20 or %C3%A9`,
+    );
+  }
+}
+
+/** Clients that send raw UTF-8 in a URL reach us as one character a byte. */
+function escapeRawBytes(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the class is "not ASCII"
+  return text.replace(/[^\x00-\x7f]/g, byte => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}

@@ -1,0 +1,53 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { type ErrorCode, errorCodes, type GatewayError } from '../base/errors.ts';
+
+/** The request headers that change what is answered, refusals included. */
+export const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
+
+/** How errors look: our own form, or the one that callers of the drop-in mode read (contract section 2). */
+export type Compat = 'none' | 'logflare';
+
+export type RenderedError = {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+};
+
+/** In drop-in mode these are read out of a 200. */
+const queryFailures: ReadonlySet<ErrorCode> = new Set([
+  'invalid_parameter', 'invalid_query', 'sandbox_refused', 'result_too_large', 'engine_failed', 'deadline_exceeded',
+]); // biome-ignore format: one list
+
+/** In drop-in mode these are all one 401. */
+const accessFailures: ReadonlySet<ErrorCode> = new Set([
+  'unauthorized', 'forbidden', 'endpoint_not_found', 'route_not_found',
+]); // biome-ignore format: one list
+
+/** Renders an error as status, headers and JSON body. */
+export function renderError(error: GatewayError, requestId: string, compat: Compat): RenderedError {
+  const headers: OutgoingHttpHeaders = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    // A proxy notes that an answer is not to be kept, as Varnish does, by the same key as the answers that are.
+    vary,
+    ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
+    ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  };
+  if (compat === 'logflare' && accessFailures.has(error.code)) {
+    return { status: 401, headers, body: Buffer.from('{"error":"Unauthorized"}') };
+  }
+  const status = compat === 'logflare' && queryFailures.has(error.code) ? 200 : error.status;
+  return { status, headers, body: Buffer.from(JSON.stringify({ error: errorObject(error, requestId) })) };
+}
+
+/** The `error` object of contract section 2. */
+function errorObject(error: GatewayError, requestId: string) {
+  const { code, message, status, position } = error;
+  return {
+    code,
+    message,
+    status,
+    errors: [{ reason: errorCodes[code].reason, message, ...position }],
+    request_id: requestId,
+  };
+}

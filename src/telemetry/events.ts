@@ -1,0 +1,24 @@
+import type { AuthEvent } from '../auth/auth-events.ts';
+import type { BigQueryEvent } from '../bigquery/bigquery-events.ts';
+import type { CacheEvent } from '../cache/cache-events.ts';
+import type { EngineEvent, SampleEvent } from '../duckdb/engine-events.ts';
+import type { EndpointEvent } from '../endpoints/endpoint-events.ts';
+import type { EngineGuardEvent } from '../engine/guard-engine.ts';
+import type { HttpEvent } from '../http-messages/http-events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
+import type { WarmEvent } from '../warming/warm-events.ts';
+import type { ProcessEvent } from './process-events.ts';
+
+/** Everything observable; only the subscribers decide what to do with it. */
+export type GatewayEvent =
+  | AuthEvent
+  | BigQueryEvent
+  | CacheEvent
+  | EndpointEvent
+  | EngineEvent
+  | EngineGuardEvent
+  | HttpEvent
+  | PipelineEvent
+  | ProcessEvent
+  | SampleEvent
+  | WarmEvent;

@@ -1,0 +1,165 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Receipt } from '../base/rows.ts';
+import type { WarmSchedule } from '../warming/schedule.ts';
+import type { GatewayEvent } from './events.ts';
+import { createTallies } from './tallies.ts';
+import { addWarmMetrics } from './warm-metrics.ts';
+
+/** Counts what happens, for a scraper to read. */
+export type Metrics = {
+  /** Adds what is known of warming. */
+  watch(schedule: Pick<WarmSchedule, 'state'>): void;
+  /** Has these read whenever somebody asks for the metrics; before, they are 0. */
+  read(readings: Readings): void;
+  /** Counts an event. */
+  observe(event: GatewayEvent): void;
+  /** All metrics in Prometheus' text format. */
+  render(): Promise<string>;
+  /** The media type of that text. */
+  readonly contentType: string;
+};
+
+/** What is not counted by events. */
+export type Readings = {
+  /** Open connections. */
+  readonly connections: () => number;
+  /** Bytes of answers that wait for their readers. */
+  readonly unreadBytes: () => number;
+  readonly droppedLogLines: () => number;
+};
+
+/**
+ * Makes metrics that are all zero. Labels are names of endpoints, states, stages and codes: never a parameter's value, a
+ * token or SQL. `docs/metrics.md` lists them; a test keeps the two equal.
+ */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const instruments = createInstruments(registry);
+  let readings: Readings = { connections: () => 0, unreadBytes: () => 0, droppedLogLines: () => 0 };
+  addReadings(registry, () => readings);
+  collectDefaultMetrics({ register: registry });
+  return {
+    watch: schedule => addWarmMetrics(registry, schedule),
+    read(given) {
+      readings = given;
+    },
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    observe: event => count(instruments, event),
+  };
+}
+
+function addReadings(registry: Registry, readings: () => Readings): void {
+  const gauge = (name: string, help: string, read: (from: Readings) => number) => {
+    const metric: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: () => metric.set(read(readings())),
+    });
+  };
+  gauge('http_connections', 'Open connections.', ({ connections }) => connections());
+  gauge('http_unread_bytes', 'Bytes of answers that wait for their readers.', ({ unreadBytes }) =>
+    unreadBytes(),
+  );
+  gauge('log_lines_dropped', 'Lines of the log that were dropped because its reader did not keep up.', from =>
+    from.droppedLogLines(),
+  );
+}
+
+type Instruments = ReturnType<typeof createInstruments>;
+
+function createInstruments(registry: Registry) {
+  const { counter, histogram } = createTallies(registry);
+  const storeUp = new Gauge({
+    name: 'cache_store_up',
+    help: '1 while the store of the cache answers.',
+    registers: [registry],
+  });
+  storeUp.set(1);
+  const running = new Gauge({
+    name: 'engine_queries_running',
+    help: 'Queries under way, by endpoint.',
+    labelNames: ['endpoint'],
+    registers: [registry],
+  });
+  return {
+    queries: counter('engine_queries_total', 'Queries that the engine was given and that ended, by endpoint and outcome: ok, or the code of the error.', ['endpoint', 'outcome']),
+    querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', 'endpoint'),
+    bytesProcessed: counter('engine_bytes_processed_total', 'Bytes that the queries read, by endpoint, where the engine counts them.', ['endpoint']),
+    bytesBilled: counter('engine_bytes_billed_total', 'Bytes that the queries were billed, by endpoint, where the engine bills.', ['endpoint']),
+    slotSeconds: counter('engine_slot_seconds_total', "Seconds of the warehouse's slots that the queries took, by endpoint.", ['endpoint']),
+    reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, fallback, miss or off.', ['endpoint', 'state']),
+    warmedReads: counter('cache_warmed_reads_total', 'Answers from entries that a worker made, by endpoint.', ['endpoint']),
+    failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
+    stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),
+    refusals: counter('cache_refused_writes_total', 'Entries that came after the lease on them had ended, and were not stored, by endpoint.', ['endpoint']),
+    tooLarge: counter('cache_too_large_total', 'Answers that were too large to be kept, by endpoint.', ['endpoint']),
+    waits: counter('cache_waits_total', "Times that another gateway's query was waited for, by endpoint.", ['endpoint']),
+    warehouseRetries: counter('warehouse_retries_total', "Requests that were sent again, by BigQuery's reason for refusing the first.", ['reason']),
+    replacedJobs: counter('warehouse_replaced_jobs_total', 'Jobs that were replaced by another one, by endpoint and whether the first may have been billed all the same.', ['endpoint', 'may_be_billed']),
+    storeErrors: counter('cache_store_errors_total', 'Calls to the store of the cache that failed, by operation.', ['operation']),
+    storeUp,
+    running,
+    http: counter('http_requests_total', 'HTTP answers, by method and status.', ['method', 'status']),
+    connectionsEnded: counter('http_connections_ended_total', 'Connections that were ended for a limit, by reason: slow_sender, slow_reader, unread_limit or connection_limit.', ['reason']),
+    httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', 'method'),
+  }; // biome-ignore format: a table
+}
+
+function count(to: Instruments, event: GatewayEvent): void {
+  switch (event.type) {
+    case 'http.answered':
+      to.http.inc(event.method, String(event.status));
+      to.httpSeconds.observe(event.ms / 1000, event.method);
+      return;
+    case 'http.connection_ended':
+      to.connectionsEnded.inc(event.reason);
+      return;
+    case 'endpoint.answered':
+      to.reads.inc(event.endpoint, event.cache);
+      if (event.isWarmed) to.warmedReads.inc(event.endpoint);
+      for (const { name, ms } of event.stages) to.stageSeconds.observe(ms / 1000, name);
+      return;
+    case 'endpoint.failed':
+      to.failures.inc(event.code);
+      return;
+    case 'engine.query_started':
+      to.running.inc({ endpoint: event.endpoint });
+      return;
+    case 'engine.query':
+      to.running.dec({ endpoint: event.endpoint });
+      to.queries.inc(event.endpoint, event.outcome);
+      to.querySeconds.observe(event.ms / 1000, event.endpoint);
+      if (event.receipt) countReceipt(to, event.endpoint, event.receipt);
+      return;
+    case 'cache.refused':
+      to.refusals.inc(event.endpoint);
+      return;
+    case 'cache.too_large':
+      to.tooLarge.inc(event.endpoint);
+      return;
+    case 'cache.waiting':
+      to.waits.inc(event.endpoint);
+      return;
+    case 'warehouse.retried':
+      to.warehouseRetries.inc(event.reason);
+      return;
+    case 'warehouse.job_replaced':
+      to.replacedJobs.inc(event.endpoint, String(event.mayBeBilled));
+      return;
+    case 'store.failed':
+      to.storeErrors.inc(event.operation);
+      return;
+    case 'store.up':
+    case 'store.down':
+      to.storeUp.set(event.type === 'store.up' ? 1 : 0);
+  }
+}
+
+function countReceipt(to: Instruments, endpoint: string, receipt: Receipt): void {
+  const { bytesProcessed, bytesBilled = 0, slotMs = 0 } = receipt;
+  to.bytesProcessed.add(bytesProcessed, endpoint);
+  to.bytesBilled.add(bytesBilled, endpoint);
+  to.slotSeconds.add(slotMs / 1000, endpoint);
+}

@@ -1,0 +1,225 @@
+import { expect, test } from 'vitest';
+import type { Field } from '../../../src/bigquery/answers/bigquery-answers.ts';
+import { type Page, type PageRequest, readPage } from '../../../src/bigquery/answers/read-page.ts';
+import { columnsOf } from '../../../src/bigquery/answers/render-value.ts';
+
+/** A page of rows under a schema, as its bytes arrive: in chunks of so many. */
+async function read(
+  page: object,
+  { chunkBytes = 7, ...options }: Partial<PageRequest> & { chunkBytes?: number } = {},
+) {
+  const text = Buffer.from(JSON.stringify(page));
+  async function* chunks() {
+    for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+  }
+  const room = { maxRows: 1000, roomBytes: 1_000_000, maxResultBytes: 1_000_000 };
+  return readPage(chunks(), { ours: [], ...room, ...options });
+}
+
+const pageOf = (fields: readonly Field[], rows: readonly unknown[]) => ({
+  kind: 'bigquery#getQueryResultsResponse',
+  schema: { fields },
+  totalRows: String(rows.length),
+  rows,
+  jobComplete: true,
+});
+
+const textOf = ({ rows }: Page) => Buffer.concat(rows?.pieces ?? []).toString();
+
+/** The wire form of one value of a column. */
+async function render(field: Omit<Field, 'name'>, value: unknown): Promise<string> {
+  const page = await read(pageOf([{ name: 'x', ...field }], [{ f: [{ v: value }] }]));
+  return textOf(page).slice('{"x":'.length, -1);
+}
+
+test.each([
+  ['STRING', 'a "quoted"\n\u2028 text', JSON.stringify('a "quoted"\n\u2028 text')],
+  ['INTEGER', '9223372036854775807', '9223372036854775807'],
+  ['INT64', '-9223372036854775808', '-9223372036854775808'],
+  ['BOOLEAN', 'true', 'true'],
+  ['BOOL', 'false', 'false'],
+  ['FLOAT', '0.1', '0.1'],
+  ['FLOAT64', '1.0E22', '1.0E22'],
+  ['FLOAT', '-0.0', '-0.0'],
+  ['FLOAT', 'NaN', '"NaN"'],
+  ['FLOAT', 'Infinity', '"Infinity"'],
+  ['FLOAT', '-Infinity', '"-Infinity"'],
+  ['FLOAT', '-inf', '"-Infinity"'],
+  ['TIMESTAMP', '1768471319999999', '1768471319999999'],
+  ['TIMESTAMP', '-1', '-1'],
+  ['TIMESTAMP', '-62135596800000000', '-62135596800000000'],
+  ['TIMESTAMP', '1.768471319999999E9', '1768471319999999'],
+  ['TIMESTAMP', '1768471319.012', '1768471319012000'],
+  ['TIMESTAMP', '253402300799.999999', '253402300799999999'],
+  ['TIMESTAMP', '-0.5', '-500000'],
+  ['TIMESTAMP', '2026-05-20T11:00:00Z', '1779274800000000'],
+  ['TIMESTAMP', '0001-01-01 00:00:00.000001+00', '-62135596799999999'],
+  ['TIMESTAMP', '9999-12-31 23:59:59.999999+00', '253402300799999999'],
+  ['DATETIME', '2026-01-15T10:00:00', '"2026-01-15T10:00:00"'],
+  ['DATE', '2026-01-15', '"2026-01-15"'],
+  ['TIME', '10:00:00.5', '"10:00:00.5"'],
+  ['NUMERIC', '99999999999999999999999999999.999999999', '"99999999999999999999999999999.999999999"'],
+  ['BIGNUMERIC', '1.5', '"1.5"'],
+  ['BYTES', 'AP8=', '"AP8="'],
+  ['JSON', '{"a":[1,"b"]}', JSON.stringify('{"a":[1,"b"]}')],
+  ['GEOGRAPHY', 'POINT(1 2)', '"POINT(1 2)"'],
+  ['INTERVAL', '1-2 3 4:5:6.5', '"1-2 3 4:5:6.5"'],
+  ['RANGE', '[2026-01-01, UNBOUNDED)', '"[2026-01-01, UNBOUNDED)"'],
+])('contract section 2: %s %s is %s', async (type, value, expected) => {
+  expect(await render({ type }, value)).toBe(expected);
+  expect(await render({ type }, null)).toBe('null');
+  expect(await render({ type, mode: 'REPEATED' }, [{ v: value }, { v: value }])).toBe(
+    `[${expected},${expected}]`,
+  );
+  expect(await render({ type, mode: 'REPEATED' }, [])).toBe('[]');
+  expect(await render({ type, mode: 'REPEATED' }, null)).toBe('[]');
+});
+
+test('contract section 2: every record in its array, every column there', async () => {
+  const request: Field = {
+    name: 'request',
+    type: 'RECORD',
+    mode: 'REPEATED',
+    fields: [
+      { name: 'method', type: 'STRING' },
+      { name: 'sizes', type: 'INTEGER', mode: 'REPEATED' },
+    ],
+  };
+  const metadata = { type: 'RECORD', mode: 'REPEATED', fields: [request, { name: 'n', type: 'INTEGER' }] };
+  const inner = { f: [{ v: 'GET' }, { v: [{ v: '1' }] }] };
+  const value = [
+    { v: { f: [{ v: [{ v: inner }] }, { v: null }] } },
+    { v: { f: [{ v: [] }, { v: '9007199254740993' }] } },
+  ];
+  expect(await render(metadata, value)).toBe(
+    '[{"request":[{"method":"GET","sizes":[1]}],"n":null},{"request":[],"n":9007199254740993}]',
+  );
+  expect(columnsOf([{ name: 'metadata', ...metadata }])).toMatchObject([
+    { type: 'STRUCT', mode: 'REPEATED', fields: [{ name: 'request' }, { type: 'INT64', mode: 'NULLABLE' }] },
+  ]);
+});
+
+/** Kinds of values and types, and nothing else. */
+const said = /^A row has (?:a|an|another) (?:text|literal) where (?:a record|[A-Z0-9]+) was expected$/;
+
+test.each([
+  ['INTEGER', '1e5'],
+  ['INTEGER', 5],
+  ['BOOLEAN', '1'],
+  ['FLOAT', '1,5'],
+  ['TIMESTAMP', '2026-13-20T11:00:00Z'],
+  ['TIMESTAMP', '2026-05-20T11:00:00+02'],
+  ['TIMESTAMP', 'E'],
+  ['RECORD', 'text'],
+])('a value that is no %s is a broken answer, and stays out of the message: %s', async (type, value) => {
+  const failure = await render({ type, fields: [] }, value).catch(error => error);
+  expect(failure).toMatchObject({ reason: 'brokenAnswer', message: expect.stringMatching(said) });
+});
+
+test.each<[string, unknown]>([
+  ['a cell too few', { f: [{ v: '1' }] }],
+  ['a cell too many', { f: [{ v: '1' }, { v: '2' }, { v: '3' }] }],
+  ['no cells', {}],
+  ['cells without values', { f: [{}, {}] }],
+  ['another member', { g: [{ v: '1' }, { v: '2' }] }],
+  ['a member twice', { f: [{ v: '1' }, { v: '2', w: '3' }] }],
+  ['an array in the place of a value', { f: [{ v: [{ v: '1' }] }, { v: '2' }] }],
+  ['no record', [1]],
+  ['null', null],
+])('a row with %s is a broken answer', async (_, row) => {
+  const fields = [
+    { name: 'x', type: 'STRING' },
+    { name: 'y', type: 'STRING' },
+  ];
+  await expect(read(pageOf(fields, [row]))).rejects.toMatchObject({ reason: 'brokenAnswer' });
+});
+
+test('rows that come before their schema are left to a second reading, with its columns', async () => {
+  const { schema, rows, ...rest } = pageOf([{ name: 'x', type: 'INTEGER' }], [{ f: [{ v: '1' }] }]);
+  const first = await read({ rows, schema, ...rest });
+  expect(first.rows).toBeUndefined();
+  const columns = columnsOf(first.answer.schema?.fields ?? []);
+  expect(textOf(await read({ rows, schema, ...rest }, { columns }))).toBe('{"x":1}');
+});
+
+test('rows beyond the limit are counted and left out', async () => {
+  const rows = ['1', '2', '3'].map(v => ({ f: [{ v }] }));
+  const page = await read(pageOf([{ name: 'x', type: 'INTEGER' }], rows), { maxRows: 2 });
+  expect(textOf(page)).toBe('{"x":1},{"x":2}');
+  expect(page.rows).toMatchObject({ rowCount: 2, rowsSeen: 3 });
+});
+
+test('a page is read no further than its bytes may go, whether they are many rows or one value', async () => {
+  const fields = [{ name: 'x', type: 'STRING' }];
+  for (const rows of [
+    Array.from({ length: 10_000 }, () => ({ f: [{ v: 'x'.repeat(100) }] })),
+    [{ f: [{ v: 'x'.repeat(1_000_000) }] }],
+  ]) {
+    let read = 0;
+    const text = Buffer.from(JSON.stringify(pageOf(fields, rows)));
+    async function* chunks() {
+      for (; read < text.length; read += 1000) yield text.subarray(read, read + 1000);
+    }
+    const page = readPage(chunks(), {
+      ours: [],
+      maxRows: 100_000,
+      roomBytes: 50_000,
+      maxResultBytes: 60_000,
+    });
+    await expect(page).rejects.toMatchObject({
+      code: 'result_too_large',
+      message: expect.stringContaining('60000 bytes'),
+    });
+    expect(read).toBeLessThan(80_000);
+  }
+});
+
+test.each([
+  ['HTML', '<html><body>Sign in</body></html>'],
+  [
+    'half a page',
+    JSON.stringify(pageOf([{ name: 'x', type: 'STRING' }], [{ f: [{ v: 'one' }] }])).slice(0, -20),
+  ],
+  ['a page and more', `${JSON.stringify(pageOf([], []))}{}`],
+  ['nothing', ''],
+  ['an array', '[]'],
+  ['no word of the job', '{"rows":[],"totalRows":"0"}'],
+])('%s is a broken answer', async (_, text) => {
+  async function* chunks() {
+    yield Buffer.from(text);
+  }
+  const page = readPage(chunks(), { ours: [], maxRows: 10, roomBytes: 1000, maxResultBytes: 1000 });
+  await expect(page).rejects.toMatchObject({ reason: 'brokenAnswer' });
+});
+
+test.each(['HYPERLOGLOG', ''])('a column of a type without a wire form is named: %s', type => {
+  expect(() => columnsOf([{ name: 'x', type }])).toThrow(
+    expect.objectContaining({
+      code: 'engine_failed',
+      message: expect.stringContaining(`Column x has the type ${type}`),
+    }),
+  );
+});
+
+test.each<[string, string, object]>([
+  ['strings of a megabyte', 'STRING', { f: [{ v: 'x'.repeat(1_000_000) }] }],
+  ['a string with escapes all over', 'STRING', { f: [{ v: '\n"'.repeat(2_000_000) }] }],
+  ['a million numbers in one row', 'INTEGER', { f: [{ v: Array(1_000_000).fill({ v: '12345' }) }] }],
+])('contract section 11: no chunk of a page holds the thread for long: %s', async (_, type, row) => {
+  const mode = type === 'INTEGER' ? 'REPEATED' : 'NULLABLE';
+  const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type, mode }], [row])));
+  const turns: number[] = [];
+  async function* chunks() {
+    for (let at = 0; at < text.length; at += 65_536) {
+      const before = process.threadCpuUsage();
+      yield text.subarray(at, at + 65_536);
+      // Microseconds of the processor, whatever else the machine is busy with.
+      const { user, system } = process.threadCpuUsage(before);
+      turns.push((user + system) / 1000);
+    }
+  }
+  const roomBytes = 64 * 1024 * 1024;
+  await readPage(chunks(), { ours: [], maxRows: 10, roomBytes, maxResultBytes: roomBytes });
+  expect(turns.length).toBeGreaterThan(10);
+  expect(Math.max(...turns)).toBeLessThan(100);
+});

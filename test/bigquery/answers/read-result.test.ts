@@ -1,0 +1,104 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Page } from '../../../src/bigquery/answers/read-page.ts';
+import { readResult } from '../../../src/bigquery/answers/read-result.ts';
+import { complete, openScripted, type Script, type ScriptedEngine } from '../scripted-warehouse.ts';
+import type { Deed } from '../warehouse-wire.ts';
+
+let opened: ScriptedEngine | undefined;
+
+/** A query over a warehouse that answers so for results, and the code or the rows that it ends with. */
+async function ended(results: readonly Deed[], more: Script = {}, maxRows = 1000): Promise<string> {
+  opened = await openScripted({ results, ...more }, { maxRetries: 1 });
+  const result = opened.run({ maxRows }).then(({ rowsJson }) => rowsJson.toString());
+  return result.catch(error => error.code);
+}
+
+afterEach(() => opened?.close());
+
+const fields = [{ name: 'n', type: 'INTEGER', mode: 'NULLABLE' }];
+const first = complete(['1', '2'], { totalRows: '4', pageToken: 'b' });
+const second = complete(['3', '4'], { totalRows: '4' });
+
+test('pages that fit are one result', async () => {
+  expect(await ended([first, second])).toBe('[{"n":1},{"n":2},{"n":3},{"n":4}]');
+});
+
+test.each<[string, readonly Deed[]]>([
+  ['a page token that was there before', [complete(['1'], { totalRows: '9', pageToken: 'b' })]],
+  ['tokens in a ring', [
+    complete(['1'], { totalRows: '9', pageToken: 'b' }),
+    complete(['1'], { totalRows: '9', pageToken: 'c' }),
+    complete(['1'], { totalRows: '9', pageToken: 'b' }),
+  ]],
+  ['an unfinished second page', [first, complete(['3', '4'], { totalRows: '4', jobComplete: false })]],
+  ['a second page without a word of the job', [first, complete(['3', '4'], { totalRows: '4', jobComplete: undefined })]],
+  ['rows that are missing', [first, complete(['3'], { totalRows: '4' })]],
+  ['a last page without rows', [first, complete([], { totalRows: '4', rows: undefined })]],
+  ['more rows than there are', [first, complete(['3', '4', '5'], { totalRows: '4' })]],
+  ['another number of rows', [first, complete(['3', '4', '5'], { totalRows: '5' })]],
+  ['no number of rows on the second page', [first, complete(['3', '4'], { totalRows: undefined })]],
+  ['another type', [first, complete(['3', '4'], { totalRows: '4', schema: { fields: [{ ...fields[0], type: 'STRING' }] } })]],
+  ['another mode', [first, complete(['3', '4'], { totalRows: '4', schema: { fields: [{ ...fields[0], mode: 'REPEATED' }] } })]],
+  ['another name', [first, complete(['3', '4'], { totalRows: '4', schema: { fields: [{ ...fields[0], name: 'm' }] } })]],
+  ['another column', [first, complete(['3', '4'], { totalRows: '4', schema: { fields: [...fields, fields[0]] } })]],
+  ['no schema at all', [complete(['1'], { schema: undefined })]],
+  ['pages without end and without rows', Array.from({ length: 100 }, (_, at) => complete([], { totalRows: '4', pageToken: `t${at}` }))],
+  ['HTML', [{ text: '<!doctype html><title>Sign in</title>' }]],
+  ['HTML on the second page', [first, { text: '<!doctype html>' }]],
+  ['a redirect', [{ status: 302, text: '', headers: { location: '/elsewhere' } }]],
+  ['a redirect of the second page', [first, { status: 307, text: '', headers: { location: '/elsewhere' } }]],
+  ['half a page', ['halfAPage']],
+  ['half a second page', [first, 'halfAPage']],
+  ['a body that is no gzip', [{ text: 'no gzip', headers: { 'content-encoding': 'gzip' } }]],
+  ['an unknown coding', [{ text: '{}', headers: { 'content-encoding': 'br' } }]],
+])('%s is an error, never an answer', async (_, results) => {
+  expect(await ended(results)).toMatch(/^(unavailable|engine_failed)$/);
+}); // biome-ignore format: a table
+
+test('a broken page is asked for once more, and a good one then goes on where it broke', async () => {
+  expect(await ended([first, 'halfAPage', second])).toBe('[{"n":1},{"n":2},{"n":3},{"n":4}]');
+  const pages = opened?.asked.filter(({ what }) => what === 'results');
+  expect(pages?.map(({ params }) => params.get('pageToken'))).toEqual([null, 'b', 'b']);
+});
+
+/** Reads pages as from BigQuery itself, which leaves nothing unsaid. */
+async function readPages(pages: readonly Partial<Page['answer']>[]) {
+  let asked = 0;
+  const ask = async (): Promise<Page> => {
+    const answer = { jobComplete: true, schema: { fields }, ...pages[Math.min(asked++, pages.length - 1)] };
+    return { answer, rows: { pieces: [], rowCount: 0, rowsSeen: 0, byteCount: 0 } };
+  };
+  const request = { maxRows: 10, maxResultBytes: 1000, ours: [], isEmulator: false, onHeld: () => undefined };
+  const ended = await readResult(ask, send => send(), request).catch(error => error.message);
+  return { ended, asked };
+}
+
+test('BigQuery always says how many rows there are: one that does not is broken', async () => {
+  expect((await readPages([{}])).ended).toBe('A page of the result has no number of rows');
+});
+
+test('ten pages without rows are followed, and no more', async () => {
+  const empty = Array.from({ length: 50 }, (_, at) => ({ totalRows: 4, pageToken: `t${at}` }));
+  expect(await readPages(empty)).toEqual({
+    ended: 'A page of the result has no rows, and so had those before',
+    asked: 11,
+  });
+});
+
+test('redirects are not followed', async () => {
+  const moved = { jobComplete: true, schema: { fields }, totalRows: '0' };
+  const code = await ended([{ status: 302, json: moved, headers: { location: '/elsewhere' } }]);
+  expect([code, opened?.counts().results]).toEqual(['engine_failed', 1]);
+  expect(opened?.asked.some(({ path }) => path === '/elsewhere')).toBe(false);
+});
+
+test('rows before their schema are read again with it', async () => {
+  const { schema, rows, ...rest } = complete(['1', '2']).json;
+  expect(await ended([{ json: { rows, ...rest, schema } }])).toBe('[{"n":1},{"n":2}]');
+  expect(opened?.counts()).toMatchObject({ results: 2 });
+});
+
+test('a page with a page token after all rows is the last', async () => {
+  expect(await ended([complete(['1'], { totalRows: '1', pageToken: 'b' })])).toBe('[{"n":1}]');
+  expect(opened?.counts()).toMatchObject({ results: 1 });
+});

@@ -1,0 +1,103 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect, onTestFinished, test } from 'vitest';
+import { issueToken } from '../../src/auth/token-file.ts';
+import { runDoctor } from '../../src/commands/doctor.ts';
+import { databasePath } from '../../src/composition/compose-engine.ts';
+import { readConfig } from '../../src/composition/config.ts';
+import { importLogs } from '../../src/duckdb/import-logs.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+
+/** A folder with the tables and saved queries that a gateway has, and no token. */
+async function openClinic(environment: Record<string, string> = {}) {
+  const directory = await temporaryDirectory();
+  const sqlDirectory = join(directory, 'sql');
+  await mkdir(sqlDirectory);
+  await copyFile('sql/logs.all.sql', join(sqlDirectory, 'logs.all.sql'));
+  const config = readConfig({ DATA_DIR: directory, SQL_DIR: sqlDirectory, ...environment });
+  return {
+    sqlDirectory,
+    config,
+    makeDatabase: () =>
+      importLogs({
+        databasePath: databasePath(config),
+        sources: readSources(),
+        source: 'cloudflare.logs.prod',
+        input: Readable.from([]),
+        format: 'ndjson',
+      }),
+    issue: (expiresAt?: string) =>
+      issueToken({ file: join(directory, 'tokens.json'), name: 'a', expiresAt, clock }),
+    async examine() {
+      const lines: string[] = [];
+      const isAllFine = await runDoctor(config, { clock, say: line => lines.push(line) });
+      return { isAllFine, text: lines.join('\n') };
+    },
+  };
+}
+
+test('a set-up that is fine is said to be, line for line', async () => {
+  const clinic = await openClinic();
+  await clinic.makeDatabase();
+  await clinic.issue('2027-01-01T00:00:00Z');
+  const { isAllFine, text } = await clinic.examine();
+  expect(text.replaceAll(/ in \S+tokens.json/g, '').split('\n')).toEqual([
+    'ok     Redis: REDIS_URL is not set: each gateway has a cache of its own',
+    'ok     access tokens: 1 accepted, 0 expired, 0 revoked',
+    'ok     engine: opens',
+    'ok     saved queries: 1 valid: logs.all',
+    'ok     dry runs: logs.all reads cloudflare.logs.prod',
+  ]);
+  expect(isAllFine).toBe(true);
+});
+
+test('tokens that have all expired are found, with the command that makes one', async () => {
+  const clinic = await openClinic();
+  await clinic.makeDatabase();
+  await clinic.issue('2026-01-01T00:00:00Z');
+  const { isAllFine, text } = await clinic.examine();
+  expect(text).toMatch(/WRONG {2}access tokens: 0 accepted, 1 expired.*\n +to do: npm run token -- issue/);
+  expect(isAllFine).toBe(false);
+});
+
+test('a database that is not there is found, and not made', async () => {
+  const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
+  for (let times = 0; times < 2; times++) {
+    const { isAllFine, text } = await clinic.examine();
+    expect(text).toMatch(/WRONG {2}engine: .*logs\.duckdb.*\n +to do: npm start/);
+    expect(isAllFine).toBe(false);
+  }
+});
+
+test('a saved query that is broken is found by file and line', async () => {
+  const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
+  await clinic.makeDatabase();
+  await writeFile(join(clinic.sqlDirectory, 'bad.sql'), 'select 1');
+  const { isAllFine, text } = await clinic.examine();
+  expect(text).toContain('WRONG  saved queries: bad.sql:1: must start with its YAML header');
+  expect(isAllFine).toBe(false);
+});
+
+test('a Redis that is not there is found', async () => {
+  const clinic = await openClinic({ REDIS_URL: 'redis://127.0.0.1:1' });
+  expect((await clinic.examine()).text).toMatch(
+    /WRONG {2}Redis: no connection .*\n +to do: start the Redis of REDIS_URL/,
+  );
+});
+
+test('a Redis that would refuse writes when it is full is found', async () => {
+  const redis = await startRedisServer();
+  onTestFinished(() => redis.stop());
+  const clinic = await openClinic({ REDIS_URL: redis.url });
+  await redis.command('CONFIG SET maxmemory 100mb maxmemory-policy noeviction');
+  expect((await clinic.examine()).text).toMatch(/WRONG {2}Redis: .*noeviction\n +to do: set maxmemory/);
+  await redis.command('CONFIG SET maxmemory-policy allkeys-lru');
+  expect((await clinic.examine()).text).toMatch(
+    /ok {5}Redis: answers; maxmemory 100.00M, policy allkeys-lru/,
+  );
+});
