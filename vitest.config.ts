@@ -21,11 +21,16 @@ export default defineConfig({
       'test/proxies/**',
       'test/real-project/**',
     ],
-    setupFiles: ['test/support/seed-properties.ts', 'test/support/tell-settings.ts'],
+    setupFiles: [
+      'test/support/seed-properties.ts',
+      'test/support/tell-settings.ts',
+      'test/support/wait-patiently.ts',
+    ],
     pool: 'forks',
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
-    testTimeout: 30_000,
+    expect: { poll: { timeout: 20_000, interval: 20 } },
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 });

@@ -7,8 +7,8 @@ import { openListening } from './open-listening.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 const deadlineMs = 50;
-/** What a busy machine may add to a timer. */
-const slackMs = 100;
+/** What a busy machine may add to a timer, most times, and in the worst case. */
+const [usualSlackMs, slackMs] = [100, 3000];
 
 let server: RedisServer;
 const opened: Store[] = [];
@@ -54,13 +54,17 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
 
 /** Every call rejects within the deadline, and says so. */
 async function rejectsInTime(store: Store, message: RegExp): Promise<void> {
+  const tookMs: number[] = [];
   for (const [name, call] of Object.entries(calls)) {
     const startedMs = performance.now();
     const error: unknown = await call(store).catch(reason => reason);
     expect(error, name).toBeInstanceOf(StoreError);
     expect(String(error), name).toMatch(message);
-    expect(performance.now() - startedMs, name).toBeLessThan(deadlineMs + slackMs);
+    tookMs.push(performance.now() - startedMs);
+    expect(tookMs.at(-1), name).toBeLessThan(deadlineMs + slackMs);
   }
+  const median = tookMs.sort((a, b) => a - b)[Math.floor(tookMs.length / 2)];
+  expect(median).toBeLessThan(deadlineMs + usualSlackMs);
 }
 
 /** Ids of the connections that the server has, but for the one that asks. */
