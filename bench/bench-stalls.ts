@@ -8,7 +8,7 @@ import { redactStalls } from './stalls-redact.ts';
 /** Every kind of input that once held the event loop; a room adds its own here. */
 const inputs: readonly StallInput[] = [...compileStalls(), ...redactStalls(), ...(await answerStalls())];
 
-/** Contract section 11: nothing a caller sends holds the event loop longer, in milliseconds. */
+/** Contract 11.2: nothing a caller sends holds the event loop longer, in milliseconds. */
 const limitMs = 100;
 
 /** Runs of each input: the first one also pays for code that is not compiled yet, as in a gateway that has just started. */

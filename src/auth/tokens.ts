@@ -6,7 +6,7 @@ import type { AuthEvent } from './auth-events.ts';
 import { hashToken } from './hash-token.ts';
 import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.ts';
 
-/** Who asks. Fixed parameters and limits of a token will stand here too (contract section 8). */
+/** Who asks. Fixed parameters and limits of a token will stand here too (contract 8.7, 8.8). */
 export type Caller = {
   /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
   readonly tokenId: string;

@@ -1,5 +1,5 @@
 /**
- * Every way a request can fail on purpose, in one table (contract section 2).
+ * Every way a request can fail on purpose, in one table (contract 2.20).
  * `reason` follows the words of BigQuery's own error list where it has one.
  * `docs/errors.md` lists the same rows; a test keeps the two equal.
  */

@@ -30,7 +30,7 @@ export type Column = {
 };
 
 /**
- * The rows of one query, already in the wire form of contract section 2.
+ * The rows of one query, already in the wire form of contract 2.12.
  *
  * Rows are rendered once, by the engine, and travel as bytes from there on:
  * a JSON array of objects, columns in the query's order, every row with every column.

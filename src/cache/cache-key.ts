@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 
-/** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract section 5). */
+/** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract 5.1). */
 export type CacheKey = {
   /** UUID of the endpoint: all its entries can be made void together. */
   readonly group: string;

@@ -50,7 +50,7 @@ export type CacheAnswer = {
   readonly receipt?: Receipt;
 };
 
-/** The one cache of every door (contract section 5): this process's memory before a store that all gateways share. */
+/** The one cache of every door (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
 export type Cache = {
   /** The entry in this process, while it is fresh and nothing speaks against it; never waits. */
   peek(request: CacheRequest): Entry | undefined;
@@ -60,7 +60,7 @@ export type Cache = {
    */
   read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
   /**
-   * Makes a key's next entry although nobody asks (contract section 6).
+   * Makes a key's next entry although nobody asks (contract 6.1).
    * @param everyMs when it will be made next; not made now where it is new and will be fresh then
    * @returns `busy` where somebody else makes it
    * @throws GatewayError of the query

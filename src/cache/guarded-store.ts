@@ -34,7 +34,7 @@ export type GuardedStore = {
   close(): Promise<void>;
 };
 
-/** Milliseconds that one request may still spend on the store, whatever number of calls it makes (contract section 5). */
+/** Milliseconds that one request may still spend on the store, whatever number of calls it makes (contract 5.13). */
 export type Budget = { remainingMs: number };
 
 /** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. */

@@ -2,7 +2,7 @@ import type { QueryParameter } from '../engine/engine.ts';
 import type { EndpointDefinition } from './definition.ts';
 
 /**
- * The parameters of a batch form (contract section 7), for a declared parameter `x`:
+ * The parameters of a batch form (contract 7.1), for a declared parameter `x`:
  *
  * - `@xs`: its values, an ARRAY<STRING>;
  * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;

@@ -43,7 +43,7 @@ const column = z.strictObject({
   description,
 });
 
-/** How the query of `<name>.batch.sql` answers many values of one parameter at once (contract section 7). */
+/** How the query of `<name>.batch.sql` answers many values of one parameter at once (contract 7.1). */
 const batch = z.strictObject({
   /** The parameter of which it takes a list. */
   parameter: identifier,

@@ -112,7 +112,7 @@ async function listFiles(directory: string): Promise<string[]> {
   }
 }
 
-/** Contract section 2: 8-4-4-4-12 hexadecimal digits in any case are a UUID, nothing else is. */
+/** Contract 2.2: 8-4-4-4-12 hexadecimal digits in any case are a UUID, nothing else is. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 function findIn(all: readonly EndpointDefinition[], reference: string): EndpointDefinition | undefined {

@@ -26,7 +26,7 @@ export type Statement = {
   readonly endpoint: string;
   /** The saved query in BigQuery SQL. */
   readonly sql: string;
-  /** Replaces the saved query's final statement; may read nothing but its subsets (contract section 4). */
+  /** Replaces the saved query's final statement; may read nothing but its subsets (contract 4.1, 4.5). */
   readonly callerSql?: string;
   readonly parameters: readonly QueryParameter[];
   /** Rows beyond this are cut off by the engine. */
@@ -78,7 +78,7 @@ export type Engine = {
    */
   describe(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Column[]>;
   /**
-   * Checks a statement as `run` would, and says what it would read (contract section 4: the dry run).
+   * Checks a statement as `run` would, and says what it would read (contract 4.10: the dry run).
    * @throws as `run`
    */
   explain(statement: Statement, options: RunOptions): Promise<Explanation>;

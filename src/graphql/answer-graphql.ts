@@ -45,7 +45,7 @@ const maxLargeWaiting = 16;
 /** Characters of the documents that are kept as parsed; a syntax tree takes a hundred times the memory of its text. */
 const maxDocumentLength = 256 * 1024;
 
-/** The GraphQL door (contract section 3): GraphQL over HTTP, with the tokens, errors and entries of REST. */
+/** The GraphQL door (contract 3.1): GraphQL over HTTP, with the tokens, errors and entries of REST. */
 export type GraphqlDoor = {
   /** Reads the request and answers it; whatever fails is a reply too. */
   answer(exchange: Exchange): Promise<Reply>;

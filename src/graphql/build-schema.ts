@@ -8,7 +8,7 @@ import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
 
 /**
- * Builds the typed fields of each saved query from its definition alone (contract section 3).
+ * Builds the typed fields of each saved query from its definition alone (contract 3.4).
  * Names, types, nullability and descriptions come from the header. A sandboxed query has two fields: one whose rows are the
  * header's, and one that takes the caller's own SQL and gives rows of any shape.
  */

@@ -7,7 +7,7 @@ import type { Turns } from '../base/turns.ts';
 /** One row, by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The rows of an answer in the wire form of REST (contract section 2), integers exact at any size, and their columns. */
+/** The rows of an answer in the wire form of REST (contract 2.12), integers exact at any size, and their columns. */
 export type Rows = {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];

@@ -7,7 +7,7 @@ const exposed =
   'Age, Cache-Control, Cache-Status, ETag, Query-Receipt, Retry-After, Server-Timing, X-Cache, X-Request-Id';
 
 /**
- * Adds the CORS headers that any answer has, errors too (contract section 2); none for an origin that is not allowed.
+ * Adds the CORS headers that any answer has, errors too (contract 2.24); none for an origin that is not allowed.
  * @param headers where they go; `vary` is added to
  */
 export function addCorsHeaders(

@@ -1,4 +1,4 @@
-/** Characters of a URL. Contract section 2 asks for at least 64 KiB; callers put SQL there. */
+/** Characters of a URL. Contract 2.10 asks for at least 64 KiB; callers put SQL there. */
 export const maxUrlLength = 72 * 1024;
 
 /** Bytes of a request's head; above `maxUrlLength`, so that most requests with too long a URL get a proper answer. */

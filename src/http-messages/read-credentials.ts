@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Finds the access token of a request: `Authorization: Bearer <token>`, else `X-API-KEY` (contract section 2).
+ * Finds the access token of a request: `Authorization: Bearer <token>`, else `X-API-KEY` (contract 2.3).
  * @returns the token as presented; an empty text for a Bearer without one; undefined when neither header is there
  */
 export function readCredentials(headers: IncomingHttpHeaders): string | undefined {

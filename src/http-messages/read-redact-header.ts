@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
 /**
- * Reads `LF-ENDPOINT-REDACT-PII` (contract section 2): `true` or `false` in any letter case.
+ * Reads `LF-ENDPOINT-REDACT-PII` (contract 2.5): `true` or `false` in any letter case.
  * @returns undefined when the header is absent
  * @throws GatewayError `invalid_header` for anything else
  */

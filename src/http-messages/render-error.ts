@@ -4,7 +4,7 @@ import { type ErrorCode, errorCodes, type GatewayError } from '../base/errors.ts
 /** The request headers that change what is answered, refusals included. */
 export const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
 
-/** How errors look: our own form, or the one that callers of the drop-in mode read (contract section 2). */
+/** How errors look: our own form, or the one that callers of the drop-in mode read (contract 2.15, 2.21). */
 export type Compat = 'none' | 'logflare';
 
 export type RenderedError = {
@@ -40,7 +40,7 @@ export function renderError(error: GatewayError, requestId: string, compat: Comp
   return { status, headers, body: Buffer.from(JSON.stringify({ error: errorObject(error, requestId) })) };
 }
 
-/** The `error` object of contract section 2. */
+/** The `error` object of contract 2.15. */
 function errorObject(error: GatewayError, requestId: string) {
   const { code, message, status, position } = error;
   return {

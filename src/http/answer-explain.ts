@@ -11,7 +11,7 @@ export function asksToExplain({ queryText }: Exchange): boolean {
 }
 
 /**
- * Answers `?explain=true` (contract section 4: the dry run on demand); errors as `explainEndpoint`.
+ * Answers `?explain=true` (contract 4.10: the dry run on demand); errors as `explainEndpoint`.
  * @param endpoint name or UUID
  */
 export async function answerExplain(deps: PlanDeps, exchange: Exchange, endpoint: string): Promise<Reply> {

@@ -19,7 +19,7 @@ import { readInput } from './read-input.ts';
 import { receiptHeader } from './receipt-header.ts';
 import { createRequestMemo, type PreparedHit } from './request-memo.ts';
 
-/** The REST door (contract section 2): one endpoint's rows for a GET, HEAD or POST. */
+/** The REST door (contract 2.1): one endpoint's rows for a GET, HEAD or POST. */
 export type RestDoor = {
   /**
    * Reads the request and answers it.

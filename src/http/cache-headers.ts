@@ -4,7 +4,7 @@ import { vary } from '../http-messages/render-error.ts';
 import type { Answer } from '../pipeline/run-endpoint.ts';
 
 /**
- * Says where an answer came from and who may keep it for how long (contract section 5).
+ * Says where an answer came from and who may keep it for how long (contract 5.10).
  * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
  */
 export function cacheHeaders(

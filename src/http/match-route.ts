@@ -36,7 +36,7 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
   '/': 'home',
 };
 
-/** Three spellings of one route; the last two are older (contract section 2). */
+/** Three spellings of one route; the last two are older (contract 2.1). */
 const restPath =
   /^(?:\/api\/endpoints\/query\/name\/|\/api\/endpoints\/query\/|\/endpoints\/query\/)([^/]+)$/;
 

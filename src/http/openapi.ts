@@ -113,7 +113,7 @@ function columnSchema({ type, repeated, required, description }: ColumnDefinitio
   return required ? { ...value, description } : { anyOf: [value, { type: 'null' }], description };
 }
 
-/** The JSON of each BigQuery type (contract section 2). */
+/** The JSON of each BigQuery type (contract 2.12). */
 const valueSchemas: Record<ColumnDefinition['type'], object> = {
   STRING: { type: 'string' },
   BYTES: { type: 'string', contentEncoding: 'base64' },

@@ -37,7 +37,7 @@ async function readParameters(exchange: Exchange, { sandbox }: EndpointDefinitio
   return Object.assign(query, body);
 }
 
-/** Rows that ignore a filter would be wrong rows (contract section 2). */
+/** Rows that ignore a filter would be wrong rows (contract 2.7). */
 function refuseLql(parameters: RawParameters): void {
   if (parameters.lql === undefined) return;
   throw new GatewayError(

@@ -32,7 +32,7 @@ const placesOf = new WeakMap<Rendered, Map<string, Place>>();
 const maxBytesNow = 64 * 1024;
 
 /**
- * Gives the body of rows, redacted where asked for (contract section 5: redaction happens after the cache).
+ * Gives the body of rows, redacted where asked for (contract 5.4: redaction happens after the cache).
  * @returns undefined if that would hold the event loop for too long
  */
 export function formNow(rows: Rendered, kinds: Redaction): Form | undefined {

@@ -43,7 +43,7 @@ export type EndpointQuestion = {
 /** What a caller asks of an endpoint, not yet validated. */
 export type RequestInput = {
   readonly parameters: RawParameters;
-  /** Overrides the endpoint's setting for this request (contract section 2). */
+  /** Overrides the endpoint's setting for this request (contract 2.5). */
   readonly redactPii: boolean | undefined;
   /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
   readonly noCache: boolean;

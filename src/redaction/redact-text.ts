@@ -5,7 +5,7 @@ import { redactIpv6 } from './ipv6.ts';
 import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 
 /**
- * Replaces personal data in a text by `REDACTED`, in time linear in its length (contract section 9).
+ * Replaces personal data in a text by `REDACTED`, in time linear in its length (contract 9.1).
  * A second run changes nothing. Lengths of networks (`/24`) and ports stay.
  * @param kinds default: all
  */

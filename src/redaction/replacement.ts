@@ -1,2 +1,2 @@
-/** What stands in place of personal data (contract section 9). */
+/** What stands in place of personal data (contract 9.1). */
 export const replacement = 'REDACTED';

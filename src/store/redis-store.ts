@@ -8,7 +8,7 @@ import { StoreError } from './store-error.ts';
 type RedisStoreOptions = {
   /** As `checkRedisUrl` wants it. */
   readonly url: string;
-  /** Milliseconds a call waits for Redis at most (contract section 5). Default 50. */
+  /** Milliseconds a call waits for Redis at most (contract 5.13). Default 50. */
   readonly deadlineMs?: number;
 };
 

@@ -30,7 +30,7 @@ const maxKeptMb = 150;
 const aloneMs = 2000;
 
 test.each(attacks.map(attack => [attack.name, attack] as const))(
-  'nobody is harmed by %s (contract section 11)',
+  'nobody is harmed by %s (contract 11.1, 11.3, 11.4, 11.5)',
   async (name, { needsRedis, seconds = 5 }) => {
     const gateway = await folder.start(needsRedis ? { REDIS_URL: redis.url } : {});
     onTestFinished(gateway.stop);

@@ -45,7 +45,7 @@ function refusal(tokens: Tokens, presented: string | undefined): string {
 }
 
 describe('an issued token', () => {
-  test('has its id in sight and 256 random bits behind it', async () => {
+  test('contract 8.3: has its id in sight and 256 random bits behind it', async () => {
     const token = await issueToken({
       file,
       name: 'ci',
@@ -55,7 +55,7 @@ describe('an issued token', () => {
     expect(token).toBe(`sqg_abababab_${Buffer.alloc(32, 0xab).toString('base64url')}`);
   });
 
-  test('is kept as a hash only, in a file that its owner alone may read', async () => {
+  test('contract 8.2: is kept as a hash only, in a file that its owner alone may read', async () => {
     const token = await issueToken({ file, name: 'ci', clock });
     const text = await readFile(file, 'utf8');
     expect(text).not.toContain(token.split('_').slice(2).join('_'));
@@ -80,7 +80,7 @@ describe('an issued token', () => {
     });
   });
 
-  test('is accepted until it expires, and refused from that moment on', async () => {
+  test('contract 8.4: is accepted until it expires, and refused from that moment on', async () => {
     const token = await issueToken({ file, name: 'ci', expiresAt: '2026-01-15T13:00:00Z', clock });
     const tokens = await open();
     nowMs = Date.parse('2026-01-15T13:00:00Z') - 1;
@@ -89,7 +89,7 @@ describe('an issued token', () => {
     expect(refusal(tokens, token)).toBe(refusal(tokens, 'unknown'));
   });
 
-  test('is refused once revoked, without a restart, while others go on', async () => {
+  test('contract 8.4: is refused once revoked, without a restart, while others go on', async () => {
     const token = await issueToken({ file, name: 'ci', clock });
     const other = await issueToken({ file, name: 'other', clock });
     const tokens = await open();

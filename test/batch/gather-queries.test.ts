@@ -203,7 +203,7 @@ test('a gathering runs when each participant has come or left, without waiting f
   expect(runs).toEqual([['a', 'b'], ['late']]);
 });
 
-test('rows go to their keys as they are, at most so many each', () => {
+test('contract 7.1: rows go to their keys as they are, at most so many each', () => {
   const rowsJson =
     '[{"k":"a\\"},{","n":9007199254740993,"o":{"x":[{"y":"}"}]}},{"k":"b","n":1,"o":null},{"k":"b","n":2,"o":{}}]';
   const columns = ['k', 'n', 'o'].map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);

@@ -172,25 +172,28 @@ const isValid = (project: string) => {
 test.each([
   { name: 'DuckDB', numRuns: 60, leastRows: 1000 },
   { name: 'BigQuery', numRuns: 15, leastRows: 200 },
-] as const)('a batch on $name gives each project the rows of its single run, to the byte', async options => {
-  const { name, numRuns, leastRows } = options;
-  let rows = 0;
-  runs = 0;
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(pattern.filter(isValid), { minLength: 2, maxLength: 12 }),
-      fc.constantFrom('minutely', 'hourly', 'daily'),
-      async (projects, interval) => {
-        rows += await expectEqualToSingles(runOn(name), projects, interval);
-      },
-    ),
-    { numRuns },
-  );
-  expect(rows).toBeGreaterThan(leastRows);
-});
+] as const)(
+  'contract 7.3: a batch on $name gives each project the rows of its single run, to the byte',
+  async options => {
+    const { name, numRuns, leastRows } = options;
+    let rows = 0;
+    runs = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(pattern.filter(isValid), { minLength: 2, maxLength: 12 }),
+        fc.constantFrom('minutely', 'hourly', 'daily'),
+        async (projects, interval) => {
+          rows += await expectEqualToSingles(runOn(name), projects, interval);
+        },
+      ),
+      { numRuns },
+    );
+    expect(rows).toBeGreaterThan(leastRows);
+  },
+);
 
 test.each(['DuckDB', 'BigQuery'] as const)(
-  'all projects of a batch are one run on %s, also where one contains another',
+  'contract 7.2: all projects of a batch are one run on %s, also where one contains another',
   async name => {
     runs = 0;
     const answers = await runBatch(

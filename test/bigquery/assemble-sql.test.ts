@@ -55,13 +55,13 @@ test('keeps the name by which the columns of a bare source are reached', () => {
   );
 });
 
-test('a subset named like a source is no source', () => {
+test('contract 4.6: a subset named like a source is no source', () => {
   const { text, sources } = assemble("with audit as (select 'a' as id) select id from audit");
   expect(text).toBe("with audit as (select 'a' as id) select id from audit");
   expect(sources).toEqual([]);
 });
 
-test("puts a caller's SQL behind the saved subsets as it is written, the saved statement gone", () => {
+test("contract 4.3, 4.9: puts a caller's SQL behind the saved subsets as it is written, the saved statement gone", () => {
   const callerSql = 'select id -- mine\nfrom relay; -- the end';
   const { text, linesBefore } = assemble(saved, callerSql);
   expect(text).toMatch(/`acme-prod\.logs\.relay`\)\nselect id -- mine\nfrom relay; -- the end$/);
@@ -69,7 +69,7 @@ test("puts a caller's SQL behind the saved subsets as it is written, the saved s
   expect(text.split('\n')[linesBefore]).toBe('select id -- mine');
 });
 
-test("adds a caller's subsets to the saved ones, every character at its own column", () => {
+test("contract 4.3, 4.9: adds a caller's subsets to the saved ones, every character at its own column", () => {
   const callerSql = '-- mine\nWITH mine as (select id from relay) select id from mine';
   const { text, linesBefore } = assemble(saved, callerSql);
   expect(text.split('\n').slice(linesBefore - 1)).toEqual([

@@ -27,7 +27,7 @@ const callerSql = 'select n\nfrom edge';
 /** Lines of the saved subsets. */
 const savedLines = 3;
 
-test('contract section 4: a text is dry-run once before it runs', async () => {
+test('contract 4.10: a text is dry-run once before it runs', async () => {
   const { run, asked } = await open({ results: [complete(['1'])] });
   await run({ callerSql });
   await run({ callerSql });
@@ -46,7 +46,7 @@ test.each([
   ['a script', dryRun({ statementType: 'SCRIPT' })],
   ['a query over another table', dryRun({ tables: ['acme-prod.logs.edge', 'acme-prod.logs.secrets'] })],
   ['a query over another project', dryRun({ tables: ['other.logs.edge'] })],
-])('contract section 4: what BigQuery calls %s does not run', async (_, answer) => {
+])('contract 4.10: what BigQuery calls %s does not run', async (_, answer) => {
   const { run, counts } = await open({ dryRun: [answer], results: [complete(['1'])] });
   const error = await run({ callerSql }).catch(thrown => thrown);
   expect(error).toMatchObject({ code: 'sandbox_refused' });
@@ -63,7 +63,7 @@ test('a dry run that failed inside of a good answer is no pass', async () => {
   expect(counts()).toEqual({});
 });
 
-test('contract section 4: what our own front-end refuses never goes out', async () => {
+test('contract 4.5: what our own front-end refuses never goes out', async () => {
   const { run, asked } = await open({});
   for (const sql of [
     'select 1 as n from `acme-prod.logs.edge`',

@@ -41,7 +41,7 @@ function inserted({ asked }: { readonly asked: readonly Asked[] }) {
   return asked.findLast(({ what }) => what === 'insert')?.body.configuration;
 }
 
-test("a caller's SQL goes from the door to the warehouse and back", async () => {
+test("contract 4.9: a caller's SQL goes from the door to the warehouse and back", async () => {
   const { gateway, warehouse } = await open({
     results: [complete(['9007199254740993'], { schema: { fields } })],
   });
@@ -82,7 +82,7 @@ test('a query over the limit of bytes is refused with the limit', async () => {
   ]);
 });
 
-test('contract section 2: a warehouse that refuses is a 502 that names nothing of it', async () => {
+test('contract 2.16, 2.19: a warehouse that refuses is a 502 that names nothing of it', async () => {
   const { gateway } = await open({
     insert: [refusal(403, 'accessDenied', 'Access Denied: acme-prod:logs.t0')],
   });
@@ -97,7 +97,7 @@ test('the start asks for every table and every saved query by a dry run, and run
   expect(warehouse.asked.length).toBeGreaterThanOrEqual(sourceTables.length + 2);
 });
 
-test('contract section 6: warming runs within the limit of the saved query', async () => {
+test('warming runs within the limit of bytes of the saved query', async () => {
   const warmed = `/*
 id: 7e57ab1e-0000-4000-8000-000000000301
 name: warmed

@@ -21,7 +21,7 @@ async function bothAnswer(ask: (gateway: typeof twins.embedded) => Promise<Fleet
   return { asWarehouse, asEmbedded };
 }
 
-describe('a gateway over BigQuery answers what one on the embedded engine does', () => {
+describe('contract 4.12: a gateway over BigQuery answers what one on the embedded engine does', () => {
   test.each([
     ['logs.all', { project: 'ours' }, 30],
     ['logs.all', { project: 'nobody' }, 0],
@@ -106,7 +106,7 @@ test('explain=true dry-runs and runs nothing', async () => {
   expect(twins.warehouse.asked.slice(before).map(({ what }) => what)).toEqual(['dryRun']);
 });
 
-describe('contract section 2: what the warehouse says of its own never reaches a caller', () => {
+describe('contract 2.19: what the warehouse says of its own never reaches a caller', () => {
   const graphql = (sql: string) => ({
     query: 'query($sql: String!) { logsAllSql(project: "ours", sql: $sql) { rows } }',
     variables: { sql },
@@ -134,7 +134,7 @@ describe('contract section 2: what the warehouse says of its own never reaches a
     }
   });
 
-  test("line and column are those of the caller's own text", async () => {
+  test("contract 2.17: line and column are those of the caller's own text", async () => {
     twins.warehouse.interfere(({ what, body }) => {
       if (what !== 'insert') return undefined;
       const lines = body.configuration.query.query.split('\n');

@@ -53,7 +53,7 @@ test.each([
   ['packed', 16_777_216],
   ['value', 16_777_216],
 ])(
-  'contract section 11: four callers who ask for a gigabyte each (%s) are refused, and harm nobody',
+  'contract 11.1, 11.3: four callers who ask for a gigabyte each (%s) are refused, and harm nobody',
   async (form, limit) => {
     const before = await counts();
     const callers = [1, 2, 3, 4].map(n => gateway.get(path(`select 'x${n}' as x -- ${form}`)));

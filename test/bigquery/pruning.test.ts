@@ -8,7 +8,7 @@ import { tableReads } from '../real-project/pruning-shapes.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../sql/${file}`, import.meta.url), 'utf8');
 
-describe('every table of a saved query is read within bounds that BigQuery can prune by', () => {
+describe('contract 1.10: every table of a saved query is read within bounds that BigQuery can prune by', () => {
   test.each([
     ['logs.all.sql', 9, ['>', '<=']],
     ['usage.api-counts.sql', 1, ['>=']],

@@ -32,7 +32,7 @@ async function check(
 test.each([
   ['a query over tables of the mapping', { query: { statementType: 'SELECT', referencedTables: [edge] } }],
   ['a query that reads nothing', { totalBytesProcessed: '0', query: { statementType: 'SELECT' } }],
-])("contract section 4: BigQuery's verdict of %s lets it through", async (_, statistics) => {
+])("contract 4.10: BigQuery's verdict of %s lets it through", async (_, statistics) => {
   await expect(check(statistics)).resolves.toBeUndefined();
 });
 
@@ -41,11 +41,11 @@ test.each([
   ['neither bytes nor tables', { query: { statementType: 'SELECT' } }],
   ['no statement', { totalBytesProcessed: '0', query: {} }],
   ['nothing', {}],
-])('contract section 4: a verdict of BigQuery that tells %s is a refusal', async (_, statistics) => {
+])('contract 4.10: a verdict of BigQuery that tells %s is a refusal', async (_, statistics) => {
   await expect(check(statistics)).rejects.toMatchObject({ code: 'sandbox_refused' });
 });
 
-test('contract section 4: a text that reads sources passes only when BigQuery names tables, cost it bytes or not', async () => {
+test('contract 4.10: a text that reads sources passes only when BigQuery names tables, cost it bytes or not', async () => {
   const silent = { totalBytesProcessed: '0', query: { statementType: 'SELECT', cacheHit: true } };
   const sources = ['cloudflare.logs.prod'];
   await expect(check(silent, { sources })).rejects.toMatchObject({ code: 'sandbox_refused' });

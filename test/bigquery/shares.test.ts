@@ -9,7 +9,7 @@ afterEach(() => opened?.close());
 const kinds = (engine: ScriptedEngine, kind: string) =>
   engine.asked.filter(({ what }) => what === kind).length;
 
-test('contract section 11: so many queries run on the warehouse at a time, and a newcomer is next', async () => {
+test('contract 11.1: so many queries run on the warehouse at a time, and a newcomer is next', async () => {
   opened = await openScripted({ results: ['hang'] }, { maxConcurrentQueries: 3 });
   const { run } = opened;
   const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 2000 }));
@@ -25,7 +25,7 @@ test('contract section 11: so many queries run on the warehouse at a time, and a
   await Promise.all([ends, newcomer]);
 });
 
-test('contract section 11: queries of one token over its places get 429, over all places 503', async () => {
+test('contract 2.16: queries of one token over its places get 429, over all places 503', async () => {
   opened = await openScripted(
     { results: ['hang'] },
     { maxConcurrentQueries: 1, maxWaitingPerCaller: 2, maxWaitingQueries: 3 },

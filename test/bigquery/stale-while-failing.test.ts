@@ -81,7 +81,7 @@ async function askGraphql() {
 const advanceSeconds = (seconds: number) => gateway.clock.advance(seconds * 1000);
 const failedLoads = () => gateway.events.filter(({ type }) => type === 'cache.load_failed').length;
 
-describe.each(faults)('contract section 5: while the warehouse %s', (_, fault, status, code) => {
+describe.each(faults)('contract 5.7: while the warehouse %s', (_, fault, status, code) => {
   test('an entry past its freshness is served by both doors, and after recovery a fresh one', async () => {
     expect(await askRest()).toMatchObject({ status: 200, found: 1, cache: 'MISS' });
     requests = 2;

@@ -27,7 +27,7 @@ function subsetsIn(text: string): [name: string, line: number][] {
   return parseQuery(text).with.map(({ name }) => [name.name, name.at.line]);
 }
 
-describe('contract section 4: subsets that a statement does not read are left out', () => {
+describe('contract 4.1: subsets that a statement does not read are left out', () => {
   test('exactly those that are reached stay, on their lines, and the text binds', () => {
     fc.assert(
       fc.property(statements, statement => {

@@ -94,7 +94,7 @@ test.each([
   expect([status, text]).toEqual([200, expect.stringContaining(found)]);
 });
 
-describe('contract section 2: what reads it is a 502 that names the source and the column, and nothing of the warehouse', () => {
+describe('contract 2.19: what reads it is a 502 that names the source and the column, and nothing of the warehouse', () => {
   test.each([
     ['a column', 'logs.all', 'select id from postgres_logs', 'event_message of postgres.logs'],
     [

@@ -24,7 +24,7 @@ beforeEach(() => {
   clock = createStandingClock();
 });
 
-describe('the states of one entry', () => {
+describe('contract 5.7: the states of one entry', () => {
   test('runs the query once, then hits until the entry has had its time', async () => {
     const gateway = openCache({ clock });
     const { request } = countingRequest('a');
@@ -69,7 +69,7 @@ describe('the states of one entry', () => {
     expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
   });
 
-  test('a failed refresh leaves the good entry, and is not tried again at once', async () => {
+  test('contract 5.8: a failed refresh leaves the good entry, and is not tried again at once', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
@@ -143,7 +143,7 @@ describe('the states of one entry', () => {
     expect(rests).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 1].map(seconds => seconds * second));
   });
 
-  test('errors are not stored', async () => {
+  test('contract 5.9: errors are not stored', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     query.instead = fails('engine_failed');
@@ -382,7 +382,7 @@ test('all requests that have arrived ask the store together', async () => {
 });
 
 describe("a gateway's memory", () => {
-  test('keeps no more than its bytes; what was least recently used goes first', async () => {
+  test('contract 5.5: keeps no more than its bytes; what was least recently used goes first', async () => {
     const gateway = openCache({ clock, memoryBytes: 16_000 });
     const large = (name: string) => ({
       ...countingRequest(name).request,
@@ -444,7 +444,7 @@ test('closing ends refreshes, waits until they have ended, and starts no more', 
   expect(other.query.runs).toBe(1);
 });
 
-test('two keys of one digest never share an entry', async () => {
+test('contract 5.2: two keys of one digest never share an entry', async () => {
   const gateway = openCache({ clock });
   const { request } = countingRequest('a');
   await ask(gateway, request);

@@ -26,7 +26,7 @@ describe('a stored entry', () => {
     expect((await entryOf(17_000)).value.length).toBeLessThan(5000);
   });
 
-  test('of another key, of another layout, or damaged, is none', async () => {
+  test('contract 5.2: of another key, of another layout, or damaged, is none', async () => {
     const { value } = await entryOf(1000);
     expect(decodeEntry(value, 'another key')).toBeUndefined();
     const other = (await entryOf(1000)).value.toString('latin1').replace(/"layout":\d/, '"layout":0');

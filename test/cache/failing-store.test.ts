@@ -83,7 +83,18 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
-  test('is not missed for what is in memory, nor runs a refresh more than once', async () => {
+  test('contract 5.14: lets callers of one gateway who come together run one query', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store });
+    store.isBroken = true;
+    const { request, query } = countingRequest('a');
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask(gateway, request)));
+    expect(query.runs).toBe(1);
+    expect(answers.every(answer => answer.endsWith('{"result":[{"n":1}]}'))).toBe(true);
+    await gateway.cache.close();
+  });
+
+  test('contract 5.14: is not missed for what is in memory, nor runs a refresh more than once', async () => {
     const store = brokenStore();
     const listeners: ((news: StoreNews) => void)[] = [];
     const heard: Store = { ...store, subscribe: listener => void listeners.push(listener) };
@@ -118,7 +129,7 @@ describe('a store that fails', () => {
       return () => utilization.mockRestore();
     });
 
-    test('costs one request no more than its budget, whatever number of calls it makes', async () => {
+    test('contract 5.13: costs one request no more than its budget, whatever number of calls it makes', async () => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
       const store = createMemoryStore({ maxBytes: 1e6, clock });

@@ -79,7 +79,7 @@ async function round(signal: 'SIGSTOP' | 'SIGKILL'): Promise<Record<'beforeMs' |
   return { beforeMs: p99(before), duringMs: p99(during) };
 }
 
-describe('contract section 5, last rule: without Redis requests succeed, at most 50 ms later at p99', () => {
+describe('contract 5.13: without Redis requests succeed, at most 50 ms later at p99', () => {
   test.each(['SIGSTOP', 'SIGKILL'] as const)(
     '%s under 250 requests a second, then recovery without restart',
     async signal => {

@@ -66,7 +66,7 @@ function wire(path: string, headers: Record<string, string> = {}, method = 'GET'
   return promise;
 }
 
-describe('contract section 5: an answer says where it came from', () => {
+describe('contract 5.10: an answer says where it came from', () => {
   test('a miss, a hit and a stale answer', async () => {
     const facts = async () => {
       const { headers } = await gateway.get(route);
@@ -117,7 +117,7 @@ describe('contract section 5: an answer says where it came from', () => {
   });
 });
 
-describe('ETag and If-None-Match', () => {
+describe('contract 5.11: ETag and If-None-Match', () => {
   test('a matching tag answers 304 without a body; a list, a weak form and * match too', async () => {
     const { headers } = await wire(route);
     const tag = String(headers.etag);
@@ -151,7 +151,7 @@ describe('ETag and If-None-Match', () => {
     expect(new Set(tags).size).toBe(4);
   });
 
-  test('endpoints that are not cached have none', async () => {
+  test('contract 5.12: endpoints that are not cached have none', async () => {
     const { headers } = await wire('/api/endpoints/query/logs.all?project=ours');
     expect(headers).toMatchObject({
       'cache-control': 'no-store',

@@ -201,7 +201,7 @@ describe('explain=true', () => {
     return { status: response.status, body: await response.json() };
   };
 
-  test('is for tokens with the scope alone', async () => {
+  test('contract 2.16: is for tokens with the scope alone', async () => {
     const { status, body } = await explain('kept?project=a&explain=true');
     expect([status, body.error.code, runs, explained]).toEqual([403, 'forbidden', [], []]);
   });

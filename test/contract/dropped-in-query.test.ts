@@ -41,7 +41,7 @@ async function drop(text: string, event: 'endpoint.loaded' | 'endpoint.broken' |
   return gateway.event(event);
 }
 
-test('a third saved query dropped into the folder appears in REST, GraphQL and OpenAPI, with no code', async () => {
+test('contract 3.4: a third saved query dropped into the folder appears in REST, GraphQL and OpenAPI, with no code', async () => {
   const text = await exampleOfTheDocs();
   expect((await gateway.get(path)).status).toBe(404);
 

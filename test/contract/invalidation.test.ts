@@ -75,7 +75,7 @@ describe('POST /admin/invalidate', () => {
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);
   });
 
-  test('is for tokens with the scope admin alone', async () => {
+  test('contract 8.5: is for tokens with the scope admin alone', async () => {
     const file = `${gateway.directory}/tokens.json`;
     const issue = (scopes: readonly ('admin' | 'no-cache')[]) =>
       issueToken({ file, name: 'ops', scopes, clock: gateway.clock });

@@ -33,38 +33,38 @@ const ids = async (query: string) => {
 
 const everything = ['a3', 'a2', 'b2', 'a1', 'c0'];
 
-describe('logs.all, contract section 1', () => {
-  test('rule 1: only rows of `project`', async () => {
+describe('logs.all', () => {
+  test('contract 1.4: only rows of `project`', async () => {
     expect(await ids('project=ours')).toEqual(everything);
     expect(await ids('project=theirs')).toEqual(['x1']);
     expect(await ids('project=nobody')).toEqual([]);
     expect(await ids('project=OURS')).toEqual([]);
   });
 
-  test('rule 2: `iso_timestamp_start` absent or empty: no lower bound', async () => {
+  test('contract 1.5: `iso_timestamp_start` absent or empty: no lower bound', async () => {
     expect(await ids('project=ours&iso_timestamp_start=')).toEqual(everything);
   });
 
-  test('rule 2: else timestamp strictly greater', async () => {
+  test('contract 1.5: else timestamp strictly greater', async () => {
     expect(await ids(`project=ours&iso_timestamp_start=${at('000002')}`)).toEqual(['a3']);
     expect(await ids(`project=ours&iso_timestamp_start=${at('000001')}`)).toEqual(['a3', 'a2', 'b2']);
   });
 
-  test('rule 3: `iso_timestamp_end` absent or empty: no upper bound', async () => {
+  test('contract 1.6: `iso_timestamp_end` absent or empty: no upper bound', async () => {
     expect(await ids('project=ours&iso_timestamp_start=&iso_timestamp_end=')).toEqual(everything);
   });
 
-  test('rule 3: else timestamp less or equal', async () => {
+  test('contract 1.6: else timestamp less or equal', async () => {
     expect(await ids(`project=ours&iso_timestamp_end=${at('000002')}`)).toEqual(['a2', 'b2', 'a1', 'c0']);
     expect(await ids(`project=ours&iso_timestamp_end=${at('000001')}`)).toEqual(['a1', 'c0']);
   });
 
-  test('both bounds: start exclusive, end inclusive', async () => {
+  test('contract 1.5, 1.6: both bounds, start exclusive, end inclusive', async () => {
     const range = `iso_timestamp_start=${at('000001')}&iso_timestamp_end=${at('000002')}`;
     expect(await ids(`project=ours&${range}`)).toEqual(['a2', 'b2']);
   });
 
-  test('rule 4: both sides compared as TIMESTAMP, microsecond precision, UTC where the text has no zone', async () => {
+  test('contract 1.7: both sides compared as TIMESTAMP, microsecond precision, UTC where the text has no zone', async () => {
     const start = (text: string) => ids(`project=ours&iso_timestamp_start=${encodeURIComponent(text)}`);
     expect(await start('2026-01-15 11:00:00.000002')).toEqual(['a3']);
     expect(await start('2026-01-15T13:00:00.000002+02:00')).toEqual(['a3']);
@@ -73,21 +73,21 @@ describe('logs.all, contract section 1', () => {
     expect(await ids('project=ours&iso_timestamp_start=2026-01-15T13:00:00.000002+02:00')).toEqual(['a3']);
   });
 
-  test('a row comes back once, however many elements its `metadata` has', async () => {
+  test('contract 1.8: a row comes back once, however many elements its `metadata` has', async () => {
     expect((await ids('project=ours')).filter((id: string) => id === 'b2')).toHaveLength(1);
   });
 
-  test('newest first, `id` as tie-break', async () => {
+  test('contract 1.9: newest first, `id` as tie-break', async () => {
     expect((await ids('project=ours')).slice(1, 3)).toEqual(['a2', 'b2']);
   });
 
-  test('the final statement selects `id, timestamp, event_message, metadata` from `edge_logs` only', async () => {
+  test('contract 1.9: the final statement selects `id, timestamp, event_message, metadata` from `edge_logs` only', async () => {
     const { body } = await gateway.get('/api/endpoints/query/logs.all?project=ours');
     for (const row of body.result)
       expect(Object.keys(row)).toEqual(['id', 'timestamp', 'event_message', 'metadata']);
   });
 
-  test('a row has the wire form of section 2: microseconds, and every nested record an array', async () => {
+  test('contract 2.12, 2.13: a row has its wire form, microseconds, and every nested record an array', async () => {
     const { body } = await gateway.get('/api/endpoints/query/logs.all?project=ours');
     const [newest] = body.result;
     expect(newest.timestamp).toBe(Date.UTC(2026, 0, 15, 11) * 1000 + 3);
@@ -102,7 +102,7 @@ describe('logs.all, contract section 1', () => {
   });
 });
 
-test('`LIMIT 100`: the newest hundred of more', async () => {
+test('contract 1.9: the newest hundred of more', async () => {
   const many = Array.from({ length: 130 }, (_, n) =>
     edgeRow({
       id: `r${String(n).padStart(3, '0')}`,

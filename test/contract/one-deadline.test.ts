@@ -59,7 +59,7 @@ async function openSlowDoors(runMs: number) {
   return { ask, runs };
 }
 
-test('an operation whose batch is halved again and again ends at its deadline (contract section 11)', async () => {
+test('an operation whose batch is halved again and again ends at its deadline (contract 11.6)', async () => {
   const { ask, runs } = await openSlowDoors(900);
   const { body, tookMs } = await ask(64);
   // Halving down to the single fields would take 127 runs, two minutes.

@@ -51,7 +51,7 @@ async function callsOf(command: string): Promise<number> {
 
 const runs = () => gateway.events.filter(({ type }) => type === 'engine.query').length;
 
-describe('contract section 3: the fields of one operation', () => {
+describe('contract 3.6, 7.4: the fields of one operation', () => {
   test('fifty aliases read the cache in one round trip: all that miss are one run, and then all hit', async () => {
     const aliases = Array.from(
       { length: 50 },

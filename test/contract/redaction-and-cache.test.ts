@@ -51,7 +51,7 @@ const question = fc.record({
   passMs: fc.constantFrom(0, 0, 0, 99_000, 101_000),
 });
 
-test('contract section 5: redacted and unredacted callers never see each other’s form, nor two projects each other’s rows', async () => {
+test('contract 5.4: redacted and unredacted callers never see each other’s form, nor two projects each other’s rows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(question, { maxLength: 12 }), async questions => {
       for (const { gateway, door, project, redact, coding, passMs } of questions) {

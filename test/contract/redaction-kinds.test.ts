@@ -40,7 +40,7 @@ beforeAll(async () => {
 const ask = (endpoint: string, parameters: Record<string, string>, headers: Record<string, string> = {}) =>
   gateway.get(`/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`, headers);
 
-describe('contract section 9: each kind is switchable', () => {
+describe('contract 9.5: each kind is switchable', () => {
   test('by configuration', async () => {
     const { body } = await ask('plain.messages', { message }, redact);
     expect(body.result).toEqual([{ message: 'from REDACTED or 2001:db8::1 by REDACTED' }]);
@@ -63,7 +63,7 @@ describe('contract section 9: each kind is switchable', () => {
   });
 });
 
-describe('contract section 9: messages of errors are redacted as rows are', () => {
+describe('contract 9.6: messages of errors are redacted as rows are', () => {
   const failures = {
     'a value that a parameter does not take': { at: 'ada@example.com' },
     'a value that the engine names': {
@@ -96,7 +96,7 @@ describe('contract section 9: messages of errors are redacted as rows are', () =
   });
 });
 
-test('contract section 11: redacting rows of hostile text holds the event loop for less than 100 ms', async () => {
+test('contract 11.2: redacting rows of hostile text holds the event loop for less than 100 ms', async () => {
   const sql =
     "select repeat('1:', 30000) as message from messages cross join unnest(generate_array(1, 100)) as n";
   await ask('plain.messages', { sql: sql.replace('100)', '1)') }, redact);

@@ -40,7 +40,7 @@ const ask = async (gateway: OpenGateway, interval = 'minutely') => {
   return { state: headers.get('x-cache'), text };
 };
 
-describe('with REDIS_URL, two gateways share their entries', () => {
+describe('contract 5.5: with REDIS_URL, two gateways share their entries', () => {
   test('what one stored, the other hits; the bodies are the same bytes', async () => {
     const miss = await ask(one);
     const hit = await ask(two);
@@ -53,7 +53,7 @@ describe('with REDIS_URL, two gateways share their entries', () => {
     expect((await ask(two, 'daily')).state).toBe('MISS');
   });
 
-  test('a frozen Redis fails no request, and is used again when it thaws', async () => {
+  test('contract 5.13, 5.15: a frozen Redis fails no request, and is used again when it thaws', async () => {
     process.kill(redis.pid, 'SIGSTOP');
     try {
       expect((await ask(one)).state).toBe('MISS');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
-/** The table of contract section 1: subset, source, and where a row's project stands. */
+/** The table of contract 1.2: subset, source, and where a row's project stands. */
 const subsets = [
   ['edge_logs', 'cloudflare.logs.prod', 'project'],
   ['postgres_logs', 'postgres.logs', 'project'],
@@ -47,7 +47,7 @@ beforeAll(async () => {
   return gateway.close;
 });
 
-describe.each(subsets)('subset %s of %s, whose project stands in %s', (subset, source) => {
+describe.each(subsets)('contract 1.2: subset %s of %s, whose project stands in %s', (subset, source) => {
   const read = async (sql: string, more: Record<string, string> = {}) => {
     const query = new URLSearchParams({ project: 'ours', sql, ...more });
     const { body } = await gateway.get(`/api/endpoints/query/logs.all?${query}`);
@@ -58,16 +58,16 @@ describe.each(subsets)('subset %s of %s, whose project stands in %s', (subset, s
     return rows.map(({ id }: { id: string }) => id.slice(source.length + 1));
   };
 
-  test('has exactly the columns `timestamp`, `id`, `event_message`, `metadata`', async () => {
+  test('contract 1.3: has exactly the columns `timestamp`, `id`, `event_message`, `metadata`', async () => {
     const [row] = await read(`select * from ${subset} limit 1`);
     expect(Object.keys(row)).toEqual(['timestamp', 'id', 'event_message', 'metadata']);
   });
 
-  test('rule 1: only rows of `project`, each once', async () => {
+  test('contract 1.4, 1.8: only rows of `project`, each once', async () => {
     expect(await names()).toEqual(['twice', 'third', 'second', 'first']);
   });
 
-  test('rules 2 and 3: start is exclusive, end is inclusive, empty is no bound', async () => {
+  test('contract 1.5, 1.6: start is exclusive, end is inclusive, empty is no bound', async () => {
     expect(await names({ iso_timestamp_start: second(1), iso_timestamp_end: second(3) })).toEqual([
       'third',
       'second',
@@ -76,12 +76,12 @@ describe.each(subsets)('subset %s of %s, whose project stands in %s', (subset, s
     expect(await names({ iso_timestamp_start: second(3), iso_timestamp_end: '' })).toEqual(['twice']);
   });
 
-  test('its source can not be read beside it', async () => {
+  test('contract 4.5: its source can not be read beside it', async () => {
     expect(await read(`select id from \`${source}\``)).toMatchObject({ code: 'sandbox_refused' });
   });
 });
 
-test("a caller's statement replaces the whole saved one, and max rows holds", async () => {
+test("contract 4.1, 4.3, 4.4: a caller's statement replaces the whole saved one, and max rows holds", async () => {
   const sql =
     'with mine as (select id from edge_logs) select count(*) as n from mine cross join unnest(generate_array(1, 3))';
   const query = new URLSearchParams({ project: 'ours', sql });
@@ -93,7 +93,7 @@ test("a caller's statement replaces the whole saved one, and max rows holds", as
   expect((await gateway.get(`/api/endpoints/query/logs.all?${many}`)).body.result).toHaveLength(1000);
 });
 
-test("a fault in a caller's statement has line and column of the caller's own text", async () => {
+test("contract 2.17: a fault in a caller's statement has line and column of the caller's own text", async () => {
   const query = new URLSearchParams({ project: 'ours', sql: 'select id\nfrom edge_logs\nwhere nothing = 1' });
   const { status, body } = await gateway.get(`/api/endpoints/query/logs.all?${query}`);
   expect([status, body.error.code, body.error.errors[0]]).toEqual([
@@ -103,7 +103,7 @@ test("a fault in a caller's statement has line and column of the caller's own te
   ]);
 });
 
-test('GraphQL, REST, name and UUID give one answer', async () => {
+test('contract 3.1: GraphQL, REST, name and UUID give one answer', async () => {
   const { id } = gateway.endpoint('logs.all');
   const [byName, byId] = await Promise.all(
     ['logs.all', id].map(reference => gateway.get(`/api/endpoints/query/${reference}?project=ours`)),

@@ -80,12 +80,12 @@ const minutely = [
   bucket('2026-01-15T13:00:00', 1, 0, 0, 0),
 ];
 
-describe('usage.api-counts, contract section 1', () => {
-  test('rules 3 to 5, minutely: now − 60 minutes with its edge, by minute, ascending, no empty bucket', async () => {
+describe('usage.api-counts', () => {
+  test('contract 1.13, 1.14, 1.15: minutely, now − 60 minutes with its edge, by minute, ascending, no empty bucket', async () => {
     expect(await counts('minutely')).toEqual(minutely);
   });
 
-  test('rule 3, hourly: now − 1 hour with its edge, by hour', async () => {
+  test('contract 1.13: hourly, now − 1 hour with its edge, by hour', async () => {
     expect(await counts('hourly')).toEqual([
       bucket('2026-01-15T11:00:00', 1, 0, 1, 0),
       bucket('2026-01-15T12:00:00', 2, 1, 0, 2),
@@ -93,7 +93,7 @@ describe('usage.api-counts, contract section 1', () => {
     ]);
   });
 
-  test('rule 3, daily: now − 7 days with its edge, by day', async () => {
+  test('contract 1.13: daily, now − 7 days with its edge, by day', async () => {
     expect(await counts('daily')).toEqual([
       bucket('2026-01-08T00:00:00', 0, 1, 0, 0),
       bucket('2026-01-12T00:00:00', 0, 1, 0, 0),
@@ -101,12 +101,12 @@ describe('usage.api-counts, contract section 1', () => {
     ]);
   });
 
-  test('rule 1: edge request rows only, each expanded into its request entries', async () => {
+  test('contract 1.11: edge request rows only, each expanded into its request entries', async () => {
     const [, , noon] = await counts('minutely');
     expect(noon).toEqual(bucket('2026-01-15T12:00:00', 2, 1, 0, 1));
   });
 
-  test('rule 2: an entry counts when its `url` contains a match of the pattern', async () => {
+  test('contract 1.12: an entry counts when its `url` contains a match of the pattern', async () => {
     expect(await counts('minutely', 'https://(live|none)[.]supabase')).toEqual(minutely);
     expect(await counts('minutely', '(?i)LIVE.SUPABASE')).toEqual(minutely);
     expect(await counts('minutely', '^live')).toEqual([]);
@@ -116,12 +116,12 @@ describe('usage.api-counts, contract section 1', () => {
     ]);
   });
 
-  test('rule 4: a counter with nothing to count is 0, never null', async () => {
+  test('contract 1.14: a counter with nothing to count is 0, never null', async () => {
     expect(await counts('minutely')).toContainEqual(bucket('2026-01-15T12:10:00', 0, 0, 0, 0));
   });
 });
 
-test('the answer is fresh for 900 s, then renewed behind its back, and is the same entry by name and by UUID', async () => {
+test('contract 5.3, 5.7: the answer is fresh for 900 s, then renewed behind its back, and is the same entry by name and by UUID', async () => {
   const own = await openGateway({ rows, now });
   try {
     const query = '?interval=minutely&project=live';
@@ -148,7 +148,7 @@ test('the answer is fresh for 900 s, then renewed behind its back, and is the sa
   }
 });
 
-test('`logs.all` is not stored: every request runs the query', async () => {
+test('contract 5.12: `logs.all` is not stored: every request runs the query', async () => {
   const { headers } = await gateway.get('/api/endpoints/query/logs.all?project=live');
   expect([headers.get('x-cache'), headers.get('cache-control')]).toEqual(['BYPASS', 'no-store']);
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
@@ -7,7 +8,7 @@ beforeAll(async () => {
   gateway = await openGateway({
     now: '2026-01-15T12:34:56.789000Z',
     // A schedule in Redis goes by the clock of Redis.
-    environment: { REDIS_URL: '' },
+    environment: { REDIS_URL: '', TOKEN_HASHES: createHash('sha256').update('reader').digest('hex') },
     rows: {
       'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T12:30:00Z', project: 'ours' })],
     },
@@ -19,8 +20,8 @@ const counts = (project: string) =>
   `/api/endpoints/query/usage.api-counts?interval=minutely&project=${project}`;
 const waiting = { timeout: 10_000, interval: 20 };
 
-describe('contract section 6, in the gateway itself', () => {
-  test('what is read is kept fresh, in one run, and /admin/warm and the metrics say so', async () => {
+describe('contract 6.1, in the gateway itself', () => {
+  test('contract 6.7: what is read is kept fresh, in one run, and /admin/warm and the metrics say so', async () => {
     const projects = ['ours', 'theirs', 'nobodysatall'];
     for (const project of projects) await gateway.get(counts(project));
     await gateway.get('/api/endpoints/query/logs.all?project=ours');
@@ -47,7 +48,7 @@ describe('contract section 6, in the gateway itself', () => {
     expect(metrics).toContain('cache_warmed_reads_total{endpoint="usage.api-counts"} 3\n');
   });
 
-  test('a thousand projects at three intervals are three runs a cycle, counted by the engine', async () => {
+  test('contract 6.6, 7.4: a thousand projects at three intervals are three runs a cycle, counted by the engine', async () => {
     const own = await openGateway({
       now: '2026-01-15T12:00:00Z',
       environment: { REDIS_URL: '', CACHE_MEMORY_MB: '64' },
@@ -85,9 +86,11 @@ describe('contract section 6, in the gateway itself', () => {
     expect([headers.get('x-cache'), headers.get('age')]).toEqual(['HIT', '0']);
   }, 60_000);
 
-  test('GET /admin/warm is for tokens with the scope admin', async () => {
+  test('contract 6.7: GET /admin/warm is for tokens with the scope admin', async () => {
     const { status, body } = await gateway.get('/admin/warm', { 'x-api-key': 'nobody' });
     expect([status, body.error.code]).toEqual([401, 'unauthorized']);
+    const reader = await gateway.get('/admin/warm', { 'x-api-key': 'reader' });
+    expect([reader.status, reader.body.error.code]).toEqual([403, 'forbidden']);
   });
 });
 
@@ -105,7 +108,7 @@ async function state(asked = gateway) {
 }
 
 describe('a batch form', () => {
-  test('is held against the engine at the start: its columns are the key and the columns of the query', async () => {
+  test('contract 7.1: is held against the engine at the start: its columns are the key and the columns of the query', async () => {
     const saved = `/*
 id: 7e57ab1e-0000-4000-8000-000000000006
 name: wrong.batch

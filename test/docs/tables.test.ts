@@ -4,6 +4,7 @@ import { errorCodes } from '../../src/base/errors.ts';
 import { variables } from '../../src/composition/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
 import { matchRoute, routeMethods } from '../../src/http/match-route.ts';
+import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 /** The rows of the first table of a page, each as its cells. */
@@ -24,7 +25,7 @@ const code = (text: string) => (text === '' ? '' : `\`${text}\``);
 const defaultOf = (schema: { safeParse(value: undefined): { data?: unknown } }) =>
   String(schema.safeParse(undefined).data ?? '');
 
-test('docs/errors.md lists the error codes of the code, row for row', () => {
+test('contract 2.20: docs/errors.md lists the error codes of the code, row for row', () => {
   expect(tableOf('errors.md')).toEqual(
     Object.entries(errorCodes).map(([name, row]) => [
       code(name),
@@ -63,6 +64,12 @@ test('docs/metrics.md lists the metrics of the code, row for row', async () => {
   const all = [...text.matchAll(/# HELP (\S+) (.*)\n# TYPE \S+ (\S+)/g)];
   const own = all.filter(([, name]) => !/^(?:process|nodejs)_/.test(name ?? ''));
   expect(tableOf('metrics.md')).toEqual(own.map(([, name = '', help, type]) => [code(name), type, help]));
+});
+
+test('contract 9.7: docs/redaction.md lists the kinds, and what a caller’s own SQL can do', () => {
+  expect(tableOf('redaction.md').map(([kind]) => kind)).toEqual(redactionKinds.map(code));
+  const page = readFileSync(new URL('../../docs/redaction.md', import.meta.url), 'utf8');
+  expect(page.replace(/\s+/g, ' ')).toContain('can take text apart before redaction sees it');
 });
 
 test('docs/rest.md lists every route with its methods', () => {

@@ -87,7 +87,7 @@ test.each([
   ['failed for memory', large.replace('900', '90000'), 'Out of Memory'],
   ['gave a large result', `SELECT to_json(repeat('x', 10000))::VARCHAR FROM range(2000)`, undefined],
   ['gave too large a result', `SELECT to_json(repeat('x', 10000))::VARCHAR FROM range(4000)`, 'too large'],
-])('after a statement that %s, memory is what it was', async (_, sql, failure) => {
+])('contract 11.5: after a statement that %s, memory is what it was', async (_, sql, failure) => {
   const child = await startChild({ maxResultBytes: 30_000_000 });
   const before = await rows(child, held);
   for (let times = 0; times < 3; times++) {

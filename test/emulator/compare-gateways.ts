@@ -22,7 +22,7 @@ export async function bothAnswer(twins: Twins, ask: (gateway: FleetGateway) => P
 
 /** Rows, or what went wrong. Numbers are compared as numbers, whatever their text: FLOAT64 1 may be `1` or `1.0`. */
 export function contentOf({ status, text }: FleetAnswer) {
-  const { result, error } = parseExactJson(text) as { result?: unknown[]; error?: { code: string } }; // contract section 2
+  const { result, error } = parseExactJson(text) as { result?: unknown[]; error?: { code: string } }; // contract 2.11
   return status === 200 ? { rows: result ?? [] } : { status, code: error?.code };
 }
 

@@ -112,7 +112,7 @@ test('lists every problem of a file at once', () => {
   ]);
 });
 
-test('the hash changes with the SQL and the row shape, not with descriptions', () => {
+test('contract 5.1: the hash changes with the SQL and the row shape, not with descriptions', () => {
   const { hash } = parseDefinition('one.sql', valid);
   const hashOf = (text: string) => parseDefinition('one.sql', text).hash;
   expect(hashOf(valid.replace('The number one', 'A number'))).toBe(hash);

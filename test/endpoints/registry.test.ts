@@ -42,7 +42,7 @@ async function openRegistry(files: Record<string, string>, check = async () => {
   return { directory, registry, events, waitFor };
 }
 
-test('finds an endpoint by name and by UUID in any case; a 16-character name is a name', async () => {
+test('contract 2.2: finds an endpoint by name and by UUID in any case; a 16-character name is a name', async () => {
   const { registry } = await openRegistry({
     'logs.all.staging.sql': file('logs.all.staging', 1).replace('00000000-0', 'abcdefab-0'),
   });

@@ -58,11 +58,11 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
     ['empty ARRAY', 'array<string>[]', '[]'],
     ['STRUCT', "struct(1 as a, 'x' as b)", '{"a":1,"b":"x"}'],
     ['ARRAY of STRUCT', "[struct(1 as a, ['x'] as b)]", '[{"a":1,"b":["x"]}]'],
-  ])('%s has its wire form', async (_, sql, json) => {
+  ])('contract 2.12: %s has its wire form', async (_, sql, json) => {
     expect(await rowsOf(`select ${sql} as v`)).toBe(`[{"v":${json}}]`);
   });
 
-  test('nested records of a log row are arrays, and absent fields are there as null', async () => {
+  test('contract 2.11, 2.13: nested records of a log row are arrays, and absent fields are there as null', async () => {
     const rows = JSON.parse(
       await rowsOf(`${saved.replace('select id from', 'select id, metadata from')} limit 1`, {
         parameters: [project],

@@ -27,7 +27,7 @@ test("one caller's queries beyond the free slots wait, and run in the order they
   expect(started).toEqual(['a 1', 'a 2', 'a 3']);
 });
 
-test('callers take turns, however many queries each of them has waiting', async () => {
+test('contract 11.1: callers take turns, however many queries each of them has waiting', async () => {
   const { take, started } = openQueue();
   const release = await take('a 1');
   const queued = ['a 2', 'a 3', 'a 4', 'b 1', 'b 2', 'c 1'].map(async name => (await take(name))());
@@ -94,7 +94,7 @@ test('a caller that leaves the queue makes room and takes no slot', async () => 
   await queue.take(never);
 });
 
-test('what runs in the background leaves a slot to callers, and waits behind those that wait', async () => {
+test('contract 6.5: what runs in the background leaves a slot to callers, and waits behind those that wait', async () => {
   const { take, started } = openQueue({ slots: 2 });
   const releaseFirst = await take('background 1', 'background');
   const second = take('background 2', 'background');

@@ -95,7 +95,7 @@ function isOfGateway(fault: Fault, gateway: number): boolean {
 type Rule = (facts: Facts) => Iterable<string | undefined>;
 
 const rules = {
-  /** Contract section 5, last rule: without Redis requests still succeed. Only the death of its gateway ends a request. */
+  /** Contract 5.13: without Redis requests still succeed. Only the death of its gateway ends a request. */
   *answered({ requests, faults }) {
     for (const request of requests) {
       const { gateway, sentMs, endedMs, status } = request;

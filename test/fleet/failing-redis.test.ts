@@ -60,7 +60,7 @@ const isUsedAgain = () =>
   }, waiting);
 
 // How much later is measured in test/chaos, where nothing else runs.
-describe('contract section 5, last rule: requests succeed', () => {
+describe('contract 5.13, 5.15: requests succeed', () => {
   test.each(['SIGSTOP', 'SIGKILL'] as const)(
     '%s to Redis under load',
     async signal => {

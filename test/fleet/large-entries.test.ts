@@ -30,7 +30,7 @@ const largePath = (megabytes: number, n = 0) =>
 const waiting = { timeout: 20_000, interval: 100 };
 
 // How Redis answers meanwhile depends on the machine: nothing here is held to milliseconds.
-test('contract section 11: answers of 40 MB are given, not stored; Redis stays small and in use for everybody', async () => {
+test('contract 11.3: answers of 40 MB are given, not stored; Redis stays small and in use for everybody', async () => {
   const [one, other] = fleet.gateways;
   const plain = countsPath('ours');
   await one!.get(plain);

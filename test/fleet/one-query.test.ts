@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 const waiting = { timeout: 10_000, interval: 20 };
 
-describe('contract section 5: one cold key asked on four gateways runs one query', () => {
+describe('contract 5.6: one cold key asked on four gateways runs one query', () => {
   test('1000 callers of a quick query', async () => {
     const before = await runs();
     const path = countsPath('ours|quick');

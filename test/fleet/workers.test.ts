@@ -79,7 +79,7 @@ async function startWorker(environment: Record<string, string>): Promise<Worker>
 const read = (key: number) => gateway.get(`/api/endpoints/query/warm.keys?key=${key}`);
 const stored = async (key: number) => Number((await read(key)).headers.age);
 
-test('three workers share the keys, none does one twice, and what a killed one had comes back', async () => {
+test('contract 6.2: three workers share the keys, none does one twice, and what a killed one had comes back', async () => {
   await Promise.all(Array.from({ length: keys }, (_, key) => read(key)));
   const waiting = { timeout: 60_000, interval: 50 };
   const count = () => workers.reduce((sum, { cycles }) => sum + cycles().length, 0);

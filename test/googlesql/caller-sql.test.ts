@@ -77,7 +77,7 @@ const answers: readonly (readonly [string, unknown[]])[] = [
   ],
 ];
 
-describe.each(['single', 'list'] as const)("a caller's SQL on the %s layout", layout => {
+describe.each(['single', 'list'] as const)("contract 4.12: a caller's SQL on the %s layout", layout => {
   let database: SmallDatabase;
   beforeAll(async () => {
     database = await openSmallDatabase(layout);
@@ -94,7 +94,7 @@ describe.each(['single', 'list'] as const)("a caller's SQL on the %s layout", la
     expect(await database.rows(logsAll, { callerSql, parameters })).toEqual(expected);
   });
 
-  it('cuts a LIMIT above the maximum, and a query without one', async () => {
+  it('contract 4.4: cuts a LIMIT above the maximum, and a query without one', async () => {
     for (const callerSql of ['select id from edge_logs limit 99', 'select id from edge_logs order by id']) {
       expect(await database.rows(logsAll, { callerSql, parameters, maxRows: 2 })).toHaveLength(2);
     }
@@ -120,7 +120,7 @@ const refusals: readonly (readonly [string, string, string])[] = [
   ['select id,\n  timestamp from edge_logs group by id', 'invalid_query', '[2:3]'],
 ];
 
-it.each(refusals)('refuses %s', async (callerSql, code, position) => {
+it.each(refusals)('contract 2.17, 4.8: refuses %s', async (callerSql, code, position) => {
   const database = await openSmallDatabase('single');
   const refusal = database.rows(logsAll, { callerSql, parameters });
   await expect(refusal).rejects.toMatchObject({ code, message: expect.stringContaining(position) });

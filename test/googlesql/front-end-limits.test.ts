@@ -102,7 +102,7 @@ test.each(Object.entries(growingTexts))('compiles %s in time that grows as the t
     expect({ long, after, fits: after <= Math.max(tooShortMs, before * mostGrowth) }).toMatchObject({
       fits: true,
     });
-    // Contract section 11 wants 100 ms on a machine of its own.
+    // Contract 11.2 wants 100 ms on a machine of its own.
     expect(after).toBeLessThan(1000);
   }
 });

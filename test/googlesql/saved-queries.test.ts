@@ -13,7 +13,7 @@ describe.each(['single', 'list'] as const)('the saved queries on the %s layout',
     database = await openSmallDatabase(layout);
   });
 
-  it('returns the rows of one project, newest first, ties by id (1: logs.all rule 1)', async () => {
+  it('returns the rows of one project, newest first, ties by id (contract 1.4, 1.9)', async () => {
     await database.insert('cloudflare.logs.prod', [
       { id: 'b', timestamp: '2026-01-15 10:00:00+00', path: '/rest/v1' },
       { id: 'a', timestamp: '2026-01-15 10:00:00+00', message: null },
@@ -29,7 +29,7 @@ describe.each(['single', 'list'] as const)('the saved queries on the %s layout',
     ]);
   });
 
-  it('takes the start as exclusive and the end as inclusive, to the microsecond (1: logs.all rules 2 to 4)', async () => {
+  it('takes the start as exclusive and the end as inclusive, to the microsecond (contract 1.5, 1.6, 1.7)', async () => {
     await database.insert('cloudflare.logs.prod', [
       { id: 'start', timestamp: '2026-01-15 10:00:00.000001+00' },
       { id: 'inside', timestamp: '2026-01-15 10:00:00.000002+00' },

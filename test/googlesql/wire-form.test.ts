@@ -22,7 +22,7 @@ it.each<[string, unknown]>([
   ['struct(null as a, [struct(1 as b)] as c)', { a: null, c: [{ b: 1 }] }],
   ['cast(null as array<int64>)', []],
   ['cast(null as timestamp)', null],
-])('writes %s as contract section 2 says', async (expression, expected) => {
+])('writes %s as contract 2.12 says', async (expression, expected) => {
   expect(await database.rows(`select ${expression} as v`)).toEqual([{ v: expected }]);
 });
 

@@ -23,7 +23,7 @@ const codes = (body: { errors: { extensions: { code: string } }[] }) =>
   body.errors.map(({ extensions }) => extensions.code);
 
 describe('both doors return the same rows', () => {
-  test('logsAll', async () => {
+  test('contract 3.2: logsAll', async () => {
     const { body } = await gateway.graphql(
       '{ logsAll(project: "ours") { id timestamp eventMessage metadata } }',
     );
@@ -39,7 +39,7 @@ describe('both doors return the same rows', () => {
     expect(body.data.logsAll).toHaveLength(2);
   });
 
-  test('usageApiCounts', async () => {
+  test('contract 3.2: usageApiCounts', async () => {
     const { body } = await gateway.graphql(
       `query ($interval: UsageInterval!) {
         usageApiCounts(project: "ours", interval: $interval) {
@@ -61,7 +61,7 @@ describe('both doors return the same rows', () => {
     ]);
   });
 
-  test('and one cache entry: what REST stored, GraphQL hits', async () => {
+  test('contract 5.3: and one cache entry, what REST stored, GraphQL hits', async () => {
     await gateway.get('/api/endpoints/query/usage.api-counts?project=shared&interval=daily');
     const { body } = await gateway.graphql(
       '{ usageApiCounts(project: "shared", interval: DAILY) { timestamp } }',
@@ -104,7 +104,7 @@ test('equal fields of one operation run one query, fifty aliases are allowed', a
   expect(gateway.events.filter(({ type }) => type === 'engine.query')).toHaveLength(before + 1);
 });
 
-test('redaction by header holds here too, and never mixes', async () => {
+test('contract 2.5, 5.4: redaction by header holds here too, and never mixes', async () => {
   const message = async (headers: Record<string, string>) => {
     const { body } = await gateway.graphql('{ logsAll(project: "ours") { eventMessage } }', {}, headers);
     return body.data.logsAll[0].eventMessage;
@@ -161,7 +161,7 @@ describe("a caller's own SQL", () => {
     expect(rest.text).toContain('9007199254740993');
   });
 
-  test('that reaches for a foreign table is refused, with its place in the text', async () => {
+  test('contract 4.8: that reaches for a foreign table is refused, with its place in the text', async () => {
     const { errors } = await ask(
       'logsAllSql(project: "ours", sql: $sql) { rows }',
       'select *\nfrom `cloudflare.logs.prod`',
@@ -170,7 +170,7 @@ describe("a caller's own SQL", () => {
   });
 });
 
-describe('requests that can not be answered', () => {
+describe('contract 3.1: requests that can not be answered', () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     gateway.send('/graphql', {
       method: 'POST',
@@ -211,7 +211,44 @@ describe('requests that can not be answered', () => {
   });
 });
 
-test('integers beyond 2^53 keep their digits', async () => {
+test('contract 3.3: rows are typed', async () => {
+  const typeOf = async (name: string) => {
+    const field = 'name type { kind name ofType { name } }';
+    const { body } = await gateway.graphql(`{ __type(name: "${name}") { kind fields { ${field} } } }`);
+    const types = body.data.__type.fields.map(({ name: key, type }: TypedField) => [
+      key,
+      type.kind === 'NON_NULL' ? `${type.ofType.name}!` : type.name,
+    ]);
+    return Object.fromEntries(types);
+  };
+  expect(await typeOf('LogsAllRow')).toEqual({
+    id: 'String!',
+    timestamp: 'DateTime!',
+    eventMessage: 'String',
+    metadata: 'JSON!',
+  });
+  const counter = 'BigInt!';
+  expect(await typeOf('UsageApiCountsRow')).toEqual({
+    timestamp: 'DateTime!',
+    totalRestRequests: counter,
+    totalStorageRequests: counter,
+    totalAuthRequests: counter,
+    totalRealtimeRequests: counter,
+  });
+  const { body } = await gateway.graphql('{ __type(name: "UsageInterval") { enumValues { name } } }');
+  expect(body.data.__type.enumValues.map(({ name }: { name: string }) => name).sort()).toEqual([
+    'DAILY',
+    'HOURLY',
+    'MINUTELY',
+  ]);
+});
+
+type TypedField = {
+  readonly name: string;
+  readonly type: { readonly kind: string; readonly name: string; readonly ofType: { readonly name: string } };
+};
+
+test('contract 2.12, 3.3: integers beyond 2^53 keep their digits', async () => {
   const big = `/*
 id: 00000000-0000-0000-0000-000000000001
 name: big

@@ -39,7 +39,7 @@ async function startEndless(gateway: OpenGateway) {
   return { request, answered };
 }
 
-test('a query that does not finish in time answers 504, and the engine answers the next', async () => {
+test('contract 2.16: a query that does not finish in time answers 504, and the engine answers the next', async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '3000' });
   const { status, body } = await gateway.get(endlessPath);
   expect([status, body.error.code, body.error.message]).toEqual([
@@ -50,7 +50,7 @@ test('a query that does not finish in time answers 504, and the engine answers t
   expect((await gateway.get(path)).body.result).toHaveLength(1);
 });
 
-test('in drop-in mode the time-out is read out of a 200', async () => {
+test('contract 2.21: in drop-in mode the time-out is read out of a 200', async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '300', COMPAT: 'logflare' });
   const { status, body } = await gateway.get(endlessPath);
   expect([status, body.error.code, body.error.status]).toEqual([200, 'deadline_exceeded', 504]);
@@ -78,7 +78,7 @@ test('a query whose engine process is killed is answered by another one', async 
   expect(gateway.enginePid()).not.toBe(pid);
 });
 
-test('a fault in the data of a query answers 400, without a word of the generated SQL', async () => {
+test('contract 2.19: a fault in the data of a query answers 400, without a word of the generated SQL', async () => {
   const gateway = await open();
   for (const [sql, message] of [
     ['select cast(id as int64) as n from edge_logs', /^Bad int64 value: a$/],
@@ -94,7 +94,7 @@ test('a fault in the data of a query answers 400, without a word of the generate
   }
 });
 
-test('GraphQL says the same by code', async () => {
+test('contract 3.1: GraphQL says the same by code', async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '300' });
   process.kill(gateway.enginePid(), 'SIGSTOP');
   const { status, body } = await gateway.graphql('{ logsAll(project: "ours") { id } }');

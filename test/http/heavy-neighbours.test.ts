@@ -28,7 +28,7 @@ const unresponsive = `select sum(length(regexp_replace(repeat('a', 100000 + x), 
 /** A busy machine needs a while for what is heavy on purpose. */
 const patiently = { timeout: 120_000 };
 
-test('large statements leave nothing behind (contract section 11)', patiently, async () => {
+test('large statements leave nothing behind (contract 11.5)', patiently, async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '60000' });
   for (let n = 0; n < 6; n++) {
     const { status, body } = await ask(gateway, large(n));

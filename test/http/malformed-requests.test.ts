@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +21,7 @@ const logs = '/api/endpoints/query/logs.all';
 const usage = '/api/endpoints/query/usage.api-counts';
 const json = { 'content-type': 'application/json' };
 
-/** What every failure looks like (contract section 2). */
+/** What every failure looks like (contract 2.15). */
 const errorBody = (code: string, status: number, message: unknown = expect.any(String)) => ({
   error: {
     code,
@@ -41,7 +42,7 @@ async function sendRaw(bytes: string | Buffer) {
   return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body) };
 }
 
-describe('a malformed request gets JSON and the right status', () => {
+describe('contract 2.15, 2.16: a malformed request gets JSON and the right status', () => {
   test.each([
     ['an unknown route', 'GET', '/api/endpoints', {}, 404, 'route_not_found'],
     ['an unknown route below the known', 'GET', `${logs}/more`, {}, 404, 'route_not_found'],
@@ -85,7 +86,7 @@ describe('a malformed request gets JSON and the right status', () => {
     expect((await gateway.send(logs, { method: 'POST', headers: json, body: '' })).status).toBe(400);
   });
 
-  test('a GET with a JSON content type and no body', async () => {
+  test('contract 2.4: a GET with a JSON content type and no body', async () => {
     const headers = { 'content-type': 'application/json; charset=utf-8' };
     expect((await gateway.get(`${logs}?project=ours`, headers)).body.result).toHaveLength(1);
   });
@@ -158,7 +159,7 @@ describe('a malformed request gets JSON and the right status', () => {
     ['chunks that are none', `POST ${logs} HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'invalid_request'],
     ['GraphQL in chunks that are none', `POST /graphql HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'invalid_graphql or invalid_request'],
     ['headers of 200 KB', `GET ${logs} HTTP/1.1\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n`, 431, 'headers_too_large'],
-  ])('%s: JSON, with X-Request-Id', async (_what, bytes, status, code) => {
+  ])('%s: JSON, with X-Request-Id (contract 2.15, 2.25, 2.29)', async (_what, bytes, status, code) => {
     const answer = await sendRaw(bytes);
     expect(answer.status).toBe(status);
     expect(answer.head).toMatch(/\r\nx-request-id: \S+/i);
@@ -186,7 +187,7 @@ describe('a malformed request gets JSON and the right status', () => {
     ['GET', `${usage}?interval=daily&project=ours&lql=x`, undefined],
     ['POST', `${logs}?project=ours`, '{"lql":"x"}'],
     ['POST', `${logs}?lql=x`, '{"project":"ours"}'],
-  ])('lql is answered 400: %s %s', async (method, path, body) => {
+  ])('contract 2.7: lql is answered 400: %s %s', async (method, path, body) => {
     const answer = await gateway.send(path, { method, headers: body ? json : {}, ...(body && { body }) });
     expect([answer.status, answer.body]).toEqual([400, errorBody('invalid_parameter', 400)]);
   });
@@ -202,24 +203,31 @@ describe('a malformed request gets JSON and the right status', () => {
 describe('drop-in mode, COMPAT=logflare', () => {
   let compat: OpenGateway;
   beforeAll(async () => {
-    compat = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { COMPAT: 'logflare' } });
+    compat = await openGateway({
+      now: '2026-01-15T12:00:00Z',
+      environment: { COMPAT: 'logflare', TOKEN_HASHES: createHash('sha256').update('reader').digest('hex') },
+    });
     return compat.close;
   });
 
-  test.each([`${usage}?interval=weekly&project=x`, logs, `${usage}?interval=daily&project=(`])(
-    'a query failure answers 200 with the same error object: %s',
-    async path => {
-      const { status, body } = await compat.get(path);
-      expect([status, body]).toEqual([200, errorBody('invalid_parameter', 400)]);
-    },
-  );
+  test.each([
+    [`${usage}?interval=weekly&project=x`, 'invalid_parameter'],
+    [logs, 'invalid_parameter'],
+    [`${usage}?interval=daily&project=(`, 'invalid_parameter'],
+    [`${logs}?project=x&sql=select+nothing`, 'invalid_query'],
+    [`${logs}?project=x&sql=select+1+from+secrets`, 'sandbox_refused'],
+  ])('contract 2.21: a query failure answers 200 with the same error object: %s', async (path, code) => {
+    const { status, body } = await compat.get(path);
+    expect([status, body]).toEqual([200, errorBody(code, 400)]);
+  });
 
   test.each([
     [`${logs}?project=x`, { 'x-api-key': 'garbage' }],
     [`${logs}?project=x`, { 'x-api-key': '' }],
     ['/api/endpoints/query/none', {}],
     ['/nowhere', {}],
-  ])('an access failure answers 401 and one body: %s %j', async (path, headers) => {
+    [`${logs}?project=x&explain=true`, { 'x-api-key': 'reader' }],
+  ])('contract 2.22: an access failure answers 401 and one body: %s %j', async (path, headers) => {
     const { status, text } = await compat.get(path, headers as Record<string, string>);
     expect([status, text]).toEqual([401, '{"error":"Unauthorized"}']);
   });

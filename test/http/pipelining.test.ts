@@ -18,7 +18,7 @@ const get = (path: string, more = '') =>
 const logs = get('/api/endpoints/query/logs.all?project=ours');
 const closing = get('/health', 'Connection: close\r\n');
 
-test('contract section 11: a connection has so many requests waiting; one more is refused, and it ends', async () => {
+test('contract 11.3: a connection has so many requests waiting; one more is refused, and it ends', async () => {
   const connection = await openRaw(gateway.port);
   // All come in one piece, so that none is answered before the last has come.
   connection.write(logs.repeat(500));

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const logs = '/api/endpoints/query/logs.all';
 const json = { 'content-type': 'application/json' };
 
-test('name and UUID in any case, in every spelling of the route, return the same rows', async () => {
+test('contract 2.1, 2.2: name and UUID in any case, in every spelling of the route, return the same rows', async () => {
   const { id } = gateway.endpoint('logs.all');
   const paths = [
     logs,
@@ -31,6 +31,7 @@ test('name and UUID in any case, in every spelling of the route, return the same
     '/endpoints/query/logs.all',
     `/endpoints/query/${id}`,
     '/api/endpoints/query/name/logs.all',
+    `/api/endpoints/query/name/${id}`,
     '/api/endpoints/query/logs%2Eall',
     `${logs}/`,
   ];
@@ -43,7 +44,7 @@ describe('tokens', () => {
   const status = async (headers: Record<string, string>) =>
     (await gateway.get(`${logs}?project=ours`, headers)).status;
 
-  test('X-API-KEY or Bearer; Bearer wins', async () => {
+  test('contract 2.3: X-API-KEY or Bearer; Bearer wins', async () => {
     expect(await status({ 'x-api-key': testToken })).toBe(200);
     expect(await status({ authorization: `Bearer ${testToken}` })).toBe(200);
     expect(await status({ authorization: `bearer ${testToken}`, 'x-api-key': 'garbage' })).toBe(200);
@@ -68,7 +69,7 @@ describe('parameters', () => {
   const post = (path: string, body: object) =>
     ids(path, { method: 'POST', headers: json, body: JSON.stringify(body) });
 
-  test('given twice: the last one wins; unknown ones are ignored', async () => {
+  test('contract 2.7, 2.8: given twice, the last one wins; unknown ones are ignored', async () => {
     expect(await ids(`${logs}?project=nobody&project=ours&color=red`)).toEqual(['a']);
   });
 
@@ -76,9 +77,13 @@ describe('parameters', () => {
     expect(await ids(`${logs}?project=a+b%2Bc/%C3%A9`)).toEqual(['b']);
   });
 
-  test('a POST carries them in a JSON body, which wins over the query string', async () => {
+  test('contract 2.6: a POST carries them in a JSON body, which wins over the query string', async () => {
     expect(await post(logs, { project: 'ours' })).toEqual(['a']);
     expect(await post(`${logs}?project=nobody`, { project: 'ours' })).toEqual(['a']);
+  });
+
+  test('contract 2.9: a required parameter that is empty is refused as an absent one', async () => {
+    for (const query of ['', '?project=']) expect(await ids(logs + query)).toBe('invalid_parameter');
   });
 
   test('null in a body is absent', async () => {
@@ -100,24 +105,24 @@ describe('parameters', () => {
       request.end(body);
     });
 
-  test('a GET of a sandboxed endpoint without `sql` and `lql` may carry them in a JSON body', async () => {
+  test('contract 2.6: a GET of a sandboxed endpoint without `sql` and `lql` may carry them in a JSON body', async () => {
     const { status, text } = await getWithBody(logs, '{"project":"ours"}');
     expect([status, JSON.parse(text).result.length]).toEqual([200, 1]);
   });
 
-  test('with `sql` or `lql` in the query string the body of a GET is not read', async () => {
+  test('contract 2.6, 4.2: with `sql` or `lql` in the query string the body of a GET is not read', async () => {
     expect((await getWithBody(`${logs}?lql=x`, '{"project":"ours"}')).status).toBe(400);
     expect((await getWithBody(`${logs}?project=ours&sql=`, '{"project":"nobody"}')).text).toContain(
       '"id":"a"',
     );
   });
 
-  test('a request line of 64 KiB is taken', async () => {
+  test('contract 2.10: a request line of 64 KiB is taken', async () => {
     expect(await ids(`${logs}?project=ours&padding=${'x'.repeat(65_536 - 60)}`)).toEqual(['a']);
   });
 });
 
-test('HEAD answers the headers of GET without a body', async () => {
+test('contract 2.1: HEAD answers the headers of GET without a body', async () => {
   const got = await gateway.get(`${logs}?project=ours`);
   const { status, headers, text } = await gateway.send(`${logs}?project=ours`, { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
@@ -125,7 +130,7 @@ test('HEAD answers the headers of GET without a body', async () => {
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 });
 
-test('nothing but `result` is in the body', async () => {
+test('contract 2.11: nothing but `result` is in the body', async () => {
   const { body } = await gateway.get(`${logs}?project=nobody`);
   expect(body).toEqual({ result: [] });
 });
@@ -134,16 +139,18 @@ describe('redaction', () => {
   const message = async (headers: Record<string, string>) =>
     (await gateway.get(`${logs}?project=ours`, headers)).body.result[0].event_message;
 
-  test('LF-ENDPOINT-REDACT-PII in any letter case overrides the endpoint for one request', async () => {
+  test('contract 2.5: LF-ENDPOINT-REDACT-PII in any letter case overrides the endpoint for one request', async () => {
     expect(await message({})).toBe('from 203.0.113.7 to mail@example.com');
     expect(await message({ 'LF-ENDPOINT-REDACT-PII': 'true' })).toBe('from REDACTED to REDACTED');
     expect(await message({ 'lf-endpoint-redact-pii': 'TRUE' })).toBe('from REDACTED to REDACTED');
     expect(await message({ 'LF-ENDPOINT-REDACT-PII': 'False' })).toBe('from 203.0.113.7 to mail@example.com');
+    const { status, body } = await gateway.get(`${logs}?project=ours`, { 'LF-ENDPOINT-REDACT-PII': '1' });
+    expect([status, body.error.code]).toEqual([400, 'invalid_header']);
   });
 });
 
 describe('CORS', () => {
-  test('a preflight is answered before authentication', async () => {
+  test('contract 2.23: a preflight is answered before authentication', async () => {
     const { status, headers, text } = await gateway.send(logs, {
       method: 'OPTIONS',
       headers: {
@@ -159,7 +166,7 @@ describe('CORS', () => {
     expect(headers.get('access-control-allow-headers')).toBe('x-api-key, x-client-info');
   });
 
-  test('allowed origins come from the configuration', async () => {
+  test('contract 2.24: allowed origins come from the configuration, and errors have the headers too', async () => {
     const own = await openGateway({
       now: '2026-01-15T12:00:00Z',
       environment: { CORS_ORIGINS: 'https://a.example' },
@@ -167,6 +174,11 @@ describe('CORS', () => {
     try {
       const allowed = await own.get('/health', { origin: 'https://a.example' });
       const other = await own.get('/nowhere', { origin: 'https://b.example' });
+      const error = await own.get('/nowhere', { origin: 'https://a.example' });
+      expect([error.status, error.headers.get('access-control-allow-origin')]).toEqual([
+        404,
+        'https://a.example',
+      ]);
       expect(allowed.headers.get('access-control-allow-origin')).toBe('https://a.example');
       expect(other.headers.get('access-control-allow-origin')).toBeNull();
       expect(allowed.headers.get('vary')).toBe('Origin');
@@ -177,14 +189,14 @@ describe('CORS', () => {
   });
 });
 
-test('X-Request-Id of the caller comes back, a strange one is replaced', async () => {
+test('contract 2.29: X-Request-Id of the caller comes back, a strange one is replaced', async () => {
   const id = async (given: string) =>
     (await gateway.get('/health', { 'x-request-id': given })).headers.get('x-request-id');
   expect(await id('abc-1.2:3')).toBe('abc-1.2:3');
   expect(await id('<script>')).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('Server-Timing names the stages of the pipeline', async () => {
+test('contract 5.10: Server-Timing names the stages of the pipeline', async () => {
   const timing = async () =>
     (await gateway.get(`${logs}?project=ours&never=before`)).headers.get('server-timing');
   expect(await timing()).toMatch(/^auth;dur=[\d.]+, params;dur=[\d.]+, query;dur=[\d.]+$/);
@@ -192,7 +204,7 @@ test('Server-Timing names the stages of the pipeline', async () => {
   expect(await timing()).toMatch(/^query;dur=[\d.]+$/);
 });
 
-test('fifty callers of one cold key run one query', async () => {
+test('contract 5.6: fifty callers of one cold key run one query', async () => {
   const own = await openGateway({ rows, now: '2026-01-15T12:00:00Z' });
   try {
     const path = '/api/endpoints/query/usage.api-counts?interval=hourly&project=ours';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../src/composition/config.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { openRaw, readAnswers } from '../support/raw-connection.ts';
@@ -34,7 +35,13 @@ const large = (megabytes: number, mark = 'x') =>
     sql: `select concat('${mark}', repeat('x', 9999)) as x from unnest(generate_array(1, ${megabytes * 100})) n`,
   })}`;
 
-describe('what does not arrive ends with 408 (contract section 2)', () => {
+test('contract 2.26, 2.27: by default 408 comes within 20 s, and an answer that is not taken ends within 30 s', () => {
+  const { RECEIVE_TIMEOUT_MS, SEND_TIMEOUT_MS } = readConfig({});
+  expect(RECEIVE_TIMEOUT_MS).toBeLessThanOrEqual(20_000);
+  expect(SEND_TIMEOUT_MS).toBeLessThanOrEqual(30_000);
+});
+
+describe('what does not arrive ends with 408 (contract 2.26)', () => {
   test.each([
     ['no byte at all', ''],
     ['half a head', `GET ${logs} HTTP/1.1\r\nHost: x\r\nX-A`],
@@ -81,7 +88,7 @@ describe('what does not arrive ends with 408 (contract section 2)', () => {
   });
 });
 
-describe('an answer that its reader does not take ends (contract section 2)', () => {
+describe('an answer that its reader does not take ends (contract 2.27)', () => {
   test('a reader who stops is cut off, and its bytes are let go', async () => {
     const before = endings('slow_reader');
     const connection = await openRaw(gateway.port);
@@ -159,7 +166,7 @@ describe('connections have a limit', () => {
     for (const { socket } of [used, fourth, ...silent]) socket.destroy();
   });
 
-  test('where all have a request under way, a new one is told to come again', async () => {
+  test('contract 2.18: where all have a request under way, a new one is told to come again', async () => {
     const own = await openGateway({ rows, now, environment: { MAX_CONNECTIONS: '1' } });
     onTestFinished(own.close);
     const busy = await openRaw(own.port);

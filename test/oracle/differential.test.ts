@@ -30,38 +30,41 @@ function compare(layout: Layout, text: string): Promise<Verdict> {
   return compareEngines(reference, engines[layout]!, statementOf(text), input);
 }
 
-describe.each(caseGroups)('%s', (_name, { same, fail = [], agree = [], refused = [], answered = [] }) => {
-  if (same.length > 0)
-    it.each(same)('answers like the reference: %s', async text => {
-      expect(await compare('list', text)).toEqual({ kind: 'equal', detail: '' });
-    });
-
-  if (agree.length > 0)
-    it.each(agree)('answers or fails like the reference: %s', async text => {
-      expect(await compare('list', text)).toMatchObject({ kind: expect.stringMatching(/equal|bothFail/) });
-    });
-
-  if (fail.length > 0)
-    it.each(fail)('fails like the reference: %s', async text => {
-      expect(await compare('list', text)).toMatchObject({ kind: 'bothFail' });
-    });
-
-  if (refused.length > 0)
-    it.each(refused)('refuses by name what it cannot answer rightly: %s', async text => {
-      expect(await compare('list', text)).toMatchObject({
-        kind: 'refused',
-        detail: expect.stringMatching(/./),
+describe.each(caseGroups)(
+  'contract 4.12: %s',
+  (_name, { same, fail = [], agree = [], refused = [], answered = [] }) => {
+    if (same.length > 0)
+      it.each(same)('answers like the reference: %s', async text => {
+        expect(await compare('list', text)).toEqual({ kind: 'equal', detail: '' });
       });
-    });
 
-  if (answered.length > 0)
-    it.each(answered)('answers where the reference cannot: %s', async (text, rows) => {
-      expect(await compare('list', text)).toMatchObject({ kind: 'unknownToReference' });
-      expect(await engines.list!.evaluate(statementOf(text), parameters)).toMatchObject({ rows });
-    });
-});
+    if (agree.length > 0)
+      it.each(agree)('answers or fails like the reference: %s', async text => {
+        expect(await compare('list', text)).toMatchObject({ kind: expect.stringMatching(/equal|bothFail/) });
+      });
 
-describe.each(['list', 'single'] as const)("a caller's query on the %s layout", layout => {
+    if (fail.length > 0)
+      it.each(fail)('fails like the reference: %s', async text => {
+        expect(await compare('list', text)).toMatchObject({ kind: 'bothFail' });
+      });
+
+    if (refused.length > 0)
+      it.each(refused)('refuses by name what it cannot answer rightly: %s', async text => {
+        expect(await compare('list', text)).toMatchObject({
+          kind: 'refused',
+          detail: expect.stringMatching(/./),
+        });
+      });
+
+    if (answered.length > 0)
+      it.each(answered)('answers where the reference cannot: %s', async (text, rows) => {
+        expect(await compare('list', text)).toMatchObject({ kind: 'unknownToReference' });
+        expect(await engines.list!.evaluate(statementOf(text), parameters)).toMatchObject({ rows });
+      });
+  },
+);
+
+describe.each(['list', 'single'] as const)("contract 4.12: a caller's query on the %s layout", layout => {
   it.each(callerCases)('%s', async (sql, rows) => {
     expect(await compare(layout, sql)).toEqual({ kind: 'equal', detail: '' });
     expect(await engines[layout]!.evaluate(sql, parameters)).toMatchObject({ rows });

@@ -42,7 +42,7 @@ test('binds every declared parameter in the order of the header; what is absent 
   ]);
 });
 
-test('two spellings of one timestamp are one value', () => {
+test('contract 5.1: two spellings of one timestamp are one value', () => {
   const value = { name: 'since', value: '2026-01-15T10:00:00.000000Z' };
   expect(bind({ since: '2026-01-15T10:00:00Z' })).toContainEqual(value);
   expect(bind({ since: '2026-01-15 12:00:00+02:00' })).toContainEqual(value);
@@ -90,7 +90,7 @@ test.each(['(?i)x', '(?P<n>a)', '\\pN', '[[:alpha:]]', '\\Qa.b\\E', 'a|b$'])('ta
   expect(bind({ url })).toContainEqual({ name: 'url', value: url });
 });
 
-test("the caller's SQL is read where the endpoint is sandboxed, and blank text is none", () => {
+test("contract 4.2: the caller's SQL is read where the endpoint is sandboxed, and blank text is none", () => {
   expect(readCallerSql(definition(true), { sql: 'select 1' })).toBe('select 1');
   expect(readCallerSql(definition(true), { sql: ' \n' })).toBeUndefined();
   expect(readCallerSql(definition(true), {})).toBeUndefined();

@@ -22,7 +22,7 @@ async function openShell(environment: Record<string, string> = {}) {
 }
 
 describe('token', () => {
-  test('issues a token once, lists it without its secret, revokes it', async () => {
+  test('contract 8.1, 8.3: issues a token once, lists it without its secret, revokes it', async () => {
     const { directory, cli } = await openShell();
     const { out } = await cli(['token', 'issue', '--name', 'ada', '--expires', '2027-01-31']);
     const [, token = '', id = ''] = /^((sqg_[0-9a-f]{8})_\S+)\n$/.exec(out) ?? [];

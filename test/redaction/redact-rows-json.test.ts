@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { redactRowsJson } from '../../src/redaction/redact-rows-json.ts';
 
-test('changes string values at any depth, and nothing else: not a key, not a digit', () => {
+test('contract 9.1: changes string values at any depth, and nothing else: not a key, not a digit', () => {
   const json =
     '{"result":[{"10.0.0.1":"10.0.0.1","n":12345678901234567890,"f":1.2500,"b":true,"z":null,' +
     '"m":[{"ip":["::1","é \\u00e9 \\/"]}]}]}';
@@ -12,7 +12,7 @@ test('changes string values at any depth, and nothing else: not a key, not a dig
   );
 });
 
-test('finds personal data in JSON text that is a string value', () => {
+test('contract 9.1: finds personal data in JSON text that is a string value', () => {
   const row = { metadata: JSON.stringify({ text: 'a\n10.0.0.1', quoted: '"ada@example.com"\\' }) };
   const [redacted] = JSON.parse(redactRowsJson(JSON.stringify([row])).toString());
   expect(JSON.parse(redacted.metadata)).toEqual({ text: 'a\nREDACTED', quoted: '"REDACTED"\\' });

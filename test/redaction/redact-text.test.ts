@@ -4,7 +4,7 @@ import { redactText } from '../../src/redaction/redact-text.ts';
 import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { redactPlainly } from './plain-redaction.ts';
 
-describe('contract section 9: replaces', () => {
+describe('contract 9.2, 9.4: replaces', () => {
   test.each([
     ['[2001:db8::1]:443', '[REDACTED]:443'],
     ['ip=2001:db8::1,', 'ip=REDACTED,'],
@@ -46,7 +46,7 @@ describe('contract section 9: replaces', () => {
   });
 });
 
-describe('contract section 9: leaves', () => {
+describe('contract 9.3: leaves', () => {
   test.each([
     'v1.2.3.4',
     '1.2.3.4.5',

@@ -21,7 +21,7 @@ test('redacts as the function does, several bodies at once, long and short, chan
   expect(String(ipOnly)).toBe('[{"text":"a@b.com REDACTED"}]');
 });
 
-test('contract section 11: megabytes of hostile text, in many strings or in one, hold the event loop for less than 100 ms', async () => {
+test('contract 11.2: megabytes of hostile text, in many strings or in one, hold the event loop for less than 100 ms', async () => {
   await redactor.redact(rowsOf('warm', 1), redactionKinds);
   for (const body of [rowsOf('1:'.repeat(16_000), 200), rowsOf('aaaaa:'.repeat(1_000_000), 1)]) {
     const { result, turnMs } = await longestTurn(() => redactor.redact(body, redactionKinds));

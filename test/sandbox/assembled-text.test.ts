@@ -21,9 +21,12 @@ function assemble(callerSql: string) {
   return assembleSql({ sql: savedSql, callerSql, catalog, mapping, parameterNames, arrayParameterNames: [] });
 }
 
-it.each(attacks.flatMap(({ statements }) => [...statements]))('assembles no text for %j', callerSql => {
-  expect(() => assemble(callerSql)).toThrow(GatewayError);
-});
+it.each(attacks.flatMap(({ statements }) => [...statements]))(
+  'contract 4.5: assembles no text for %j',
+  callerSql => {
+    expect(() => assemble(callerSql)).toThrow(GatewayError);
+  },
+);
 
 it.each(innocents)('assembles a text that reads no more than the embedded engine does for %j', callerSql => {
   const { text, sources, linesBefore } = assemble(callerSql);

@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/base/errors.ts';
 import { attacks, innocents } from './attacks.ts';
 import { compileCaller } from './compile-caller.ts';
 
-describe.each(attacks)('refuses $idea', ({ statements, code }) => {
+describe.each(attacks)('contract 4.5, 4.7, 4.8: refuses $idea', ({ statements, code }) => {
   it.each(statements)('%j', sql => {
     const refusal = refusalOf(sql);
     expect(code ? [code] : ['invalid_query', 'sandbox_refused']).toContain(refusal.code);

@@ -18,7 +18,7 @@ const subsets: Readonly<Record<string, string>> = {
   'pgbouncer.logs.prod': 'pgbouncer_logs',
 };
 
-test('the reference finds no table in what is accepted but the subsets: BigQuery gets the same text', async () => {
+test('contract 4.11: the reference finds no table in what is accepted but the subsets: BigQuery gets the same text', async () => {
   const seed = propertySeed;
   const server = await startReferenceServer();
   onTestFinished(() => server.stop());

@@ -23,7 +23,7 @@ export function scheduleContract(
   });
   const settled = { dueInMs: period, failures: 0, dropped: [], counts: {} };
 
-  test('a group is due a period after its first read, whole, and to one claimant', async () => {
+  test('contract 6.2: a group is due a period after its first read, whole, and to one claimant', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
     await schedule.noteReads([key('a', 'g'), key('b', 'g')]);
     expect(await schedule.claim('t1', 1000)).toBeUndefined();
@@ -38,7 +38,7 @@ export function scheduleContract(
     expect(await schedule.claim('t2', 1000)).toBeUndefined();
   });
 
-  test('a claim that is not renewed goes to others, and its first holder can end it no more', async () => {
+  test('contract 6.2: a claim that is not renewed goes to others, and its first holder can end it no more', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
     await schedule.noteReads([key('a', 'g')]);
     await advance(period);

@@ -20,7 +20,7 @@ const types: Readonly<Record<string, ColumnType>> = {
   DATE: 'DATE',
   TIME: 'TIME',
   JSON: 'JSON',
-  // Contract section 2 has no form for these three; callers get BigQuery's own text.
+  // Contract 2.12 has no form for these three; callers get BigQuery's own text.
   GEOGRAPHY: 'STRING',
   INTERVAL: 'STRING',
   RANGE: 'STRING',
@@ -31,7 +31,7 @@ const types: Readonly<Record<string, ColumnType>> = {
 /**
  * The columns of a result in our own words. A name with `$`, or none, is an emulator's for a column that nobody named: `ours`,
  * what our own front-end calls the columns, has the name that BigQuery would give.
- * @throws GatewayError `engine_failed` for a type that has no wire form: contract section 2 knows none for it
+ * @throws GatewayError `engine_failed` for a type that has no wire form: contract 2.12 knows none for it
  */
 export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
   return fields.map(({ name: given, type: written, mode, fields: inner = [] }, at) => {
@@ -48,7 +48,7 @@ export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []
 }
 
 /**
- * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract section 2. No value becomes a
+ * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract 2.12. No value becomes a
  * number on the way: digits are copied.
  * @returns JSON text
  * @throws BigQueryFailure `brokenAnswer` where the text is no value of the type

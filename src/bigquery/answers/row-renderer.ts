@@ -36,7 +36,7 @@ type RecordStep = 'begun' | 'named' | 'cells' | 'whole';
 type CellStep = 'begun' | 'named' | 'whole';
 
 /**
- * Makes a renderer of rows, `{"f":[{"v":…}]}`, into the wire form of contract section 2. Rows are rendered as they are read:
+ * Makes a renderer of rows, `{"f":[{"v":…}]}`, into the wire form of contract 2.12. Rows are rendered as they are read:
  * neither they nor their values are ever held as objects.
  * @param maxRows rows beyond this are checked, and left out
  */

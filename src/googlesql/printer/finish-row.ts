@@ -5,7 +5,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Turns the JSON object of one row, as DuckDB makes it of stored records, into the wire form of contract section 2.
+ * Turns the JSON object of one row, as DuckDB makes it of stored records, into the wire form of contract 2.12.
  * Walks text and shapes side by side, once; what is not a record is copied byte for byte, digits included.
  * @param shapes one for each column, in order
  */

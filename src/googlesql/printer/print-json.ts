@@ -3,7 +3,7 @@ import { quoteName, quoteText } from '../tree/quote-text.ts';
 import type { SqlType, StructType } from '../tree/types.ts';
 import { isPresent, lambdaName } from './print-storage.ts';
 
-/** Prints a value as what DuckDB's `to_json` turns into the wire form of contract section 2. */
+/** Prints a value as what DuckDB's `to_json` turns into the wire form of contract 2.12. */
 export function printJson(sql: string, type: SqlType): string {
   switch (type.kind) {
     case 'ARRAY': {

@@ -65,7 +65,7 @@ test.each([
   ['GEOGRAPHY', 'POINT(1 2)', '"POINT(1 2)"'],
   ['INTERVAL', '1-2 3 4:5:6.5', '"1-2 3 4:5:6.5"'],
   ['RANGE', '[2026-01-01, UNBOUNDED)', '"[2026-01-01, UNBOUNDED)"'],
-])('contract section 2: %s %s is %s', async (type, value, expected) => {
+])('contract 2.12: %s %s is %s', async (type, value, expected) => {
   expect(await render({ type }, value)).toBe(expected);
   expect(await render({ type }, null)).toBe('null');
   expect(await render({ type, mode: 'REPEATED' }, [{ v: value }, { v: value }])).toBe(
@@ -75,7 +75,7 @@ test.each([
   expect(await render({ type, mode: 'REPEATED' }, null)).toBe('[]');
 });
 
-test('contract section 2: every record in its array, every column there', async () => {
+test('contract 2.11, 2.13: every record in its array, every column there', async () => {
   const request: Field = {
     name: 'request',
     type: 'RECORD',
@@ -205,7 +205,7 @@ test.each<[string, string, object]>([
   ['strings of a megabyte', 'STRING', { f: [{ v: 'x'.repeat(1_000_000) }] }],
   ['a string with escapes all over', 'STRING', { f: [{ v: '\n"'.repeat(2_000_000) }] }],
   ['a million numbers in one row', 'INTEGER', { f: [{ v: Array(1_000_000).fill({ v: '12345' }) }] }],
-])('contract section 11: no chunk of a page holds the thread for long: %s', async (_, type, row) => {
+])('contract 11.2: no chunk of a page holds the thread for long: %s', async (_, type, row) => {
   const mode = type === 'INTEGER' ? 'REPEATED' : 'NULLABLE';
   const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type, mode }], [row])));
   const turns: number[] = [];

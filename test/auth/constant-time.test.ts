@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { issueToken } from '../../src/auth/token-file.ts';
+import { createTokens } from '../../src/auth/tokens.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const comparisons = vi.hoisted(() => ({ count: 0 }));
+vi.mock('node:crypto', async importOriginal => {
+  const crypto = await importOriginal<typeof import('node:crypto')>();
+  const timingSafeEqual: typeof crypto.timingSafeEqual = (a, b) => {
+    comparisons.count++;
+    return crypto.timingSafeEqual(a, b);
+  };
+  return { ...crypto, timingSafeEqual };
+});
+
+beforeEach(() => {
+  comparisons.count = 0;
+});
+
+test('contract 8.2: a token is compared with each hash in constant time, whichever it is and if it is none', async () => {
+  const file = join(await temporaryDirectory(), 'tokens.json');
+  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+  const issued: string[] = [];
+  for (const name of ['a', 'b', 'c']) issued.push(await issueToken({ file, name, clock }));
+  const tokens = await createTokens({
+    file,
+    hashes: [],
+    accessToken: undefined,
+    clock,
+    emit: () => undefined,
+  });
+  onTestFinished(() => tokens.close());
+  const costOf = (presented: string) => {
+    const before = comparisons.count;
+    try {
+      tokens.authenticate(presented);
+    } catch {
+      // It need not be accepted.
+    }
+    return comparisons.count - before;
+  };
+  expect([...issued, 'none', `${issued[0]}x`].map(costOf)).toEqual([3, 3, 3, 3, 3]);
+});
