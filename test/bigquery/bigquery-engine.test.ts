@@ -150,7 +150,7 @@ test('explains a statement without running it', async () => {
   const { engine, counts } = await open({});
   const signal = new AbortController().signal;
   const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
-  expect(await engine.explain(statement, { signal, timeoutMs: 1000 })).toEqual({
+  expect(await engine.explain(statement, { signal, timeoutMs: 20_000 })).toEqual({
     columns: [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
     sources: ['cloudflare.logs.prod'],
     estimatedBytes: 77,

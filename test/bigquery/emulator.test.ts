@@ -66,7 +66,7 @@ test('explains by our own front-end what an emulator does not say', async () => 
   const { engine } = await open({});
   const sql = 'select id from `cloudflare.logs.prod`';
   const statement = { endpoint: 'logs.all', sql, parameters: [], maxRows: 10 };
-  const run = { signal: new AbortController().signal, timeoutMs: 1000 };
+  const run = { signal: new AbortController().signal, timeoutMs: 20_000 };
   expect(await engine.explain(statement, run)).toEqual({
     columns: [{ name: 'id', type: 'STRING', mode: 'NULLABLE' }],
     sources: ['cloudflare.logs.prod'],

@@ -30,7 +30,7 @@ async function askedOf({ endpoint, universe }: { endpoint?: string; universe?: s
     setDefaultCACertificates(authorities);
   });
   const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
-  await engine.run(statement, { signal: new AbortController().signal, timeoutMs: 5000 });
+  await engine.run(statement, { signal: new AbortController().signal, timeoutMs: 20_000 });
   const seen = [...google.asked, ...emulator.asked].map(
     ({ host, authorization }) => `${host} ${authorization}`,
   );

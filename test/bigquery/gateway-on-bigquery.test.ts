@@ -1,4 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
@@ -114,10 +115,9 @@ select 1 as n`;
     { 'warmed.sql': warmed },
   );
   expect((await gateway.get('/api/endpoints/query/warmed')).status).toBe(200);
-  const waiting = { timeout: 10_000, interval: 20 };
-  await vi.waitFor(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1), waiting);
+  await eventually(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1));
   gateway.clock.advance(301_000);
-  await vi.waitFor(() => expect(warehouse.counts()).toMatchObject({ insert: 2 }), waiting);
+  await eventually(() => expect(warehouse.counts()).toMatchObject({ insert: 2 }));
   const { query, labels } = inserted(warehouse);
   expect([query.maximumBytesBilled, labels.token_id]).toEqual(['900', 'worker']);
 });

@@ -1,40 +1,26 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, expect, test, vi } from 'vitest';
-import { endWithProcess } from '../support/end-with-process.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type FleetGateway, startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
+import { startGigabyteWarehouse } from './start-gigabyte-warehouse.ts';
 
 let gateway: FleetGateway;
-/** How often each kind of request came to the warehouse. */
-let counts: () => Promise<Record<string, number>>;
+let warehouse: Awaited<ReturnType<typeof startGigabyteWarehouse>>;
 
 beforeAll(async () => {
-  const child = spawn('node', ['test/bigquery/gigabyte-warehouse.ts'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  endWithProcess(child);
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  const nextLine = async () => String((await lines.next()).value);
-  const url = await nextLine();
-  counts = async () => {
-    child.stdin.write('\n');
-    return JSON.parse(await nextLine());
-  };
+  warehouse = await startGigabyteWarehouse();
   const agent = new Agent({ keepAlive: true });
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'large-'));
-  gateway = await startGatewayProcess({ ...bigqueryEnvironment(url), DATA_DIR }, agent);
+  gateway = await startGatewayProcess({ ...bigqueryEnvironment(warehouse.url), DATA_DIR }, agent);
   return async () => {
     agent.destroy();
     await gateway.kill();
-    child.stdin.end();
-    await once(child, 'exit');
+    await warehouse.stop();
     await rm(DATA_DIR, { recursive: true });
   };
 });
@@ -55,7 +41,7 @@ test.each([
 ])(
   'contract 11.1, 11.3: four callers who ask for a gigabyte each (%s) are refused, and harm nobody',
   async (form, limit) => {
-    const before = await counts();
+    const before = await warehouse.counts();
     const callers = [1, 2, 3, 4].map(n => gateway.get(path(`select 'x${n}' as x -- ${form}`)));
     let isOver = false;
     const over = Promise.all(callers).finally(() => {
@@ -76,12 +62,12 @@ test.each([
       });
     }
     // Each job is cancelled, a moment later, and none is run or read again.
-    await vi.waitFor(async () => {
-      const now = await counts();
+    await eventually(async () => {
+      const now = await warehouse.counts();
       const added = (what: string) => (now[what] ?? 0) - (before[what] ?? 0);
       const attacks = { insert: added('insert') - plainRequests, results: added('results') - plainRequests };
       expect({ ...attacks, cancel: added('cancel') }).toEqual({ insert: 4, results: 4, cancel: 4 });
-    }, 5000);
+    });
     expect(await peakMb()).toBeLessThan(600);
   },
 );

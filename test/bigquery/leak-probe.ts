@@ -8,8 +8,8 @@ import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
  * A process that asks the warehouse at a URL for every case it is given. When its standard input ends it closes its engine, and
  * does no more: it must end by itself.
  * Arguments: the URL, and cases, `<fault>.<ending>`; a fault is for the warehouse to do, and the ending how the caller leaves.
- * It writes one line of JSON: how each case ended, and what is alive when the last one has been over for a little more than two
- * seconds. So long may two cancels of a job take, and half as long a request may be heard out whose job has no name yet.
+ * It writes one line of JSON: how each case ended, and what stays alive after the last one. Two cancels of a job may take two
+ * seconds; a pause that nobody ended lasts longer than the probe looks.
  */
 const [url = '', ...cases] = process.argv.slice(2);
 /** Pauses are none, and longer than the test, in turn: who leaves must not leave one behind. */
@@ -26,6 +26,9 @@ const engine = await createBigQueryEngine({
   backgroundPriority: 'BATCH',
 });
 
+/** Milliseconds after which a pause of five seconds is still there. */
+const lookMs = 4000;
+
 type Ending = { readonly how: string; readonly ms: number };
 
 async function end(name: string): Promise<readonly [string, Ending]> {
@@ -38,7 +41,7 @@ async function end(name: string): Promise<readonly [string, Ending]> {
   const sql = `with edge as (select id from \`cloudflare.logs.prod\`) select '${name}' as fault from edge`;
   const statement = { endpoint: 'logs.all', sql, parameters: [], maxRows: 10 };
   // Who leaves had time enough: a timer that is not ended would still be there.
-  const timeoutMs = isLeft ? 30_000 : ending === 'late' ? 200 : 2000;
+  const timeoutMs = isLeft ? 30_000 : ending === 'late' ? 200 : 3000;
   const options = { signal: leaving.signal, timeoutMs };
   const priority = ending === 'batch' ? 'background' : 'interactive';
   try {
@@ -56,8 +59,14 @@ const endings: (readonly [string, Ending])[] = [];
 for (const [, some = []] of Map.groupBy(cases, name => name.split('.')[1])) {
   endings.push(...(await Promise.all(some.map(end))));
 }
-await sleep(2100);
-const alive = process.getActiveResourcesInfo().filter(resource => resource !== 'PipeWrap');
+const alive = await staysAlive();
 process.stdout.write(`${JSON.stringify({ endings: Object.fromEntries(endings), alive })}\n`);
 await once(process.stdin.resume(), 'end');
 await engine.close();
+
+async function staysAlive(): Promise<readonly string[]> {
+  for (const startedMs = performance.now(); ; await sleep(50)) {
+    const alive = process.getActiveResourcesInfo().filter(resource => resource !== 'PipeWrap');
+    if (alive.length === 0 || performance.now() - startedMs > lookMs) return alive;
+  }
+}

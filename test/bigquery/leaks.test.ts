@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { endWithProcess } from '../support/end-with-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
 import { type Asked, type Deed, type Interference, refusal } from './warehouse-wire.ts';
 
@@ -86,7 +87,7 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
     out += part;
   });
   const exit = once(child, 'exit');
-  await vi.waitFor(() => expect(out + err).toContain('\n'), 20_000);
+  await eventually(() => expect(out + err).toContain('\n'));
 
   expect(err).toBe('');
   const { endings: ended, alive } = JSON.parse(out);
@@ -96,8 +97,8 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
   for (const name of ['hangOfLock.left', 'hangOfStart.left', 'hangOfPoll.left', 'hangOfStart.batch']) {
     expect([name, ended[name].how]).toEqual([name, 'cancelled']);
   }
-  // A deadline or a leave after 200 ms, and what a busy machine adds.
-  const slow = cases.filter(name => !name.endsWith('.over') && ended[name].ms > 2000);
+  // A deadline or a leave after 200 ms, and what a busy machine adds; who is left has half a minute.
+  const slow = cases.filter(name => !name.endsWith('.over') && ended[name].ms > 5000);
   expect(slow).toEqual([]);
   expect(warehouse.held().map(asked => `${asked.what} of ${caseOf(asked)}`)).toEqual([]);
   expect(alive).toEqual([]);
@@ -105,7 +106,7 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
   child.stdin.end();
   const closedMs = performance.now();
   expect(await exit).toEqual([0, null]);
-  expect(performance.now() - closedMs).toBeLessThan(3000);
+  expect(performance.now() - closedMs).toBeLessThan(10_000);
   expect(err).toBe('');
   expect(await warehouse.openSockets()).toBe(0);
 });

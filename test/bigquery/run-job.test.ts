@@ -1,4 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import {
   complete,
   dryRun,
@@ -292,20 +293,21 @@ test.each<[string, Script]>([
   ['faults without end', { insert: [refusal(503, 'backendError')] }],
 ])('%s does not outlive its deadline', async (_, script) => {
   const { run } = await open(script, { maxRetries: 1000 });
-  const start = performance.now();
+  const startedMs = performance.now();
   const error = await run({}, { timeoutMs: 150 }).catch(thrown => thrown);
   expect(['deadline_exceeded', 'unavailable']).toContain(error.code);
-  expect(performance.now() - start).toBeLessThan(400);
+  // Without the deadline each of them goes on for good; the wait for a page alone is ten seconds.
+  expect(performance.now() - startedMs).toBeLessThan(5000);
 });
 
 test('nobody waiting any more cancels the job', async () => {
   const { run, asked } = await open({ results: ['hang'] });
   const leaving = new AbortController();
   const answer = run({}, { signal: leaving.signal });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
+  await eventually(() => expect(asked.at(-1)?.what).toBe('results'));
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
   expect(asked.at(-1)?.path).toMatch(/\/jobs\/gateway_[^/]+\/cancel$/);
 });
 
@@ -313,17 +315,26 @@ test('a job is cancelled at once, even before it is known to run', async () => {
   const { run, asked } = await open({ insert: ['hang'] });
   const leaving = new AbortController();
   const answer = run({}, { signal: leaving.signal });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('insert'), { interval: 1 });
+  await eventually(() => expect(asked.at(-1)?.what).toBe('insert'));
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
   expect(asked.at(-1)?.path).toContain(asked.at(-2)?.body.jobReference.jobId);
 });
 
 test('the deadline cancels the job, too', async () => {
   const { run, asked } = await open({ results: ['hang'] });
-  await expect(run({}, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'), 1000);
+  // Time enough for the job to begin, on a busy machine too.
+  await expect(run({}, { timeoutMs: 2000 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
+});
+
+test('nobody waits for the answer to a cancel', async () => {
+  const { run, counts } = await open({ results: [{ text: 'no JSON' }], cancel: ['hang'] }, { maxRetries: 0 });
+  await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
+  // A cancel that is not answered is sent once more; who waited would come after that.
+  expect(counts().cancel ?? 0).toBeLessThan(2);
+  await eventually(() => expect(counts().cancel).toBe(2));
 });
 
 test('a job whose results can not be had is cancelled, and a lost cancel is sent again', async () => {
@@ -332,7 +343,7 @@ test('a job whose results can not be had is cancelled, and a lost cancel is sent
     { maxRetries: 1 },
   );
   await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
-  await vi.waitFor(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 2 }), 1000);
+  await eventually(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 2 }));
   expect(asked.at(-1)?.path).toMatch(/\/jobs\/gateway_[^/]+\/cancel$/);
 });
 
@@ -341,11 +352,11 @@ test('no connection is left when the engine is closed', async () => {
   await scripted.run();
   await scripted.run({}, { timeoutMs: 50 }).catch(() => undefined);
   await scripted.engine.close();
-  await vi.waitFor(async () => expect(await scripted.openSockets()).toBe(0), 1500);
+  await eventually(async () => expect(await scripted.openSockets()).toBe(0));
 });
 
 test('without a region in the settings, start, results, receipt and cancel go to the one that the dry run named', async () => {
-  const { run, asked } = await open(
+  const { run, asked, counts } = await open(
     {
       dryRun: [dryRun({ location: 'asia-south1' })],
       // The answer to the start is lost, and a later one leaves the region out.
@@ -359,8 +370,12 @@ test('without a region in the settings, start, results, receipt and cancel go to
     { location: undefined },
   );
   await run();
-  await expect(run({}, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  const leaving = new AbortController();
+  const left = run({}, { signal: leaving.signal });
+  await eventually(() => expect(counts().results).toBe(2));
+  leaving.abort();
+  await expect(left).rejects.toMatchObject({ code: 'cancelled' });
+  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
   const regions = asked.map(({ what, params, body }) => [
     what,
     params.get('location') ?? body?.jobReference.location,

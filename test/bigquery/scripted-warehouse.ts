@@ -16,8 +16,10 @@ import {
   tableResource,
 } from './bigquery-resources.ts';
 import { boundDryRun } from './bound-dry-run.ts';
+import { checkRequest } from './check-request.ts';
 import { resultsFields } from './discovery-fields.ts';
-import { type Asked, type Deed, type Interference, perform, readAsked } from './warehouse-wire.ts';
+import { Refusal } from './refusal.ts';
+import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
 
 /** Answers of one kind of request, in order; the last one stays. */
 export type Script = Readonly<Record<string, readonly Deed[]>>;
@@ -129,6 +131,8 @@ export async function openWarehouse(script: Script) {
     held.add(seen);
     response.once('close', () => held.delete(seen));
     counts[seen.what] = (counts[seen.what] ?? 0) + 1;
+    const misread = misreadRequest(seen);
+    if (misread) return perform(misread, response);
     const instead = interfere(seen);
     if (instead) return perform(seen.what === 'results' ? asResults(instead, seen) : instead, response);
     const deeds = script[seen.what] ?? [unscripted(seen)];
@@ -163,6 +167,17 @@ export async function openWarehouse(script: Script) {
   };
 }
 
+/** What BigQuery answers to a request that its schema has no place for, whatever the script says. */
+function misreadRequest(asked: Asked): Deed | undefined {
+  try {
+    checkRequest(asked);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return refusal(error.status, error.reason, error.message);
+  }
+}
+
 /** A BigQuery engine over such a server. */
 export async function openScripted(
   script: Script,
@@ -188,7 +203,7 @@ export async function openScripted(
     run: (statement = {}, run = {}) =>
       engine.run(
         { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 1000, ...statement },
-        { signal: new AbortController().signal, timeoutMs: 5000, ...run },
+        { signal: new AbortController().signal, timeoutMs: 20_000, ...run },
       ),
     close: async () => {
       await engine.close();

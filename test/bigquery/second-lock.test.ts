@@ -17,7 +17,7 @@ async function check(
     mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
     isEmulator,
   });
-  const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 1000 });
+  const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 20_000 });
   const policy = {
     budget: createRetryBudget(),
     random: () => 0,

@@ -1,5 +1,6 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
+import { eventually } from '../support/eventually.ts';
 import { openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
 
 let opened: ScriptedEngine | undefined;
@@ -12,12 +13,12 @@ const kinds = (engine: ScriptedEngine, kind: string) =>
 test('contract 11.1: so many queries run on the warehouse at a time, and a newcomer is next', async () => {
   opened = await openScripted({ results: ['hang'] }, { maxConcurrentQueries: 3 });
   const { run } = opened;
-  const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 2000 }));
+  const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 60_000 }));
   const ends = Promise.allSettled(greedy);
-  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(2));
+  await eventually(() => expect(kinds(opened!, 'insert')).toBe(2));
   // The last slot is kept for whoever runs nothing.
-  const newcomer = run({}, { caller: 'newcomer', timeoutMs: 2000 }).catch(() => undefined);
-  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(3));
+  const newcomer = run({}, { caller: 'newcomer', timeoutMs: 60_000 }).catch(() => undefined);
+  await eventually(() => expect(kinds(opened!, 'insert')).toBe(3));
   const third = run({}, { caller: 'third', timeoutMs: 100 }).catch(error => error.code);
   expect(await third).toBe('deadline_exceeded');
   expect(kinds(opened, 'insert')).toBe(3);
@@ -33,7 +34,7 @@ test('contract 2.16: queries of one token over its places get 429, over all plac
   const { run } = opened;
   const codeOf = (caller: string) => run({}, { caller, timeoutMs: 60_000 }).catch(error => error.code);
   const [first, second, third] = [codeOf('a'), codeOf('a'), codeOf('a')];
-  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(1));
+  await eventually(() => expect(kinds(opened!, 'insert')).toBe(1));
   expect(await codeOf('a')).toBe('too_many_requests');
   const other = codeOf('b');
   expect(await codeOf('c')).toBe('overloaded');
