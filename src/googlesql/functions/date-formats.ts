@@ -90,15 +90,20 @@ export function parseFormats(format: string, kind: string, at: SqlPosition): rea
   if (!names.some(name => name && ['Y', 'y', 'F', 'D', 'x', 'E4Y'].includes(name))) {
     throw invalidQuery('A format without a year is not supported', at);
   }
-  const withFraction = format.replace(element, (written, name: string | undefined) => {
-    if (name === 'E*S') return '%S.%f';
-    if (name === undefined || unreadable.includes(name) || !Object.hasOwn(parsed, name))
-      throw invalidQuery(`Format element ${written} is not supported`, at);
-    refuseForeign(name, kind, at);
-    return parsed[name]!;
-  });
-  // A fraction may be there or not.
-  return names.includes('E*S') ? [withFraction, withFraction.replace('%S.%f', '%S')] : [withFraction];
+  // A fraction may be there or not, and the offset may be `Z`.
+  const fractions = names.includes('E*S') ? ['%S.%f', '%S'] : [''];
+  const offsets = names.includes('Ez') ? ['%z', 'Z'] : [''];
+  return fractions.flatMap(fraction =>
+    offsets.map(offset =>
+      format.replace(element, (written, name: string | undefined) => {
+        if (name === 'E*S') return fraction;
+        if (name === undefined || unreadable.includes(name) || !Object.hasOwn(parsed, name))
+          throw invalidQuery(`Format element ${written} is not supported`, at);
+        refuseForeign(name, kind, at);
+        return name === 'Ez' ? offset : parsed[name]!;
+      }),
+    ),
+  );
 }
 
 const clockElements = ['H', 'I', 'M', 'S', 'p', 'P', 'R', 'T', 'X', 'k', 'l', 'E*S', 'E3S', 'E6S', 'E0S'];
