@@ -2,6 +2,7 @@ import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
 import { benchHttp } from './bench-http.ts';
+import { benchLargeResults } from './bench-large-results.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
@@ -17,6 +18,7 @@ const benches: Record<string, () => Promise<void>> = {
   compression: benchCompression,
   warm: benchWarm,
   stalls: benchStalls,
+  'large-results': benchLargeResults,
 };
 
 const asked = process.argv.slice(2);

@@ -14,6 +14,12 @@ export async function residentMb(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
+/** Megabytes (2^20) of a process that have been in memory at most (Linux). */
+export async function peakResidentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
 /** Megabytes (2^20) that a process has read from files so far, the system's cache of files included (Linux). */
 export async function readMb(pid: number): Promise<number> {
   const io = await readFile(`/proc/${pid}/io`, 'utf8');

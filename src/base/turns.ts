@@ -1,5 +1,5 @@
-/** Milliseconds of work after which others get their turn. */
-const sliceMs = 8;
+/** Milliseconds of work after which others get their turn, by default. */
+const defaultSliceMs = 8;
 
 /** Long work in slices: between two of them, the event loop serves everybody else. */
 export type Turns = {
@@ -10,7 +10,7 @@ export type Turns = {
 };
 
 /** Starts work that is done in slices; a piece between two questions must be short itself. */
-export function takeTurns(): Turns {
+export function takeTurns(sliceMs = defaultSliceMs): Turns {
   let endMs = performance.now() + sliceMs;
   let turn: Promise<void> | undefined;
   return {

@@ -43,4 +43,4 @@ process.stdout.write(`${warehouse.url}\n`);
 process.stdin.on('data', () => process.stdout.write(`${JSON.stringify(warehouse.counts())}\n`));
 await once(process.stdin.resume(), 'end');
 warehouse.close();
-streamer.disconnect();
+streamer.kill();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import type { Column } from '../../base/rows.ts';
+import type { Turns } from '../../base/turns.ts';
 import { resultTooLarge } from '../../engine/result-too-large.ts';
 import { answerSoFar, type ResultsAnswer, resultsAnswer } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
@@ -41,14 +42,21 @@ const maxEnvelopeBytes = 8 * 1024 * 1024;
 /**
  * Reads one page as its bytes arrive and renders its rows at once: of a page of any size no more than its rendered rows is held, and
  * reading ends where they pass the limit.
+ * @param turns those of all pages that are read at the same time: a stream that always has more lets nobody else come in between
  * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` for what is no page
  */
-export async function readPage(body: AsyncIterable<Buffer>, request: PageRequest): Promise<Page> {
+export async function readPage(
+  body: AsyncIterable<Buffer>,
+  request: PageRequest,
+  turns: Turns,
+): Promise<Page> {
   const page = createPageHandler(request);
   const reader = createJsonReader(page.handler);
   let envelopeBytes = 0;
   try {
     for await (const chunk of body) {
+      // Asked again after each wait: another page may have used the whole slice.
+      while (turns.isOver()) await turns.next();
       reader.push(chunk);
       if (reader.heldBytes() > maxValueBytes) throw valueTooLarge();
       const heldBytes = page.renderedBytes() + reader.heldBytes();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { takeTurns } from '../../base/turns.ts';
 import {
   type JobAnswer,
   type JobReference,
@@ -61,10 +62,14 @@ export type BigQueryApi = Pick<Wire, 'close'> & {
   table(table: TableId, signal: AbortSignal): Promise<TableAnswer>;
 };
 
+/** Milliseconds of reading pages between two turns of everybody else: a small query waits for some ten of them. */
+const readingSliceMs = 4;
+
 /** Makes the REST calls of one project. */
 export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
   const { project, location, endpoint } = options;
   const { call, stream, close } = openWire(options);
+  const turns = takeTurns(readingSliceMs);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
 
@@ -81,7 +86,7 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
     results({ job, ...page }, reading, signal) {
       const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
       const request = { method: 'GET', path: pathOf('queries', job), query, signal } as const;
-      return stream(request, body => readPage(body, reading));
+      return stream(request, body => readPage(body, reading, turns));
     },
     job: (job, signal) =>
       call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal }),

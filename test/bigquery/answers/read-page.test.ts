@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { takeTurns } from '../../../src/base/turns.ts';
 import type { Field } from '../../../src/bigquery/answers/bigquery-answers.ts';
 import { type Page, type PageRequest, readPage } from '../../../src/bigquery/answers/read-page.ts';
 import { columnsOf } from '../../../src/bigquery/answers/render-value.ts';
@@ -13,7 +14,7 @@ async function read(
     for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
   }
   const room = { maxRows: 1000, roomBytes: 1_000_000, maxResultBytes: 1_000_000 };
-  return readPage(chunks(), { ours: [], ...room, ...options });
+  return readPage(chunks(), { ours: [], ...room, ...options }, takeTurns());
 }
 
 const pageOf = (fields: readonly Field[], rows: readonly unknown[]) => ({
@@ -160,12 +161,8 @@ test('a page is read no further than its bytes may go, whether they are many row
     async function* chunks() {
       for (; read < text.length; read += 1000) yield text.subarray(read, read + 1000);
     }
-    const page = readPage(chunks(), {
-      ours: [],
-      maxRows: 100_000,
-      roomBytes: 50_000,
-      maxResultBytes: 60_000,
-    });
+    const room = { maxRows: 100_000, roomBytes: 50_000, maxResultBytes: 60_000 };
+    const page = readPage(chunks(), { ours: [], ...room }, takeTurns());
     await expect(page).rejects.toMatchObject({
       code: 'result_too_large',
       message: expect.stringContaining('60000 bytes'),
@@ -188,7 +185,8 @@ test.each([
   async function* chunks() {
     yield Buffer.from(text);
   }
-  const page = readPage(chunks(), { ours: [], maxRows: 10, roomBytes: 1000, maxResultBytes: 1000 });
+  const room = { maxRows: 10, roomBytes: 1000, maxResultBytes: 1000 };
+  const page = readPage(chunks(), { ours: [], ...room }, takeTurns());
   await expect(page).rejects.toMatchObject({ reason: 'brokenAnswer' });
 });
 
@@ -219,7 +217,36 @@ test.each<[string, string, object]>([
     }
   }
   const roomBytes = 64 * 1024 * 1024;
-  await readPage(chunks(), { ours: [], maxRows: 10, roomBytes, maxResultBytes: roomBytes });
+  await readPage(chunks(), { ours: [], maxRows: 10, roomBytes, maxResultBytes: roomBytes }, takeTurns());
   expect(turns.length).toBeGreaterThan(10);
   expect(Math.max(...turns)).toBeLessThan(100);
+});
+
+test('contract section 11: pages that are read at the same time share one slice of each turn', async () => {
+  const rows = Array.from({ length: 20 }, (_, at) => ({ f: [{ v: `${at}` }] }));
+  const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type: 'STRING' }], rows)));
+  async function* chunks() {
+    for (let at = 0; at < text.length; at += 50) yield text.subarray(at, at + 50);
+  }
+  // Each turn of the event loop begins a count of its own.
+  const chunksOfTurns = [0];
+  let isOver = false;
+  const turn = () => {
+    chunksOfTurns.push(0);
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  /** Two milliseconds of work for a chunk. */
+  const onHeld = () => {
+    for (const startedMs = performance.now(); performance.now() - startedMs < 2; );
+    chunksOfTurns[chunksOfTurns.length - 1]! += 1;
+    return undefined;
+  };
+  const turns = takeTurns(5);
+  const request = { ours: [], maxRows: 100, roomBytes: 10_000, maxResultBytes: 10_000, onHeld };
+  const pages = await Promise.all([1, 2, 3, 4, 5].map(() => readPage(chunks(), request, turns)));
+  isOver = true;
+  expect(pages.map(({ rows: read }) => read?.rowCount)).toEqual(Array(5).fill(20));
+  // Three times two milliseconds are more than five; a busy machine fits fewer.
+  expect(Math.max(...chunksOfTurns)).toBeLessThanOrEqual(3);
 });
