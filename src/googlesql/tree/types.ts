@@ -1,19 +1,7 @@
+import type { ColumnType } from '../../base/rows.ts';
+
 /** A type without parts. `NULL` is the type of a bare NULL that nothing has given a type yet. */
-export type ScalarKind =
-  | 'STRING'
-  | 'BYTES'
-  | 'BOOL'
-  | 'INT64'
-  | 'FLOAT64'
-  | 'NUMERIC'
-  | 'BIGNUMERIC'
-  | 'TIMESTAMP'
-  | 'DATETIME'
-  | 'DATE'
-  | 'TIME'
-  | 'JSON'
-  | 'INTERVAL'
-  | 'NULL';
+export type ScalarKind = Exclude<ColumnType, 'STRUCT'> | 'INTERVAL' | 'NULL';
 
 export type ScalarType = { readonly kind: ScalarKind };
 
