@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { errorCodes } from '../../src/base/errors.ts';
 import { variables } from '../../src/composition/config.ts';
@@ -64,6 +64,27 @@ test('docs/metrics.md lists the metrics of the code, row for row', async () => {
   const all = [...text.matchAll(/# HELP (\S+) (.*)\n# TYPE \S+ (\S+)/g)];
   const own = all.filter(([, name]) => !/^(?:process|nodejs)_/.test(name ?? ''));
   expect(tableOf('metrics.md')).toEqual(own.map(([, name = '', help, type]) => [code(name), type, help]));
+});
+
+test('docs/operations.md speaks of metrics, events, settings and headings that are there', () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const words = [...page.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word).join(' ');
+  const metrics = new Set(tableOf('metrics.md').map(([name = '']) => name.replaceAll('`', '')));
+  const named = words.match(/\b(?:cache|endpoint|engine|http|log|warm|warehouse)_[a-z_]+\b/g) ?? [];
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(name => !metrics.has(name) && !(name in errorCodes))).toEqual([]);
+  const settings = words.match(/\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? [];
+  expect(settings.filter(name => !(name in variables))).toEqual([]);
+  const files = globSync('src/**/*events.ts', { cwd: new URL('../..', import.meta.url) });
+  const types = files.map(file => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).join('');
+  const events = [...page.matchAll(/`((?:endpoint|engine|http|store|tokens|warehouse)\.[a-z_]+)`/g)];
+  expect(events.length).toBeGreaterThan(5);
+  expect(events.filter(([, event]) => !types.includes(`type: '${event}'`)).map(([text]) => text)).toEqual([]);
+  const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, text = '']) =>
+    text.toLowerCase().replaceAll(' ', '-'),
+  );
+  const links = [...page.matchAll(/\(#([a-z-]+)\)/g)].map(([, anchor]) => anchor);
+  expect(links.filter(anchor => !headings.includes(anchor ?? ''))).toEqual([]);
 });
 
 test('contract 9.7: docs/redaction.md lists the kinds, and what a caller’s own SQL can do', () => {
