@@ -7,6 +7,11 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
+/** Reads no more of a body in chunks than came with the head, until somebody collects it: what waits unread is counted in bytes, not chunks. */
+export function holdChunks({ headers, socket }: IncomingMessage): void {
+  if (headers['transfer-encoding'] !== undefined) socket.pause();
+}
+
 /** What a body may be. */
 export type BodyLimits = {
   readonly maxBytes: number;
@@ -59,6 +64,10 @@ export function failBody(request: IncomingMessage, error: GatewayError): boolean
 /** Chunks of a body that are kept as they came. */
 const maxLoose = 1000;
 
+/** A body whose chunks are shorter on average than so many bytes, a thousand of them long, is read no faster than so many a second. */
+const tinyBytes = 64;
+const maxTinyPerSecond = 5000;
+
 /**
  * Collects a body's bytes. By events: an async iterator over the stream costs as much as all else of a hit.
  * @param done called once; not at all where the caller goes away, whom nobody can answer
@@ -84,9 +93,12 @@ export function collectBody(
     done(result);
   };
   reading.set(request, finish);
+  request.socket.resume(); // see holdChunks
+  const pace = paceTinyChunks(request, timeoutMs / 2);
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     chunks.push(chunk);
+    pace(chunk.length);
     // A body may come byte by byte, and a Buffer takes two hundred.
     if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
     timer.refresh();
@@ -94,6 +106,42 @@ export function collectBody(
   });
   request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
+}
+
+/**
+ * Slows down a sender of tiny chunks: each costs the event loop a microsecond, and the system hands over up to two megabytes of them at
+ * a time. So nothing more is read of the connection in this turn, and for as long after it as the chunks would take at the pace.
+ * @param maxRestMs milliseconds that one rest may take
+ * @returns to be called with the length of each chunk
+ */
+function paceTinyChunks({ socket }: IncomingMessage, maxRestMs: number): (length: number) => void {
+  let chunks = 0;
+  let bytes = 0;
+  let isResting = false;
+  const rest = () => {
+    // Node resumes the socket at the end of a request.
+    socket.pause();
+    const restMs = Math.min(maxRestMs, (chunks / maxTinyPerSecond) * 1000);
+    chunks = 0;
+    bytes = 0;
+    setTimeout(() => {
+      isResting = false;
+      socket.resume();
+    }, restMs).unref();
+  };
+  return length => {
+    chunks++;
+    bytes += length;
+    if (isResting || chunks < maxLoose) return;
+    if (bytes < chunks * tinyBytes) {
+      isResting = true;
+      socket.pause();
+      setImmediate(rest);
+    } else {
+      chunks = 0;
+      bytes = 0;
+    }
+  };
 }
 
 function wentAway(cause: unknown): GatewayError {

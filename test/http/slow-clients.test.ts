@@ -88,6 +88,20 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
   });
 });
 
+test('a body in tiny chunks is read piece by piece while others are served (contract 11.2)', async () => {
+  const accepted = once(gateway.server, 'connection');
+  const connection = await openRaw(gateway.port);
+  onTestFinished(() => void connection.socket.destroy());
+  const [socket] = await accepted;
+  const head = post(logs, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked');
+  const bytes = Buffer.from(head + '1\r\n \r\n'.repeat(300_000));
+  connection.write(bytes);
+  for (let n = 0; n < 30; n++) expect((await gateway.get('/livez')).status).toBe(200);
+  expect(socket.bytesRead).toBeGreaterThan(0);
+  // Each 64 KiB are followed by a rest of 250 ms, half the time-out of this gateway.
+  expect(socket.bytesRead).toBeLessThan(bytes.length / 2);
+});
+
 describe('an answer that its reader does not take ends (contract 2.27)', () => {
   test('a reader who stops is cut off, and its bytes are let go', async () => {
     const before = endings('slow_reader');
