@@ -222,7 +222,7 @@ test.each<[string, string, object]>([
   expect(Math.max(...turns)).toBeLessThan(100);
 });
 
-test('contract section 11: pages that are read at the same time share one slice of each turn', async () => {
+test('contract 11.2: pages that are read at the same time share one slice of each turn', async () => {
   const rows = Array.from({ length: 20 }, (_, at) => ({ f: [{ v: `${at}` }] }));
   const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type: 'STRING' }], rows)));
   async function* chunks() {
