@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { issueToken } from '../../src/auth/token-file.ts';
 import { createTokens } from '../../src/auth/tokens.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const comparisons = vi.hoisted(() => ({ count: 0 }));
@@ -20,7 +21,7 @@ beforeEach(() => {
 
 test('contract 8.2: a token is compared with each hash in constant time, whichever it is and if it is none', async () => {
   const file = join(await temporaryDirectory(), 'tokens.json');
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+  const clock = createStandingClock();
   const issued: string[] = [];
   for (const name of ['a', 'b', 'c']) issued.push(await issueToken({ file, name, clock }));
   const tokens = await createTokens({

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+const clock = createStandingClock();
 
 let directory: string;
 let file: string;

@@ -7,16 +7,16 @@ import { hashToken } from '../../src/auth/hash-token.ts';
 import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
 import { createTokens, type Tokens } from '../../src/auth/tokens.ts';
 import { GatewayError } from '../../src/base/errors.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 
-let nowMs: number;
-const clock = { now: () => nowMs };
+let clock: StandingClock;
 let directory: string;
 let file: string;
 let events: AuthEvent[];
 const opened: Tokens[] = [];
 
 beforeEach(async () => {
-  nowMs = Date.parse('2026-01-15T12:00:00Z');
+  clock = createStandingClock();
   directory = await mkdtemp(join(tmpdir(), 'tokens-'));
   file = join(directory, 'tokens.json');
   events = [];
@@ -83,9 +83,9 @@ describe('an issued token', () => {
   test('contract 8.4: is accepted until it expires, and refused from that moment on', async () => {
     const token = await issueToken({ file, name: 'ci', expiresAt: '2026-01-15T13:00:00Z', clock });
     const tokens = await open();
-    nowMs = Date.parse('2026-01-15T13:00:00Z') - 1;
+    clock.advance(3_600_000 - 1);
     expect(tokens.authenticate(token).name).toBe('ci');
-    nowMs += 1;
+    clock.advance(1);
     expect(refusal(tokens, token)).toBe(refusal(tokens, 'unknown'));
   });
 

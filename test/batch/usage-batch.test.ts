@@ -18,6 +18,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
 import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 const now = Date.parse('2026-01-15T12:34:56.789Z');
 /** References that contain, begin, end and overlap each other. */
@@ -60,7 +61,7 @@ beforeAll(async () => {
     input: Readable.from(manyRows().map(row => `${JSON.stringify(row)}\n`)),
   });
   const emit = () => undefined;
-  const embedded = await createDuckDbEngine({ databasePath, clock: { now: () => now }, emit });
+  const embedded = await createDuckDbEngine({ databasePath, clock: createStandingClock(now), emit });
   warehouse = await openExecutingWarehouse({
     engine: embedded,
     sourceOf: new Map([['acme.logs.edge', 'cloudflare.logs.prod']]),

@@ -9,6 +9,7 @@ import { readSources } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { bigqueryEnvironment, sourceTables, warehouseNames } from './bigquery-environment.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';
 
@@ -40,7 +41,7 @@ beforeAll(async () => {
   });
   local = await createDuckDbEngine({
     databasePath,
-    clock: { now: () => Date.parse(now) },
+    clock: createStandingClock(now),
     emit: () => undefined,
   });
   const sourceOf = new Map(sourceTables.map(([source, table]) => [table, source]));

@@ -2,17 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import {
-  ask,
-  createStandingClock,
-  keyOf,
-  lifetimes,
-  type OpenCache,
-  openCache,
-  rowsOf,
-  type StandingClock,
-  settle,
-} from './open-cache.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
+import { ask, keyOf, lifetimes, type OpenCache, openCache, rowsOf, settle } from './open-cache.ts';
 
 /** What may be done to the gateways; keys and gateways by number. */
 type Step =

@@ -3,17 +3,8 @@ import { GatewayError } from '../../src/base/errors.ts';
 import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import {
-  ask,
-  countingRequest,
-  createStandingClock,
-  keyOf,
-  lifetimes,
-  openCache,
-  rowsOf,
-  type StandingClock,
-  settle,
-} from './open-cache.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
+import { ask, countingRequest, keyOf, lifetimes, openCache, rowsOf, settle } from './open-cache.ts';
 
 const second = 1000;
 const fails = (code: 'engine_failed' | 'invalid_query') => () =>

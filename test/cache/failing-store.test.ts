@@ -4,14 +4,8 @@ import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store, StoreNews } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
-import {
-  ask,
-  countingRequest,
-  createStandingClock,
-  openCache,
-  type StandingClock,
-  settle,
-} from './open-cache.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
+import { ask, countingRequest, openCache, settle } from './open-cache.ts';
 
 const second = 1000;
 

@@ -4,6 +4,7 @@ import { budgetMs, type GuardedStore, guardStore } from '../../src/cache/guarded
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 let answers: 'well' | 'not' | 'refusing' | 'never';
 let calls: number;
@@ -17,7 +18,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   [answers, calls, waitedMs, events] = ['well', 0, 0, []];
   probed = Promise.resolve();
-  const memory = createMemoryStore({ maxBytes: 1000, clock: { now: () => 0 } });
+  const memory = createMemoryStore({ maxBytes: 1000, clock: createStandingClock(0) });
   const answer = async () => {
     calls++;
     if (answers === 'never') await new Promise(() => {});

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store, StoreNews } from '../../src/store/store.ts';
-import { createStandingClock, keyOf, lifetimes, openCache, rowsOf } from './open-cache.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
+import { keyOf, lifetimes, openCache, rowsOf } from './open-cache.ts';
 
 /** What clients do, each its own list in order, all at the same time. */
 type Step =

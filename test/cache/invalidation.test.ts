@@ -1,14 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import {
-  ask,
-  countingRequest,
-  createStandingClock,
-  openCache,
-  type StandingClock,
-  settle,
-} from './open-cache.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
+import { ask, countingRequest, openCache, settle } from './open-cache.ts';
 
 let clock: StandingClock;
 beforeEach(() => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import { ask, countingRequest, createStandingClock, openCache, settle } from './open-cache.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
+import { ask, countingRequest, openCache, settle } from './open-cache.ts';
 
 const clock = createStandingClock();
 

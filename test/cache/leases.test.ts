@@ -5,15 +5,8 @@ import { loadWithLease } from '../../src/cache/leased-load.ts';
 import { createNewsBoard } from '../../src/cache/news-board.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import {
-  ask,
-  countingRequest,
-  createStandingClock,
-  openCache,
-  rowsOf,
-  type StandingClock,
-  settle,
-} from './open-cache.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
+import { ask, countingRequest, openCache, rowsOf, settle } from './open-cache.ts';
 
 let clock: StandingClock;
 let shared: Store;

@@ -5,19 +5,7 @@ import type { CacheKey } from '../../src/cache/cache-key.ts';
 import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-
-/** A clock that stands still until it is told. */
-export function createStandingClock() {
-  let nowMs = Date.parse('2026-01-15T12:00:00Z');
-  return {
-    now: () => nowMs,
-    advance(ms: number) {
-      nowMs += ms;
-    },
-  };
-}
-
-export type StandingClock = ReturnType<typeof createStandingClock>;
+import type { StandingClock } from '../support/standing-clock.ts';
 
 export type OpenCache = {
   readonly cache: Cache;

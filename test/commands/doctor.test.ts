@@ -9,9 +9,10 @@ import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { startRedisServer } from '../support/redis-server.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+const clock = createStandingClock();
 
 /** A folder with the tables and saved queries that a gateway has, and no token. */
 async function openClinic(environment: Record<string, string> = {}) {

@@ -5,6 +5,7 @@ import type { SourceField, SourceFields } from '../../src/endpoints/sources.ts';
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { openWarehouse } from '../bigquery/scripted-warehouse.ts';
 import type { Asked, Interference } from '../bigquery/warehouse-wire.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Has the doctor look at a gateway over BigQuery. */
@@ -12,7 +13,7 @@ export async function examine(environment: Record<string, string>) {
   const directory = await temporaryDirectory();
   const config = readConfig({ DATA_DIR: directory, ACCESS_TOKEN: 'one', ...environment });
   const lines: string[] = [];
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+  const clock = createStandingClock();
   const isAllFine = await runDoctor(config, { clock, say: line => lines.push(line) });
   return { isAllFine, lines: lines.slice(2) };
 }

@@ -7,6 +7,7 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import type { Statement } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const edge = '`cloudflare.logs.prod`';
@@ -34,7 +35,7 @@ async function openEngine({
     input: Readable.from(lines),
   });
   const events: EngineEvent[] = [];
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00.001Z') };
+  const clock = createStandingClock('2026-01-15T12:00:00.001Z');
   const engine = await createDuckDbEngine({
     databasePath,
     clock,
@@ -220,6 +221,6 @@ test('a result over the limit is refused', async () => {
 
 test('a database that is not there is refused at the start', async () => {
   const databasePath = join(await temporaryDirectory(), 'none.duckdb');
-  const start = createDuckDbEngine({ databasePath, clock: { now: () => 0 }, emit: () => undefined });
+  const start = createDuckDbEngine({ databasePath, clock: createStandingClock(0), emit: () => undefined });
   await expect(start).rejects.toThrow('could not open');
 });

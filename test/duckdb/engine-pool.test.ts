@@ -59,9 +59,11 @@ test('queries that come one after the other run in one process', async () => {
 test('queries that come together run in a process each, with one more ready, up to the limit', async () => {
   const { pool, run } = await openPool({ maxProcesses: 4 });
   const leaving = new AbortController();
-  const first = expect(run(endless, leaving.signal)).rejects.toThrow(/interrupt/i);
+  // On a busy machine its process may not have started when it is left.
+  const isLeft = /interrupt|aborted/i;
+  const first = expect(run(endless, leaving.signal)).rejects.toThrow(isLeft);
   expect(pool.pids).toHaveLength(1);
-  const second = expect(run(endless, leaving.signal)).rejects.toThrow(/interrupt/i);
+  const second = expect(run(endless, leaving.signal)).rejects.toThrow(isLeft);
   expect(pool.pids).toHaveLength(3);
   expect(await run(answer)).toBe('[42]');
   const last = [run(answer), run(answer)];

@@ -8,6 +8,7 @@ import { readSources, type Source } from '../../src/endpoints/sources.ts';
 import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import { writeSample } from '../../src/sample/write-sample.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 /** Rows of each source, every column and field there, as `importLogs` and `tabledata.insertAll` both take them. */
 export type SourceRows = ReadonlyMap<string, readonly Record<string, unknown>[]>;
@@ -50,7 +51,7 @@ async function readSample(sources: readonly Source[], nowMs: number): Promise<Ma
     await writeSample({ databasePath, sources, rows: sampleSize, nowMs });
     const engine = await createDuckDbEngine({
       databasePath,
-      clock: { now: () => nowMs },
+      clock: createStandingClock(nowMs),
       emit: () => undefined,
     });
     const limits = { signal: new AbortController().signal, timeoutMs: 30_000 };

@@ -2,18 +2,19 @@ import { beforeEach, expect, test } from 'vitest';
 import { type ErrorCode, GatewayError } from '../../src/base/errors.ts';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
 import { guardEngine } from '../../src/engine/guard-engine.ts';
+import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 
 const statement: Statement = { endpoint: 'test', sql: 'select 1', parameters: [], maxRows: 1 };
 const rows = { columns: [], rowsJson: Buffer.from('[]'), rowCount: 0 };
 
-let nowMs: number;
+let clock: StandingClock;
 let runs: number;
 let explained: number;
 let failure: ErrorCode | undefined;
 let events: string[];
 let guarded: Engine;
 beforeEach(() => {
-  nowMs = 0;
+  clock = createStandingClock(0);
   runs = 0;
   explained = 0;
   failure = undefined;
@@ -32,7 +33,7 @@ beforeEach(() => {
     },
     close: async () => undefined,
   };
-  guarded = guardEngine(engine, { clock: { now: () => nowMs }, emit: ({ type }) => events.push(type) });
+  guarded = guardEngine(engine, { clock, emit: ({ type }) => events.push(type) });
 });
 
 const options = { signal: new AbortController().signal, timeoutMs: 1000 };
@@ -58,13 +59,13 @@ test('an engine that is away five times in a row is left alone', async () => {
 test('after five seconds one query tries; where it fails the rest begins again', async () => {
   failure = 'unavailable';
   await askTimes(6);
-  nowMs += 5000;
+  clock.advance(5000);
   await Promise.all([ask(), ask(), ask()]);
   expect(runs).toBe(6);
-  nowMs += 4999;
+  clock.advance(4999);
   await ask();
   expect(runs).toBe(6);
-  nowMs += 1;
+  clock.advance(1);
   failure = undefined;
   expect(await ask()).toBe('ok');
   expect(await ask()).toBe('ok');
@@ -105,7 +106,7 @@ test('an explanation is refused while the engine is left alone, and counts where
 test('an explanation neither takes the place of the query that tries, nor says that the engine is back', async () => {
   failure = 'unavailable';
   await askTimes(5);
-  nowMs += 5000;
+  clock.advance(5000);
   failure = undefined;
   expect(await explain()).toBe('ok');
   expect(events).toEqual(['engine.down']);

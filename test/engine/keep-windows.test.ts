@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
 import { keepWindows } from '../../src/engine/keep-windows.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 test('no statement reaches an engine without the bounds of its window, to be run or to be explained', async () => {
   const reached: Statement[] = [];
@@ -16,7 +17,7 @@ test('no statement reaches an engine without the bounds of its window, to be run
     describe: async () => [],
     close: async () => undefined,
   };
-  const kept = keepWindows(engine, { now: () => Date.parse('2026-01-15T12:00:00Z') });
+  const kept = keepWindows(engine, createStandingClock());
   const window = {
     start: 'since',
     end: 'until',

@@ -9,6 +9,7 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { contractRows } from './engine-contract.ts';
 
 /** The embedded engine over the rows of the contract, in a folder that its caller removes. */
@@ -21,7 +22,7 @@ export async function openContractEngine(directory: string) {
     format: 'ndjson',
     input: Readable.from(contractRows.map(row => `${JSON.stringify(edgeRow(row))}\n`)),
   });
-  const clock = { now: () => Date.parse('2026-01-15T12:00:00Z') };
+  const clock = createStandingClock();
   return createDuckDbEngine({ databasePath, clock, emit: () => undefined });
 }
 

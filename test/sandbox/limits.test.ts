@@ -8,6 +8,7 @@ import { createDuckDbEngine, type DuckDbEngine } from '../../src/duckdb/duckdb-e
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { compileCaller, savedSql } from './compile-caller.ts';
 import { cutQueries, heavyQueries, refusedQueries } from './heavy-queries.ts';
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await importLogs({ databasePath, sources: readSources(), source, format: 'ndjson', input });
   engine = await createDuckDbEngine({
     databasePath,
-    clock: { now: () => Date.parse('2026-01-15T12:00:00Z') },
+    clock: createStandingClock(),
     emit: () => undefined,
     // The next query waits until the last has really ended, and meets nothing of it.
     maxConcurrentQueries: 1,

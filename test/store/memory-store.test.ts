@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 function openMemoryStore(maxBytes: number) {
-  let nowMs = Date.parse('2026-01-15T12:00:00Z');
-  const store = createMemoryStore({ maxBytes, clock: { now: () => nowMs } });
-  const pass = async (ms: number) => {
-    nowMs += ms;
-  };
+  const clock = createStandingClock();
+  const store = createMemoryStore({ maxBytes, clock });
+  const pass = async (ms: number) => clock.advance(ms);
   return { store, other: store, pass };
 }
 

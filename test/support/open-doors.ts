@@ -20,6 +20,7 @@ import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
+import { createStandingClock } from './standing-clock.ts';
 
 type OpenDoorsOptions = {
   /** Texts of the saved queries by file name. */
@@ -35,13 +36,7 @@ type TokenOptions = Omit<Parameters<typeof issueToken>[0], 'file' | 'clock' | 'n
 export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: OpenDoorsOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'doors-'));
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, file), text);
-  let nowMs = Date.parse('2026-01-15T12:00:00Z');
-  const clock = {
-    now: () => nowMs,
-    advance(ms: number) {
-      nowMs += ms;
-    },
-  };
+  const clock = createStandingClock();
   const events: GatewayEvent[] = [];
   const metrics = createMetrics();
   const emit = (event: GatewayEvent) => {

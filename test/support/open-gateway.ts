@@ -12,6 +12,7 @@ import { readSources } from '../../src/endpoints/sources.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { drawSettings } from './draw-settings.ts';
 import { startRedisServer } from './redis-server.ts';
+import { createStandingClock } from './standing-clock.ts';
 
 type OpenGatewayOptions = {
   /** Rows by source, as an importer sends them. */
@@ -61,7 +62,7 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
     await importLogs({ databasePath: databasePath(config), sources, source, input, format: 'ndjson' });
   }
 
-  const clock = standingClock(now);
+  const clock = createStandingClock(now);
   const events: GatewayEvent[] = [];
   let heard = () => {};
   const emit = (event: GatewayEvent) => {
@@ -133,16 +134,6 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
       await gateway.close();
       await redis?.stop();
       await rm(directory, { recursive: true });
-    },
-  };
-}
-
-function standingClock(start: string) {
-  let nowMs = Date.parse(start);
-  return {
-    now: () => nowMs,
-    advance(ms: number) {
-      nowMs += ms;
     },
   };
 }

@@ -3,6 +3,7 @@ import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import { createHotKeys } from '../../src/warming/hot-keys.ts';
 import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
 import type { WarmKey, WarmSchedule } from '../../src/warming/schedule.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 const definition = parseDefinition(
   'things.sql',
@@ -22,7 +23,7 @@ function openHotKeys(noteReads?: WarmSchedule['noteReads']) {
   const noted: WarmKey[][] = [];
   const events: string[] = [];
   const schedule = {
-    ...createMemorySchedule({ clock: { now: () => 0 }, maxKeys: 10 }),
+    ...createMemorySchedule({ clock: createStandingClock(0), maxKeys: 10 }),
     noteReads: noteReads ?? (async (keys: readonly WarmKey[]) => void noted.push([...keys])),
   };
   const hotKeys = createHotKeys({ schedule, emit: ({ type }) => events.push(type), maxPending: 2 });

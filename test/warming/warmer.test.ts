@@ -13,7 +13,8 @@ import { createMemorySchedule } from '../../src/warming/memory-schedule.ts';
 import type { WarmEvent } from '../../src/warming/warm-events.ts';
 import { warmGroup } from '../../src/warming/warm-group.ts';
 import { createWarmer } from '../../src/warming/warmer.ts';
-import { createStandingClock, openCache } from '../cache/open-cache.ts';
+import { openCache } from '../cache/open-cache.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 
 const header = (warmSeconds: number) => `/*
 id: 00000000-0000-0000-0000-000000000001
