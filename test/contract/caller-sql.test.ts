@@ -110,6 +110,17 @@ describe('contract 4.17: values', () => {
     ]);
   });
 
+  test('NULL sorts first, and branches of UNION ALL take on a common type', async () => {
+    expect(await ask('select 2 as n union all select null union all select 1.5 order by n')).toEqual([
+      { n: null },
+      { n: 1.5 },
+      { n: 2 },
+    ]);
+    expect(
+      await ask("select null as x union all select id from edge_logs where id = 'a' order by x"),
+    ).toEqual([{ x: null }, { x: 'a' }]);
+  });
+
   test('aggregates ignore NULL, and over no rows give one', async () => {
     const some = 'select count(n) as c, avg(n) as a, countif(n > 1) as i from unnest([1, null, 3]) as n';
     expect(await ask(some)).toEqual([{ c: 2, a: 2, i: 1 }]);

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+const savedSql = readFileSync(new URL('../../sql/logs.all.sql', import.meta.url), 'utf8');
 
 /** The table of contract 1.2: subset, source, and where a row's project stands. */
 const subsets = [
@@ -61,6 +64,12 @@ describe.each(subsets)('contract 1.2: subset %s of %s, whose project stands in %
   test('contract 1.3: has exactly the columns `timestamp`, `id`, `event_message`, `metadata`', async () => {
     const [row] = await read(`select * from ${subset} limit 1`);
     expect(Object.keys(row)).toEqual(['timestamp', 'id', 'event_message', 'metadata']);
+  });
+
+  test('contract 1.3: is written with the newest rows first', () => {
+    const text = new RegExp(`^(?:with )?${subset} as \\(\n(.*?)^\\)`, 'ms').exec(savedSql)?.[1];
+    expect(text).toContain(`\`${source}\``);
+    expect(text?.trimEnd().endsWith('order by timestamp desc')).toBe(true);
   });
 
   test('contract 1.4, 1.8: only rows of `project`, each once', async () => {
