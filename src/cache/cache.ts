@@ -12,7 +12,7 @@ import { createGenerations, type Generations } from './generations.ts';
 import { budgetMs, type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
-import { createNewsBoard } from './news-board.ts';
+import { createNotifier } from './notifier.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { createStoredEntries, type StoredEntries } from './stored-entries.ts';
 
@@ -98,11 +98,11 @@ export function createCache(options: CacheOptions): Cache {
   const store = guardStore(options.store, { emit });
   const generations = createGenerations();
   const local = createLocalEntries(memoryBytes, generations);
-  const board = createNewsBoard();
-  store.subscribe(news => {
-    board.tell(news);
-    local.hear(news);
-    if (news.type === 'group') generations.renewed(news.group, news.generation);
+  const notifier = createNotifier();
+  store.subscribe(message => {
+    notifier.notify(message);
+    local.receive(message);
+    if (message.type === 'group') generations.renewed(message.group, message.generation);
   });
   const parts: Parts = {
     store,
@@ -115,7 +115,7 @@ export function createCache(options: CacheOptions): Cache {
       clock,
       read: createBatchedRead(store, generations),
     }),
-    loader: createLoader({ store, local, board, generations, clock, emit, random, maxEntryBytes }),
+    loader: createLoader({ store, local, notifier, generations, clock, emit, random, maxEntryBytes }),
     flights: createSingleFlight(),
     clock,
     random,

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 export type Generations = {
   /** Empty for a group that never got one. */
   of(group: string): string;
-  /** News came: from now on this is the group's generation. */
+  /** From now on this is the group's generation. */
   renewed(group: string, generation: string): void;
   /**
-   * Begins a read of the store; its result says nothing about groups of which news come meanwhile.
+   * Begins a read of the store; its result says nothing about groups whose generation changes meanwhile.
    * @returns takes what was read; answers false where the store has lost a generation: the group needs a new one
    */
   startRead(): (group: string, generation: string) => boolean;
@@ -18,18 +18,18 @@ export type Generations = {
 /** Makes an empty list. */
 export function createGenerations(): Generations {
   const known = new Map<string, { generation: string; at: number }>();
-  let newsCount = 0;
+  let messageCount = 0;
 
   function renewed(group: string, generation: string): void {
-    newsCount++;
-    known.set(group, { generation, at: newsCount });
+    messageCount++;
+    known.set(group, { generation, at: messageCount });
   }
 
   return {
     of: group => known.get(group)?.generation ?? '',
     renewed,
     startRead() {
-      const startedAt = newsCount;
+      const startedAt = messageCount;
       return (group, generation) => {
         const { at, generation: before } = known.get(group) ?? { at: 0, generation: '' };
         // With none at all, entries from before the first one would be good again.

@@ -29,7 +29,7 @@ export type GuardedStore = {
    * watched: whether it answers is known within two seconds, also while no request asks it.
    */
   connect(): Promise<void>;
-  /** Hears the store's news. */
+  /** Subscribes to the messages of the store. */
   subscribe: Store['subscribe'];
   close(): Promise<void>;
 };

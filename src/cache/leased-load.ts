@@ -10,13 +10,13 @@ import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
 import { readFailureNote, tooLargeNote, writeFailureNote } from './failure-note.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
-import type { NewsBoard } from './news-board.ts';
+import type { Notifier } from './notifier.ts';
 
 /** Milliseconds a lease lasts: those who wait take over that long after its holder died. */
 const leaseMs = 3000;
 /** Milliseconds between two renewals. */
 const renewMs = 1000;
-/** Milliseconds between two looks of one who waits: news may be missed. */
+/** Milliseconds after which a waiter asks again: it may have missed a message. */
 const lookMs = 1000;
 
 /** From here on a value takes its time on the way to the store. */
@@ -24,7 +24,7 @@ const largeBytes = 256 * 1024;
 
 export type LeasedLoadDeps = {
   readonly store: GuardedStore;
-  readonly board: NewsBoard;
+  readonly notifier: Notifier;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   /** Bytes of a body that is stored at most. */
@@ -58,12 +58,12 @@ export type Loaded = {
 
 /**
  * Gets the next entry of a key, of which only one is made among all gateways: whoever gets the lease runs the query, the
- * others wait for its news; where its holder dies, or is refused for a lower limit of bytes than theirs, one of them takes
+ * others wait for its message; where its holder dies, or is refused for a lower limit of bytes than theirs, one of them takes
  * over. Without a store every gateway runs its own.
  * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
  */
 export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
-  const { emit, board } = deps;
+  const { emit, notifier } = deps;
   const { key, signal } = options;
   const token = randomUUID();
   let isOver = false;
@@ -73,7 +73,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   }, options.waitMs);
   let { known } = options;
   let hasWaited = false;
-  const wait = board.join(key.digest);
+  const wait = notifier.join(key.digest);
   try {
     for (;;) {
       const claim = await claimLease(deps, options, token, known);

@@ -7,7 +7,7 @@ import type { Generations } from './generations.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
 import type { LocalEntries } from './local-entries.ts';
-import type { NewsBoard } from './news-board.ts';
+import type { Notifier } from './notifier.ts';
 import { createRests } from './rests.ts';
 
 /** Makes new entries: for callers who wait, and behind the back of those who don't. */
@@ -39,7 +39,7 @@ export type Loader = {
 type LoaderDeps = {
   readonly store: GuardedStore;
   readonly local: LocalEntries;
-  readonly board: NewsBoard;
+  readonly notifier: Notifier;
   readonly generations: Generations;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { StoreNews } from '../store/store.ts';
+import type { StoreMessage } from '../store/store.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
@@ -21,12 +21,12 @@ export type LocalEntries = {
   remove(digest: string): void;
   /** How often an entry was made void, here or elsewhere, as far as this process knows. */
   readonly removals: number;
-  hear(news: StoreNews): void;
+  receive(message: StoreMessage): void;
 };
 
 type Held = {
   readonly entry: Entry;
-  /** The spell of uninterrupted news in which it was last compared with the store; none where it is to be compared anew. */
+  /** The spell of uninterrupted messages in which it was last compared with the store; none where it is to be compared anew. */
   spell: number | undefined;
 };
 
@@ -37,9 +37,9 @@ type Held = {
 export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
   const entries =
     maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
-  // A spell ends when news stop to arrive: what was kept before is compared with the store once more.
+  // A spell ends when messages stop arriving: what was kept before is compared with the store once more.
   let spell = 0;
-  let isListening = false;
+  let isConnected = false;
   let removals = 0;
 
   function remove(digest: string): void {
@@ -57,7 +57,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     get: key => held(key)?.entry,
     getTrusted(key) {
       const found = held(key);
-      return found && isListening && found.spell === spell ? found.entry : undefined;
+      return found && isConnected && found.spell === spell ? found.entry : undefined;
     },
     keep({ digest }, entry, { isCompared }) {
       entries?.set(digest, { entry, spell: isCompared ? spell : undefined });
@@ -67,20 +67,20 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     get removals() {
       return removals;
     },
-    hear(news) {
-      switch (news.type) {
-        case 'listening':
+    receive(message) {
+      switch (message.type) {
+        case 'connected':
           spell++;
-          isListening = true;
+          isConnected = true;
           return;
-        case 'deaf':
-          isListening = false;
+        case 'disconnected':
+          isConnected = false;
           return;
         case 'removed':
-          remove(news.key);
+          remove(message.key);
           return;
         case 'published': {
-          const found = entries?.peek(news.key);
+          const found = entries?.peek(message.key);
           if (found) found.spell = undefined;
         }
       }

@@ -11,7 +11,7 @@ export type SingleFlight<T> = (
 type Flight<T> = { readonly result: Promise<T>; readonly cancel: AbortController; waiting: number };
 
 /**
- * Makes an empty flight board. A caller whose signal aborts leaves at once; the load goes on for the others,
+ * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others,
  * and is aborted when the last one has left.
  */
 export function createSingleFlight<T>(): SingleFlight<T> {
@@ -35,7 +35,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     } finally {
       flight.waiting--;
       if (flight.waiting === 0) {
-        // One that has landed is not on the board any more, and has nothing to cancel.
+        // One that has landed is not registered any more and has nothing to cancel.
         if (flights.get(key) === flight) {
           flights.delete(key);
           flight.cancel.abort();

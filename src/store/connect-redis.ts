@@ -11,8 +11,8 @@ export type RedisConnections = {
   readAll(keys: readonly string[]): Promise<(Buffer | null | 0)[]>;
   /** Grows while bytes go out to Redis or come in from there. */
   progress(): number;
-  /** Makes a connection to hear news with. It is not opened yet, and ends for good when it is lost. */
-  openListener(): Redis;
+  /** Makes a connection to subscribe with. It is not open yet, and does not reconnect when it is lost. */
+  openSubscriber(): Redis;
 };
 
 // Without these a client waits for a frozen or absent server for seconds.
@@ -57,7 +57,7 @@ function connectOne(options: RedisOptions): RedisConnections {
         ? redis.mgetBuffer(...keys)
         : withScripts(redis).sqgReadBuffer(keys.length, ...keys, maxReadBytes),
     progress: () => movedBy(redis),
-    openListener: () => new Redis({ ...options, ...listenerOptions }),
+    openSubscriber: () => new Redis({ ...options, ...subscriberOptions }),
   };
 }
 
@@ -80,9 +80,9 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     // Keys live on different nodes, so there is no MGET.
     readAll: keys => Promise.all(keys.map(key => cluster.getBuffer(key))),
     progress: () => cluster.nodes('all').reduce((sum, node) => sum + movedBy(node), 0),
-    // News reach every node; the next one is asked where one doesn't answer.
-    openListener: () =>
-      new Redis({ ...options, ...address.hosts[attempts++ % address.hosts.length], ...listenerOptions }),
+    // Every node gets every message; if one does not answer, the next attempt takes the next node.
+    openSubscriber: () =>
+      new Redis({ ...options, ...address.hosts[attempts++ % address.hosts.length], ...subscriberOptions }),
   };
 }
 
@@ -94,7 +94,7 @@ function movedBy({ stream }: Redis): number {
   return stream ? stream.bytesRead - stream.writableLength : 0;
 }
 
-const listenerOptions = {
+const subscriberOptions = {
   lazyConnect: true,
   retryStrategy: () => null,
   sentinelRetryStrategy: () => null,

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import { type Claim, type ClaimOptions, markMs, type Store, type StoreNews, versionBytes } from './store.ts';
+import { type Claim, type ClaimOptions, markMs, type Store, type StoreMessage, versionBytes } from './store.ts';
 
 type MemoryStoreOptions = {
   /** Bytes of values that are kept; the least recently used ones go first. Leases and generations always stay. */
@@ -30,11 +30,11 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
   // Whoever holds a lease ends it, also when it is over: none is forgotten here but in a process that ends.
   const leases = new Map<string, Lease>();
   const generations = new Map<string, string>();
-  const listeners = new Set<(news: StoreNews) => void>();
+  const listeners = new Set<(message: StoreMessage) => void>();
 
-  const tell = (news: StoreNews) => {
-    // Later, as from Redis: a caller never hears of its own deed while it is doing it.
-    for (const listener of listeners) queueMicrotask(() => listener(news));
+  const broadcast = (message: StoreMessage) => {
+    // Deferred, as with Redis: no caller receives the message of its own call before that call returns.
+    for (const listener of listeners) queueMicrotask(() => listener(message));
   };
   const leaseOf = (key: string): Lease | undefined => {
     const lease = leases.get(key);
@@ -74,25 +74,25 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     async publish(key, token, value, ttlMs) {
       if (!endLease(key, token)) return false;
       values.set(key, pack(value), { ttl: Math.max(1, Math.ceil(ttlMs)) });
-      tell({ type: 'published', key });
+      broadcast({ type: 'published', key });
       return true;
     },
     async release(key, token, note) {
-      if (endLease(key, token)) tell({ type: 'released', key, note });
+      if (endLease(key, token)) broadcast({ type: 'released', key, note });
     },
     async remove(key) {
       leases.delete(key);
       values.set(key, pack(randomBytes(versionBytes)), { ttl: markMs });
-      tell({ type: 'removed', key });
+      broadcast({ type: 'removed', key });
     },
     async renewGroup(group) {
       const generation = randomUUID();
       generations.set(group, generation);
-      tell({ type: 'group', group, generation });
+      broadcast({ type: 'group', group, generation });
     },
     subscribe(listener) {
       listeners.add(listener);
-      listener({ type: 'listening' });
+      listener({ type: 'connected' });
     },
     ping: async () => undefined,
     async close() {

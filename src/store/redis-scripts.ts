@@ -1,12 +1,12 @@
 import { versionBytes } from './store.ts';
 
-/** The one channel on which all gateways tell and hear news. */
-export const newsChannel = 'sqg:2:news';
+/** The one channel on which all gateways publish messages. */
+export const messageChannel = 'sqg:2:messages';
 
 /** Does nothing more where the lease is not the token's. It comes before all writes: Redis doesn't take them back. */
 const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 
-/** What must be done in one step in Redis: each a script, the news of it told within. KEYS: value, lease; or generation. */
+/** What must be done in one step in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
   /**
    * Reads values in order as long as they fit, the first one always: the places of the others hold 0. KEYS: any number;
@@ -39,40 +39,40 @@ export const redisScripts = {
       ${fence}
       return redis.call('PEXPIRE', KEYS[2], ARGV[2])`,
   },
-  /** ARGV: token, value, milliseconds, news. */
+  /** ARGV: token, value, milliseconds, message. */
   sqgPublish: {
     numberOfKeys: 2,
     lua: `
       ${fence}
       redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
       redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${newsChannel}', ARGV[4])
+      redis.call('PUBLISH', '${messageChannel}', ARGV[4])
       return 1`,
   },
-  /** ARGV: token, news. */
+  /** ARGV: token, message. */
   sqgRelease: {
     numberOfKeys: 2,
     lua: `
       ${fence}
       redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${newsChannel}', ARGV[2])
+      redis.call('PUBLISH', '${messageChannel}', ARGV[2])
       return 1`,
   },
-  /** ARGV: mark, milliseconds, news. */
+  /** ARGV: mark, milliseconds, message. */
   sqgRemove: {
     numberOfKeys: 2,
     lua: `
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
       redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${newsChannel}', ARGV[3])
+      redis.call('PUBLISH', '${messageChannel}', ARGV[3])
       return 1`,
   },
-  /** ARGV: generation, milliseconds, news. */
+  /** ARGV: generation, milliseconds, message. */
   sqgRenewGroup: {
     numberOfKeys: 1,
     lua: `
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      redis.call('PUBLISH', '${newsChannel}', ARGV[3])
+      redis.call('PUBLISH', '${messageChannel}', ARGV[3])
       return 1`,
   },
 };
@@ -89,11 +89,11 @@ export type RedisScripts = {
   ): Promise<[state: Buffer, detail?: Buffer | number]>;
   sqgRenew(...args: [...keys: KeyPair, token: string, leaseMs: number]): Promise<0 | 1>;
   sqgPublish(
-    ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, news: string]
+    ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, message: string]
   ): Promise<0 | 1>;
-  sqgRelease(...args: [...keys: KeyPair, token: string, news: string]): Promise<0 | 1>;
-  sqgRemove(...args: [...keys: KeyPair, mark: Buffer, ttlMs: number, news: string]): Promise<1>;
-  sqgRenewGroup(key: string, generation: string, ttlMs: number, news: string): Promise<1>;
+  sqgRelease(...args: [...keys: KeyPair, token: string, message: string]): Promise<0 | 1>;
+  sqgRemove(...args: [...keys: KeyPair, mark: Buffer, ttlMs: number, message: string]): Promise<1>;
+  sqgRenewGroup(key: string, generation: string, ttlMs: number, message: string): Promise<1>;
 };
 
 type KeyPair = [value: string, lease: string];

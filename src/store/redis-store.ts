@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReplyError } from 'ioredis';
 import { connectRedis } from './connect-redis.ts';
-import { hearRedisNews } from './hear-redis-news.ts';
-import { type Claim, markMs, type Store, type StoreNews, versionBytes } from './store.ts';
+import { subscribeToRedis } from './subscribe-to-redis.ts';
+import { type Claim, markMs, type Store, type StoreMessage, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 type RedisStoreOptions = {
@@ -21,11 +21,11 @@ const generationMs = 90 * 86_400_000;
  * @throws Error where the URL can't be used
  */
 export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
-  const { client, readAll, progress, openListener } = connectRedis(url);
+  const { client, readAll, progress, openSubscriber } = connectRedis(url);
   const answer = answersOf(client, { deadlineMs, progress });
   const closing = new AbortController();
-  const { tell, subscribe, dismiss } = createAudience();
-  void hearRedisNews({ openListener, tell, signal: closing.signal });
+  const { deliver, subscribe, clear } = createSubscribers();
+  void subscribeToRedis({ openSubscriber, deliver, signal: closing.signal });
 
   return {
     async read(keys, groups) {
@@ -55,33 +55,33 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
       );
     },
     async publish(key, token, value, ttlMs) {
-      const news = toText({ type: 'published', key });
+      const message = toText({ type: 'published', key });
       const reply = await answer(() =>
-        client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), news),
+        client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), message),
       );
       return reply === 1;
     },
     async release(key, token, note) {
-      const news = toText({ type: 'released', key, note });
-      await answer(() => client.sqgRelease(valueKey(key), leaseKey(key), token, news));
+      const message = toText({ type: 'released', key, note });
+      await answer(() => client.sqgRelease(valueKey(key), leaseKey(key), token, message));
     },
     async remove(key) {
-      const news = toText({ type: 'removed', key });
+      const message = toText({ type: 'removed', key });
       await answer(() =>
-        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), markMs, news),
+        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), markMs, message),
       );
     },
     async renewGroup(group) {
       const generation = randomUUID();
-      const news = toText({ type: 'group', group, generation });
-      await answer(() => client.sqgRenewGroup(groupKey(group), generation, generationMs, news));
+      const message = toText({ type: 'group', group, generation });
+      await answer(() => client.sqgRenewGroup(groupKey(group), generation, generationMs, message));
     },
     subscribe,
     async ping() {
       await answer(() => client.ping());
     },
     async close() {
-      dismiss();
+      clear();
       closing.abort();
       client.disconnect();
     },
@@ -95,27 +95,27 @@ const leaseKey = (key: string) => `sqg:2:{${key}}:l`;
 const groupKey = (group: string) => `sqg:2:g:{${group}}`;
 
 const wholeMs = (ms: number) => Math.max(1, Math.ceil(ms));
-const toText = (news: StoreNews) => JSON.stringify(news);
+const toText = (message: StoreMessage) => JSON.stringify(message);
 
 function toClaim([state, detail]: [state: Buffer, detail?: Buffer | number]): Claim {
   if (Buffer.isBuffer(detail)) return { state: 'changed', value: detail };
   return state.toString() === 'held' ? { state: 'held', forMs: Number(detail) } : { state: 'granted' };
 }
 
-/** Those who hear news; whoever joins is told at once whether there are any. */
-function createAudience() {
-  const listeners = new Set<(news: StoreNews) => void>();
-  let hearing: StoreNews = { type: 'deaf' };
+/** The subscribers of the store; each is told at once whether it is connected. */
+function createSubscribers() {
+  const listeners = new Set<(message: StoreMessage) => void>();
+  let connection: StoreMessage = { type: 'disconnected' };
   return {
-    tell(news: StoreNews) {
-      if (news.type === 'listening' || news.type === 'deaf') hearing = news;
-      for (const listener of listeners) listener(news);
+    deliver(message: StoreMessage) {
+      if (message.type === 'connected' || message.type === 'disconnected') connection = message;
+      for (const listener of listeners) listener(message);
     },
-    subscribe(listener: (news: StoreNews) => void) {
+    subscribe(listener: (message: StoreMessage) => void) {
       listeners.add(listener);
-      listener(hearing);
+      listener(connection);
     },
-    dismiss: () => listeners.clear(),
+    clear: () => listeners.clear(),
   };
 }
 

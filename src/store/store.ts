@@ -1,6 +1,6 @@
 /**
  * Where cache entries are kept, shared by all who were given the same store: a value by key, the right to make its next
- * value, and news of both. Every call rejects with a StoreError where the store does not answer; a caller goes on without it.
+ * value, and messages about both. Every call rejects with a StoreError where the store does not answer; a caller goes on without it.
  */
 export type Store = {
   /** Reads values and generations in one round trip. */
@@ -33,8 +33,8 @@ export type Store = {
   remove(key: string): Promise<void>;
   /** Gives a group a new generation, one that it never had: values that were made under another one are void. */
   renewGroup(group: string): Promise<void>;
-  /** Hears all news from now on. At once, and at every change, it is told whether news arrive (`listening`, `deaf`). */
-  subscribe(listener: (news: StoreNews) => void): void;
+  /** Delivers all messages from now on; at once, and at every change, also whether messages arrive (`connected`, `disconnected`). */
+  subscribe(listener: (message: StoreMessage) => void): void;
   /** Resolves where the store answers. */
   ping(): Promise<void>;
   /** Lets go of the store at once, also where it is frozen. */
@@ -48,10 +48,10 @@ export type StoreRead = {
   readonly generations: readonly string[];
 };
 
-/** Every value begins with this many bytes that tell it from all other values of its key. */
+/** Every value begins with this many bytes, which differ from those of all other values of its key. */
 export const versionBytes = 16;
 
-/** Milliseconds the mark of a removed key stays: longer than anybody misses news. */
+/** Milliseconds the mark of a removed key stays: longer than any gateway stays disconnected. */
 export const markMs = 7 * 86_400_000;
 
 export type ClaimOptions = {
@@ -71,12 +71,12 @@ export type Claim =
   /** There is a value that the claimant has not seen; no lease was taken. */
   | { readonly state: 'changed'; readonly value: Buffer };
 
-/** What subscribers are told, whoever did it. */
-export type StoreNews =
+/** A message to all subscribers, whoever made the change. */
+export type StoreMessage =
   | { readonly type: 'published' | 'removed'; readonly key: string }
   | { readonly type: 'released'; readonly key: string; readonly note: string }
   | { readonly type: 'group'; readonly group: string; readonly generation: string }
-  /** News arrive from now on; some may have been missed before. */
-  | { readonly type: 'listening' }
-  /** News don't arrive any more. */
-  | { readonly type: 'deaf' };
+  /** Messages arrive from now on; some may have been missed before. */
+  | { readonly type: 'connected' }
+  /** Messages do not arrive any more. */
+  | { readonly type: 'disconnected' };

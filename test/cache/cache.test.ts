@@ -195,7 +195,7 @@ describe('callers who come together', () => {
     expect(query.runs).toBe(1);
   });
 
-  test('on several gateways share one query; the others wait for news of it', async () => {
+  test('on several gateways share one query; the others wait for its message', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two, three] = [1, 2, 3].map(() => openCache({ clock, store }));
     const { request, query } = countingRequest('a');
@@ -400,11 +400,11 @@ describe("a gateway's memory", () => {
 
   test('holds on to what was made of an entry while the store has the same', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const deaf = openCache({ clock, store: { ...store, subscribe: () => undefined } });
+    const disconnected = openCache({ clock, store: { ...store, subscribe: () => undefined } });
     const { request } = countingRequest('a');
     const { signal } = new AbortController();
-    const first = await deaf.cache.read(request, { signal });
-    const second = await deaf.cache.read(request, { signal });
+    const first = await disconnected.cache.read(request, { signal });
+    const second = await disconnected.cache.read(request, { signal });
     expect([first.state, second.state]).toEqual(['miss', 'hit']);
     expect(second.entry).toBe(first.entry);
   });

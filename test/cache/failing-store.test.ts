@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import type { Store, StoreNews } from '../../src/store/store.ts';
+import type { Store, StoreMessage } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 import { ask, countingRequest, openCache, settle } from './open-cache.ts';
@@ -90,16 +90,16 @@ describe('a store that fails', () => {
 
   test('contract 5.14: is not missed for what is in memory, nor runs a refresh more than once', async () => {
     const store = brokenStore();
-    const listeners: ((news: StoreNews) => void)[] = [];
-    const heard: Store = { ...store, subscribe: listener => void listeners.push(listener) };
-    const gateway = openCache({ clock, store: heard });
-    const tell = (type: 'listening' | 'deaf') => {
+    const listeners: ((message: StoreMessage) => void)[] = [];
+    const controlled: Store = { ...store, subscribe: listener => void listeners.push(listener) };
+    const gateway = openCache({ clock, store: controlled });
+    const deliver = (type: 'connected' | 'disconnected') => {
       for (const listener of listeners) listener({ type });
     };
-    tell('listening');
+    deliver('connected');
     const [a, b] = [countingRequest('a'), countingRequest('b')];
     await ask(gateway, a.request);
-    tell('deaf');
+    deliver('disconnected');
     store.isBroken = true;
     await ask(gateway, b.request);
     expect(String(gateway.cache.peek(a.request)?.body)).toBe('{"result":[{"n":1}]}');
@@ -175,7 +175,7 @@ describe('a store that fails', () => {
 
   test('and lost a stale entry does not keep it from being renewed', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const listeners: ((news: StoreNews) => void)[] = [];
+    const listeners: ((message: StoreMessage) => void)[] = [];
     const gateway = openCache({
       clock,
       store: {
@@ -197,20 +197,20 @@ describe('a store that fails', () => {
     expect(query.runs).toBe(2);
   });
 
-  test('what it lost while nobody heard of it, it gets back from the memory of a gateway', async () => {
+  test('gets back from the memory of a gateway what it lost while no gateway was connected', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const listeners: ((news: StoreNews) => void)[] = [];
+    const listeners: ((message: StoreMessage) => void)[] = [];
     const subscribe: Store['subscribe'] = listener => {
       listeners.push(listener);
       store.subscribe(listener);
     };
-    const heard = { ...store, subscribe };
-    const [one, two] = [openCache({ clock, store: heard }), openCache({ clock, store: heard })];
+    const controlled = { ...store, subscribe };
+    const [one, two] = [openCache({ clock, store: controlled }), openCache({ clock, store: controlled })];
     const { request, query } = countingRequest('a');
     await ask(one, request);
     clock.advance(600 * second);
     await store.close(); // which empties it
-    for (const type of ['deaf', 'listening'] as const) for (const listener of listeners) listener({ type });
+    for (const type of ['disconnected', 'connected'] as const) for (const listener of listeners) listener({ type });
     expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
     await settle();
     expect(await ask(two, request)).toBe('hit {"result":[{"n":1}]}');
@@ -222,26 +222,26 @@ describe('a store that fails', () => {
     expect((await store.read([request.key.digest], [])).values[0]).toBeUndefined();
   });
 
-  test('what was invalidated while nobody heard of it is not served', async () => {
+  test('an entry that was invalidated while the gateway was disconnected is not served', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const listeners: ((news: StoreNews) => void)[] = [];
-    const deaf = openCache({
+    const listeners: ((message: StoreMessage) => void)[] = [];
+    const disconnected = openCache({
       clock,
       store: { ...store, subscribe: listener => void listeners.push(listener) },
     });
-    for (const listener of listeners) listener({ type: 'listening' });
+    for (const listener of listeners) listener({ type: 'connected' });
     const { request } = countingRequest('a');
-    await ask(deaf, request);
-    for (const listener of listeners) listener({ type: 'deaf' });
+    await ask(disconnected, request);
+    for (const listener of listeners) listener({ type: 'disconnected' });
     const other = openCache({ clock, store });
     await other.cache.invalidateEntry('counting', request.key);
-    expect(await ask(deaf, request)).toBe('miss {"result":[{"n":2}]}');
-    for (const listener of listeners) listener({ type: 'listening' });
-    await ask(deaf, request);
-    for (const listener of listeners) listener({ type: 'deaf' });
+    expect(await ask(disconnected, request)).toBe('miss {"result":[{"n":2}]}');
+    for (const listener of listeners) listener({ type: 'connected' });
+    await ask(disconnected, request);
+    for (const listener of listeners) listener({ type: 'disconnected' });
     await other.cache.invalidateEntry('counting', request.key);
-    for (const listener of listeners) listener({ type: 'listening' });
-    expect(await ask(deaf, request)).toBe('miss {"result":[{"n":3}]}');
+    for (const listener of listeners) listener({ type: 'connected' });
+    expect(await ask(disconnected, request)).toBe('miss {"result":[{"n":3}]}');
   });
 
   test('rows that it refused are not served when it goes after that', async () => {

@@ -2,7 +2,7 @@ import fc, { type Scheduler } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import type { Store, StoreNews } from '../../src/store/store.ts';
+import type { Store, StoreMessage } from '../../src/store/store.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { keyOf, lifetimes, openCache, rowsOf } from './open-cache.ts';
 
@@ -34,13 +34,13 @@ const clients = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLe
 
 /**
  * One gateway's way to a store, as Redis has it: commands arrive in the order in which they were sent, and so do their
- * answers; news come in order too, on a connection of their own. When each of them moves on, the scheduler says.
+ * answers; messages arrive in order too, on a separate connection. The scheduler decides when each of them moves on.
  */
-function connect(scheduler: Scheduler, store: Store, heard: (news: StoreNews) => void): Store {
+function connect(scheduler: Scheduler, store: Store, received: (message: StoreMessage) => void): Store {
   const lines = {
     commands: [] as (() => Promise<void>)[],
     answers: [] as (() => void)[],
-    news: [] as (() => void)[],
+    messages: [] as (() => void)[],
   };
   const next = async (line: keyof typeof lines) => {
     await scheduler.schedule(Promise.resolve(), line);
@@ -68,14 +68,14 @@ function connect(scheduler: Scheduler, store: Store, heard: (news: StoreNews) =>
     close: () => store.close(),
     subscribe(listener) {
       let isFirst = true;
-      store.subscribe(news => {
-        if (isFirst) listener(news);
+      store.subscribe(message => {
+        if (isFirst) listener(message);
         else {
-          lines.news.push(() => {
-            listener(news);
-            heard(news);
+          lines.messages.push(() => {
+            listener(message);
+            received(message);
           });
-          void next('news');
+          void next('messages');
         }
         isFirst = false;
       });
@@ -83,11 +83,11 @@ function connect(scheduler: Scheduler, store: Store, heard: (news: StoreNews) =>
   };
 }
 
-/** An invalidation: when its caller asked for it, whom its news have reached, and whether it was acknowledged. */
+/** An invalidation: when its caller asked for it, which gateways received its message, and whether it was acknowledged. */
 type Invalidation = {
   readonly keys: readonly number[];
   readonly sinceQuery: number;
-  readonly heardBy: Set<number>;
+  readonly receivedBy: Set<number>;
   isAcknowledged: boolean;
 };
 
@@ -104,14 +104,14 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
     },
   };
   const invalidations: Invalidation[] = [];
-  /** Which invalidation's news come next; the store tells them in the order in which it does them. */
+  /** The invalidations in the order in which the store did them, which is that of their messages. */
   const done: Invalidation[] = [];
   const caches = Array.from({ length: gateways }, (_, at) => {
-    let heard = 0;
-    const hear = ({ type }: StoreNews) => {
-      if (type === 'removed' || type === 'group') done[heard++]?.heardBy.add(at);
+    let received = 0;
+    const receive = ({ type }: StoreMessage) => {
+      if (type === 'removed' || type === 'group') done[received++]?.receivedBy.add(at);
     };
-    const own = connect(scheduler, store, hear);
+    const own = connect(scheduler, store, receive);
     return openCache({ clock, store: own, random: () => 0 });
   });
   let queries = 0;
@@ -130,7 +130,7 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
   async function ask({ gateway, key }: { gateway: number; key: number }): Promise<void> {
     const startedMs = clock.now();
     const known = invalidations.filter(
-      each => each.keys.includes(key) && each.isAcknowledged && each.heardBy.has(gateway),
+      each => each.keys.includes(key) && each.isAcknowledged && each.receivedBy.has(gateway),
     );
     const oldest = Math.max(0, ...known.map(({ sinceQuery }) => sinceQuery));
     const { signal } = new AbortController();
@@ -146,7 +146,7 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
     const own: Invalidation = {
       keys: isAll ? [0, 1] : [key],
       sinceQuery: queries,
-      heardBy: new Set(),
+      receivedBy: new Set(),
       isAcknowledged: false,
     };
     const { cache } = caches[gateway]!;
@@ -182,6 +182,6 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
   await scheduler.waitFor(Promise.all(caches.map(({ cache }) => cache.close())));
 }
 
-test('in whatever order commands, answers, news and queries come: one query a lease, nothing older than it may be, nothing from before an invalidation', async () => {
+test('in whatever order commands, answers, messages and queries come: one query a lease, nothing older than it may be, nothing from before an invalidation', async () => {
   await fc.assert(fc.asyncProperty(fc.scheduler(), clients, run), { numRuns: 300 });
 }, 120_000);

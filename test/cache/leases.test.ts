@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { guardStore } from '../../src/cache/guarded-store.ts';
 import { loadWithLease } from '../../src/cache/leased-load.ts';
-import { createNewsBoard } from '../../src/cache/news-board.ts';
+import { createNotifier } from '../../src/cache/notifier.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
@@ -65,7 +65,7 @@ describe('the one who runs the query', () => {
 });
 
 describe('those who wait', () => {
-  test('are woken by news, not by a timer', async () => {
+  test('are woken by a message, not by a timer', async () => {
     const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
     const { request, query } = countingRequest('a');
     const gate = Promise.withResolvers<void>();
@@ -106,12 +106,12 @@ describe('those who wait', () => {
     expect(gateway.trace()).toEqual(['cache.waiting', 'cache.loading', 'cache.stored']);
   });
 
-  test('look once a second, for news may be missed', async () => {
-    const listening: Store['subscribe'] = listener => listener({ type: 'listening' });
-    const unheard = openCache({ clock, store: { ...shared, subscribe: listening } });
+  test('ask again once a second, because a message may be missed', async () => {
+    const silent: Store['subscribe'] = listener => listener({ type: 'connected' });
+    const disconnected = openCache({ clock, store: { ...shared, subscribe: silent } });
     const { request, query } = countingRequest('a');
     await claimForDead(request.key.digest, 60_000);
-    const asked = ask(unheard, request);
+    const asked = ask(disconnected, request);
     await pass(4900);
     expect(calls.claim).toBe(6); // the dead one's, the first, and four looks
     await shared.release(request.key.digest, 'dead', '');
@@ -174,12 +174,12 @@ describe('those who wait', () => {
     };
     const { request, query } = countingRequest('a');
     await claimForDead(request.key.digest, 60_000);
-    const board = createNewsBoard();
-    shared.subscribe(board.tell);
+    const notifier = createNotifier();
+    shared.subscribe(notifier.notify);
     const emit = () => undefined;
     const guarded = guardStore(store, { emit, waitedMs: () => waitedMs });
     const loading = loadWithLease(
-      { store: guarded, board, clock, emit, maxEntryBytes: 1e6 },
+      { store: guarded, notifier, clock, emit, maxEntryBytes: 1e6 },
       {
         ...request,
         known: undefined,
@@ -197,21 +197,21 @@ describe('those who wait', () => {
   });
 });
 
-test('a refresh that another gateway has done already, unheard, runs no query and is no failure', async () => {
-  const listening: Store['subscribe'] = listener => listener({ type: 'listening' });
+test('a refresh that another gateway has done unnoticed runs no query and is no failure', async () => {
+  const silent: Store['subscribe'] = listener => listener({ type: 'connected' });
   const random = () => 0.999_999;
-  const unheard = openCache({ clock, store: { ...shared, subscribe: listening }, random });
+  const disconnected = openCache({ clock, store: { ...shared, subscribe: silent }, random });
   const other = openCache({ clock, store: shared });
   const { request, query } = countingRequest('a');
   const load = {
     run: (signal: AbortSignal) => request.load.run(signal).finally(() => clock.advance(1000)),
   };
   const slow = { ...request, load, renewal: load };
-  await ask(unheard, slow);
+  await ask(disconnected, slow);
   await other.cache.read(slow, { signal: new AbortController().signal, mustLoad: true });
   clock.advance(890_000);
-  unheard.trace();
-  expect(await ask(unheard, slow)).toBe('hit {"result":[{"n":1}]}');
+  disconnected.trace();
+  expect(await ask(disconnected, slow)).toBe('hit {"result":[{"n":1}]}');
   await settle();
-  expect([query.runs, unheard.trace()]).toEqual([2, []]);
+  expect([query.runs, disconnected.trace()]).toEqual([2, []]);
 });

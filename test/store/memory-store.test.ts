@@ -74,12 +74,12 @@ test('ends a lease at its last millisecond', async () => {
   expect(await store.claim('k', next)).toEqual({ state: 'granted' });
 });
 
-test('tells nobody of a deed while it is being done', async () => {
+test('publishes a message only after the call that it is about', async () => {
   const { store } = openMemoryStore(1000);
-  const heard: string[] = [];
-  store.subscribe(({ type }) => heard.push(type));
+  const received: string[] = [];
+  store.subscribe(({ type }) => received.push(type));
   const done = store.remove('k');
-  expect(heard).toEqual(['listening']);
+  expect(received).toEqual(['connected']);
   await done;
-  expect(heard).toEqual(['listening', 'removed']);
+  expect(received).toEqual(['connected', 'removed']);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { openListening } from './open-listening.ts';
+import { openSubscribed } from './open-subscribed.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 const patiently = { timeout: 20_000, interval: 20 };
@@ -18,17 +18,17 @@ afterAll(() => cluster.stop());
 describeStoreContract('redis cluster', async () => {
   await Promise.all(cluster.nodes.map(node => node.command('FLUSHALL')));
   const [{ store }, { store: other }] = await Promise.all([
-    openListening(cluster.url),
-    openListening(cluster.url),
+    openSubscribed(cluster.url),
+    openSubscribed(cluster.url),
   ]);
   return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) };
 });
 
 test('waits for a frozen node no longer than for any, serves the keys of the others, and uses it again', async () => {
   await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
-  const { store, hearing } = await openListening(cluster.url);
+  const { store, received } = await openSubscribed(cluster.url);
   onTestFinished(() => store.close());
-  const frozen = cluster.nodes[0]!; // The first of the URL: the one it hears.
+  const frozen = cluster.nodes[0]!; // The first of the URL: the one it subscribes to.
   process.kill(frozen.pid, 'SIGSTOP');
   try {
     const endMs = performance.now() + 3000; // past the time after which the others give it up
@@ -44,20 +44,20 @@ test('waits for a frozen node no longer than for any, serves the keys of the oth
     const median = roundMs.sort((a, b) => a - b)[Math.floor(roundMs.length / 2)];
     expect(median).toBeLessThan(deadlineMs + slackMs);
     expect(outcomes).toEqual(new Set(['fulfilled', 'rejected']));
-    const spells = () => hearing.filter(type => type !== 'group');
-    await vi.waitFor(() => expect(spells()).toEqual(['listening', 'deaf', 'listening']), patiently);
+    const changes = () => received.filter(type => type !== 'group');
+    await vi.waitFor(() => expect(changes()).toEqual(['connected', 'disconnected', 'connected']), patiently);
   } finally {
     process.kill(frozen.pid, 'SIGCONT');
   }
   await vi.waitFor(() => store.read(manyKeys, []), patiently);
 });
 
-test('hears through another node when its own is gone, and serves the keys of those that are left', async () => {
+test('subscribes to another node when its own is gone, and serves the keys of those that are left', async () => {
   await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
-  const { store, hearing } = await openListening(cluster.url);
+  const { store, received } = await openSubscribed(cluster.url);
   onTestFinished(() => store.close());
-  await cluster.nodes[0]!.stop(); // The first of the URL: the one it hears.
-  await vi.waitFor(() => expect(hearing).toEqual(['listening', 'deaf', 'listening']), patiently);
+  await cluster.nodes[0]!.stop(); // The first of the URL: the one it subscribes to.
+  await vi.waitFor(() => expect(received).toEqual(['connected', 'disconnected', 'connected']), patiently);
   const outcomes = new Set<string>();
   await vi.waitFor(async () => {
     for (let at = 0; at < 20; at++) {

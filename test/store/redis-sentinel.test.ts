@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
-import { openListening } from './open-listening.ts';
+import { openSubscribed } from './open-subscribed.ts';
 
 const patiently = { timeout: 20_000, interval: 50 };
 
@@ -10,7 +10,7 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
   const servers = await startRedisSentinel();
   onTestFinished(() => servers.stop());
   const mute = await startMuteServer();
-  const { store, hearing } = await openListening(servers.url.replace('//', `//127.0.0.1:${mute},`));
+  const { store, received } = await openSubscribed(servers.url.replace('//', `//127.0.0.1:${mute},`));
   onTestFinished(() => store.close());
   await store.renewGroup('g');
   const before = await store.read([], ['g']);
@@ -27,10 +27,10 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
   await vi.waitFor(() => store.renewGroup('g'), patiently);
   expect(await servers.replica.command('ROLE')).toContain('master');
   expect(await store.read([], ['g'])).not.toEqual(before);
-  await vi.waitFor(() => expect(hearing.slice(1)).toContain('deaf'), patiently);
+  await vi.waitFor(() => expect(received.slice(1)).toContain('disconnected'), patiently);
   await vi.waitFor(async () => {
     await store.remove('k');
-    expect(hearing.at(-1)).toBe('removed');
+    expect(received.at(-1)).toBe('removed');
   }, patiently);
 });
 

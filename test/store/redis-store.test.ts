@@ -3,7 +3,7 @@ import { createRedisStore } from '../../src/store/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { openListening } from './open-listening.ts';
+import { openSubscribed } from './open-subscribed.ts';
 import { describeStoreContract } from './store-contract.ts';
 
 const deadlineMs = 50;
@@ -18,25 +18,25 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 afterEach(() => Promise.all(opened.splice(0).map(store => store.close())));
 
-/** Opens a store that may not answer yet; `hearing` grows by what it tells of its hearing. */
+/** Opens a store that may not answer yet; `received` collects the types of its messages. */
 function openStore() {
   const store = createRedisStore({ url: server.url, deadlineMs });
   opened.push(store);
-  const hearing: string[] = [];
-  store.subscribe(({ type }) => hearing.push(type));
-  return { store, hearing };
+  const received: string[] = [];
+  store.subscribe(({ type }) => received.push(type));
+  return { store, received };
 }
 
 async function openReadyStore() {
-  const { store, hearing } = await openListening(server.url);
+  const { store, received } = await openSubscribed(server.url);
   opened.push(store);
-  return { store, hearing };
+  return { store, received };
 }
 
 const patiently = { timeout: 8000, interval: 10 };
 const answersAgain = (store: Store) => vi.waitFor(() => store.ping(), patiently);
-const hears = (hearing: string[], ...types: string[]) =>
-  vi.waitFor(() => expect(hearing).toEqual(types), patiently);
+const receives = (received: string[], ...types: string[]) =>
+  vi.waitFor(() => expect(received).toEqual(types), patiently);
 
 const value = Buffer.alloc(100);
 const claimOptions = { token: 't', leaseMs: 1000, knownVersion: undefined };
@@ -85,25 +85,25 @@ async function whileFrozen(body: () => Promise<void>): Promise<void> {
 describeStoreContract('redis', async () => {
   await server.command('FLUSHALL');
   const [{ store }, { store: other }] = await Promise.all([
-    openListening(server.url),
-    openListening(server.url),
+    openSubscribed(server.url),
+    openSubscribed(server.url),
   ]);
   return { store, other, pass: ms => new Promise(resolve => setTimeout(resolve, ms)) }; // Redis has a clock of its own
 });
 
-test('rejects every call within its deadline while Redis is frozen, knows that it is deaf, and recovers by itself', async () => {
-  const { store, hearing } = await openReadyStore();
+test('rejects every call within its deadline while Redis is frozen, reports the disconnection, and recovers by itself', async () => {
+  const { store, received } = await openReadyStore();
   await whileFrozen(async () => {
     await rejectsInTime(store, /no answer within 50 ms/);
-    await hears(hearing, 'listening', 'deaf');
+    await receives(received, 'connected', 'disconnected');
     await rejectsInTime(store, /timed? ?out|not connected|no answer|lost/i);
   });
   await answersAgain(store);
-  await hears(hearing, 'listening', 'deaf', 'listening');
+  await receives(received, 'connected', 'disconnected', 'connected');
 });
 
 test('closes at once while Redis is frozen', async () => {
-  const { store, hearing } = await openReadyStore();
+  const { store, received } = await openReadyStore();
   await whileFrozen(async () => {
     const startedMs = performance.now();
     const pending = expect(store.ping()).rejects.toThrow(StoreError);
@@ -111,17 +111,17 @@ test('closes at once while Redis is frozen', async () => {
     await pending;
     expect(performance.now() - startedMs).toBeLessThan(deadlineMs + slackMs);
   });
-  expect(hearing).toEqual(['listening']);
+  expect(received).toEqual(['connected']);
 });
 
-test('leaves no connection behind when it is closed, and tells nothing more', async () => {
-  const { store, hearing } = await openReadyStore();
+test('leaves no connection behind when it is closed, and publishes nothing more', async () => {
+  const { store, received } = await openReadyStore();
   expect(await clients('normal')).toHaveLength(1);
   expect(await clients('pubsub')).toHaveLength(1);
   await store.close();
   await vi.waitFor(async () => expect(await clients('normal')).toEqual([]), patiently);
   await vi.waitFor(async () => expect(await clients('pubsub')).toEqual([]), patiently);
-  expect(hearing).toEqual(['listening']);
+  expect(received).toEqual(['connected']);
 });
 
 test('takes an answer that lay unread while this process was busy', async () => {
@@ -143,26 +143,26 @@ test('does not do later, on another connection, what it has given up', async () 
 });
 
 test('rejects while Redis is gone, says why, and uses it again when it is back', async () => {
-  const { store, hearing } = await openReadyStore();
+  const { store, received } = await openReadyStore();
   await server.stop();
-  await hears(hearing, 'listening', 'deaf');
+  await receives(received, 'connected', 'disconnected');
   await vi.waitFor(() => rejectsInTime(store, /ECONNREFUSED/), patiently);
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
-  await hears(hearing, 'listening', 'deaf', 'listening');
+  await receives(received, 'connected', 'disconnected', 'connected');
   await store.claim('k', claimOptions);
   expect(await store.publish('k', 't', value, 1000)).toBe(true);
-  await vi.waitFor(() => expect(hearing.at(-1)).toBe('published'));
+  await vi.waitFor(() => expect(received.at(-1)).toBe('published'));
 });
 
 test('starts without a Redis, and uses it when it comes', async () => {
   await server.stop();
-  const { store, hearing } = openStore();
+  const { store, received } = openStore();
   await rejectsInTime(store, /not connected yet|ECONNREFUSED/);
-  expect(hearing).toEqual(['deaf']);
+  expect(received).toEqual(['disconnected']);
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
-  await hears(hearing, 'deaf', 'listening');
+  await receives(received, 'disconnected', 'connected');
 });
 
 test.each([
@@ -224,8 +224,8 @@ test('goes on when Redis has forgotten its scripts', async () => {
 });
 
 test('ignores what others write to its channel', async () => {
-  const { store, hearing } = await openReadyStore();
-  for (const text of ['x', '1', 'null', '{}']) await server.command(`PUBLISH sqg:2:news ${text}`);
+  const { store, received } = await openReadyStore();
+  for (const text of ['x', '1', 'null', '{}']) await server.command(`PUBLISH sqg:2:messages ${text}`);
   await store.remove('k');
-  await hears(hearing, 'listening', 'removed');
+  await receives(received, 'connected', 'removed');
 });

@@ -4,7 +4,7 @@ import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { makeTestCertificate, type TestCertificate } from '../support/test-certificate.ts';
-import { openListening } from './open-listening.ts';
+import { openSubscribed } from './open-subscribed.ts';
 
 const patiently = { timeout: 20_000, interval: 50 };
 
@@ -21,14 +21,14 @@ afterAll(() => Promise.all([forAddress.remove(), forName.remove()]));
 
 const caOf = ({ certificateFile }: TestCertificate) => `ca=${encodeURIComponent(certificateFile)}`;
 
-/** Opens a store, and sees it write, read and hear. */
+/** Opens a store, and sees it write, read and receive a message. */
 async function expectInUse(url: string) {
-  const { store, hearing } = await openListening(url);
+  const { store, received } = await openSubscribed(url);
   onTestFinished(() => store.close());
   await store.remove('k');
   expect((await store.read(['k'], [])).values[0]).toBeDefined();
-  await vi.waitFor(() => expect(hearing).toEqual(['listening', 'removed']));
-  return { store, hearing };
+  await vi.waitFor(() => expect(received).toEqual(['connected', 'removed']));
+  return { store, received };
 }
 
 async function expectRefusal(url: string, message: RegExp): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Store, type StoreNews, versionBytes } from '../../src/store/store.ts';
+import { type Store, type StoreMessage, versionBytes } from '../../src/store/store.ts';
 
 type Opened = {
   readonly store: Store;
@@ -14,7 +14,7 @@ const minuteMs = 60_000;
 const shortMs = 200;
 const afterShort = shortMs + 50;
 
-/** A value as the store wants it: a version, then what is told. */
+/** A value as the store wants it: a version, then the content. */
 const valueWith = (version: string, body = '') => Buffer.from(version.padEnd(versionBytes, '.') + body);
 const versionOf = (value: Buffer) => value.subarray(0, versionBytes);
 
@@ -31,17 +31,17 @@ async function put(store: Store, key: string, value: Buffer, ttlMs = minuteMs): 
   expect(await store.publish(key, 'put', value, ttlMs)).toBe(true);
 }
 
-/** Hears what the store tells of this key or group. Others' news may come late from what was done before. */
-function hear(store: Store, subject: string): StoreNews[] {
-  const heard: StoreNews[] = [];
-  store.subscribe(news => {
-    if (('key' in news && news.key === subject) || ('group' in news && news.group === subject))
-      heard.push(news);
+/** Records the store's messages about this key or group; those of earlier tests, about other keys, may still arrive. */
+function record(store: Store, subject: string): StoreMessage[] {
+  const received: StoreMessage[] = [];
+  store.subscribe(message => {
+    if (('key' in message && message.key === subject) || ('group' in message && message.group === subject))
+      received.push(message);
   });
-  return heard;
+  return received;
 }
 
-/** What every store must do; each adapter runs it. Both stores listen when they are opened. */
+/** What every store must do; each adapter runs it. Both stores are connected when they are opened. */
 export function describeStoreContract(name: string, open: () => Promise<Opened>): void {
   describe(`${name} as a store`, () => {
     let store: Store;
@@ -224,22 +224,22 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
       expect(seen.size).toBe(21);
     });
 
-    describe('news', () => {
-      test('say at once that they arrive', () => {
-        const heard: StoreNews[] = [];
-        store.subscribe(news => heard.push(news));
-        expect(heard).toEqual([{ type: 'listening' }]);
+    describe('messages', () => {
+      test('begin with one that says they arrive', () => {
+        const received: StoreMessage[] = [];
+        store.subscribe(message => received.push(message));
+        expect(received).toEqual([{ type: 'connected' }]);
       });
 
-      test('of a key reach all subscribers of all gateways, in order', async () => {
-        const ears = [hear(store, 'é'), hear(other, 'é'), hear(other, 'é')];
+      test('about a key reach all subscribers of all gateways, in order', async () => {
+        const subscribers = [record(store, 'é'), record(other, 'é'), record(other, 'é')];
         await put(store, 'é', valueWith('1'));
         await claim(store, 'é', 'a', valueWith('1'));
         await store.release('é', 'a', 'BAD_USER_INPUT');
         await store.remove('é');
-        for (const heard of ears) {
-          await vi.waitFor(() => expect(heard).toHaveLength(3));
-          expect(heard).toEqual([
+        for (const received of subscribers) {
+          await vi.waitFor(() => expect(received).toHaveLength(3));
+          expect(received).toEqual([
             { type: 'published', key: 'é' },
             { type: 'released', key: 'é', note: 'BAD_USER_INPUT' },
             { type: 'removed', key: 'é' },
@@ -247,23 +247,23 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
         }
       });
 
-      test('of a group tell its generation', async () => {
-        const ears = [hear(store, 'told'), hear(other, 'told')];
-        await store.renewGroup('told');
-        const [generation] = (await store.read([], ['told'])).generations;
-        for (const heard of ears) {
-          await vi.waitFor(() => expect(heard).toEqual([{ type: 'group', group: 'told', generation }]));
+      test('about a group carry its new generation', async () => {
+        const subscribers = [record(store, 'bumped'), record(other, 'bumped')];
+        await store.renewGroup('bumped');
+        const [generation] = (await store.read([], ['bumped'])).generations;
+        for (const received of subscribers) {
+          await vi.waitFor(() => expect(received).toEqual([{ type: 'group', group: 'bumped', generation }]));
         }
       });
 
-      test('are not told of what was refused', async () => {
-        const heard = hear(other, 'refused');
+      test('are not published for what was refused', async () => {
+        const received = record(other, 'refused');
         await claim(store, 'refused', 'a');
         await other.publish('refused', 'b', valueWith('1'), minuteMs);
         await other.release('refused', 'b', 'not mine');
         await store.remove('refused');
-        await vi.waitFor(() => expect(heard).toHaveLength(1));
-        expect(heard).toEqual([{ type: 'removed', key: 'refused' }]);
+        await vi.waitFor(() => expect(received).toHaveLength(1));
+        expect(received).toEqual([{ type: 'removed', key: 'refused' }]);
       });
     });
 

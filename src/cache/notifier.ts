@@ -1,0 +1,70 @@
+import type { StoreMessage } from '../store/store.ts';
+
+/** What ended a wait: the value was published, its maker gave up (with a failure payload), or the time was over. */
+export type Wakeup =
+  | { readonly type: 'published' | 'timeout' }
+  | { readonly type: 'released'; readonly note: string };
+
+/** One waiter for messages about a key. */
+export type Waiter = {
+  /**
+   * Resolves with the first message since the waiter was added.
+   * @throws the signal's reason when it aborts first
+   */
+  next(timeoutMs: number, signal: AbortSignal): Promise<Wakeup>;
+  leave(): void;
+};
+
+/** Wakes the requests of this process that wait for values which others make. */
+export type Notifier = {
+  /** Adds a waiter. Call it before asking for the lease, so that no message between the two is missed. */
+  join(digest: string): Waiter;
+  /** Passes a message of the store on to the waiters of its key. */
+  notify(message: StoreMessage): void;
+};
+
+/** Makes a notifier without waiters. */
+export function createNotifier(): Notifier {
+  const waiters = new Map<string, Set<(wakeup: Wakeup) => void>>();
+
+  function join(digest: string): Waiter {
+    const ofKey = waiters.get(digest) ?? new Set();
+    waiters.set(digest, ofKey);
+    let wakeup = Promise.withResolvers<Wakeup>();
+    const wake = (by: Wakeup) => wakeup.resolve(by);
+    ofKey.add(wake);
+    return {
+      async next(timeoutMs, signal) {
+        signal.throwIfAborted();
+        const timer = setTimeout(wake, timeoutMs, { type: 'timeout' });
+        const abort = () => wakeup.reject(signal.reason);
+        signal.addEventListener('abort', abort, { once: true });
+        try {
+          return await wakeup.promise;
+        } finally {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', abort);
+          wakeup = Promise.withResolvers<Wakeup>();
+        }
+      },
+      leave() {
+        ofKey.delete(wake);
+        if (ofKey.size === 0 && waiters.get(digest) === ofKey) waiters.delete(digest);
+      },
+    };
+  }
+
+  function wakeAll(digest: string, wakeup: Wakeup): void {
+    for (const wake of waiters.get(digest) ?? []) wake(wakeup);
+  }
+
+  return {
+    join,
+    notify(message) {
+      if (message.type === 'published') wakeAll(message.key, { type: 'published' });
+      if (message.type === 'released') wakeAll(message.key, { type: 'released', note: message.note });
+      // The lease ended with the removal, so its holder can no longer publish the value.
+      if (message.type === 'removed') wakeAll(message.key, { type: 'released', note: '' });
+    },
+  };
+}
