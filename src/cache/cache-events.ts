@@ -14,12 +14,12 @@ export type CacheEvent =
   | { readonly type: 'cache.too_large'; readonly endpoint: string; readonly bytes: number }
   /** Another gateway's query is waited for. */
   | { readonly type: 'cache.waiting'; readonly endpoint: string }
-  /** The query failed; where there is an older entry it stays, and no refresh is tried for `restMs`. */
+  /** The query failed; where there is an older entry it stays, and no refresh is tried for `backoffMs`. */
   | {
       readonly type: 'cache.load_failed';
       readonly endpoint: string;
       readonly code: ErrorCode;
-      readonly restMs: number;
+      readonly backoffMs: number;
     }
   | { readonly type: 'cache.invalidated'; readonly endpoint: string; readonly scope: 'endpoint' | 'entry' }
   /** One call to the store failed; the request went on without it. */

@@ -4,7 +4,7 @@ import type { QueryParameter } from '../engine/engine.ts';
 
 /** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract 5.1). */
 export type CacheKey = {
-  /** UUID of the endpoint: all its entries can be made void together. */
+  /** UUID of the endpoint: all its entries can be invalidated together. */
   readonly group: string;
   /** SHA-256 of the canonical text, hexadecimal. */
   readonly digest: string;

@@ -67,11 +67,11 @@ export type Cache = {
    */
   renew(request: CacheRequest, everyMs: number): Promise<'renewed' | 'fresh' | 'busy'>;
   /**
-   * Makes one entry void, in all gateways.
+   * Invalidates one entry, in all gateways.
    * @throws GatewayError `unavailable` where the store does not answer: then only this gateway's is gone
    */
   invalidateEntry(endpoint: string, key: CacheKey): Promise<void>;
-  /** Makes all entries of an endpoint void, in all gateways; errors as above. */
+  /** Invalidates all entries of an endpoint, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
   /** Gives the store's connection a moment to be made; resolves also where it is not, and the cache goes on without it. */
   connect(): Promise<void>;
@@ -188,7 +188,7 @@ async function lookUp(
     return { entry, state: 'stale' };
   }
   const fallback = freshness === 'fallback' ? entry : undefined;
-  if (fallback && loader.isResting(request)) return { entry: fallback, state: 'fallback' };
+  if (fallback && loader.isBackingOff(request)) return { entry: fallback, state: 'fallback' };
   try {
     return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
   } catch (error) {

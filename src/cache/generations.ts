@@ -11,7 +11,7 @@ export type Generations = {
    * @returns takes what was read; answers false where the store has lost a generation: the group needs a new one
    */
   startRead(): (group: string, generation: string) => boolean;
-  /** Makes this process's entries of a group void until the store has been asked. */
+  /** Invalidates this process's entries of a group until the store has been asked. */
   forget(group: string): void;
 };
 

@@ -7,7 +7,7 @@ import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
-import { readFailureNote, tooLargeNote, writeFailureNote } from './failure-note.ts';
+import { decodeFailure, tooLargePayload, encodeFailure } from './failure-payload.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
@@ -97,11 +97,11 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Waiting for a query is not waiting for the store.
       options.budget.remainingMs = budgetMs;
-      if (woken.type === 'released' && woken.note === tooLargeNote) {
+      if (woken.type === 'released' && woken.failurePayload === tooLargePayload) {
         return await loadAlone(deps, options, token);
       }
       const failure =
-        woken.type === 'released' ? readFailureNote(woken.note, options.load.maxBytesBilled) : undefined;
+        woken.type === 'released' ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled) : undefined;
       if (failure) throw failure;
     }
   } finally {
@@ -143,7 +143,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   try {
     const { entry, value, receipt } = await runQuery(deps, options);
     if (!value) {
-      await store.call('release', budget, it => it.release(key.digest, token, tooLargeNote));
+      await store.call('release', budget, it => it.release(key.digest, token, tooLargePayload));
       return { entry, standing: 'refused', receipt };
     }
     // The caller does not wait for the whole of a large value to be on its way.
@@ -155,8 +155,8 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
     return { entry, standing: standingOf(isStored), receipt };
   } catch (error) {
-    const note = writeFailureNote(toGatewayError(error), options.reason);
-    await store.call('release', budget, it => it.release(key.digest, token, note));
+    const failurePayload = encodeFailure(toGatewayError(error), options.reason);
+    await store.call('release', budget, it => it.release(key.digest, token, failurePayload));
     throw error;
   } finally {
     clearInterval(renewal);
@@ -183,8 +183,8 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
     if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
     return { entry, standing: 'unknown', receipt };
   } catch (error) {
-    const note = writeFailureNote(toGatewayError(error), options.reason);
-    if (store.takesWrites) void store.call('release', budget, it => it.release(digest, token, note));
+    const failurePayload = encodeFailure(toGatewayError(error), options.reason);
+    if (store.takesWrites) void store.call('release', budget, it => it.release(digest, token, failurePayload));
     throw error;
   }
 }

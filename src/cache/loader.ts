@@ -8,7 +8,7 @@ import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
 import type { LocalEntries } from './local-entries.ts';
 import type { Notifier } from './notifier.ts';
-import { createRests } from './rests.ts';
+import { createBackoff } from './backoff.ts';
 
 /** Makes new entries: for callers who wait, and behind the back of those who don't. */
 export type Loader = {
@@ -31,7 +31,7 @@ export type Loader = {
    */
   warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
   /** Whether the key's query failed a moment ago under the limit of bytes that callers have, and should be left alone. */
-  isResting(request: CacheRequest): boolean;
+  isBackingOff(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
   close(): Promise<void>;
 };
@@ -61,12 +61,12 @@ export function isDependencyFailure({ code }: GatewayError): boolean {
 /** Makes a loader. */
 export function createLoader(deps: LoaderDeps): Loader {
   const { local, generations, clock, emit, random } = deps;
-  const rests = createRests(clock, random);
+  const backoff = createBackoff(clock, random);
   const refreshes = new Map<string, Promise<unknown>>();
   const closing = new AbortController();
 
-  function isResting({ key: { digest } }: CacheRequest, { maxBytesBilled }: Load): boolean {
-    return rests.isResting(digest) || rests.isResting(underLimit(digest, maxBytesBilled));
+  function isBackingOff({ key: { digest } }: CacheRequest, { maxBytesBilled }: Load): boolean {
+    return backoff.isActive(digest) || backoff.isActive(underLimit(digest, maxBytesBilled));
   }
 
   function optionsOf(request: CacheRequest, known: Entry | undefined) {
@@ -79,8 +79,8 @@ export function createLoader(deps: LoaderDeps): Loader {
     const { removals } = local;
     try {
       const { entry, standing, receipt } = await loading;
-      rests.succeeded(key.digest);
-      rests.succeeded(underLimit(key.digest, maxBytesBilled));
+      backoff.succeeded(key.digest);
+      backoff.succeeded(underLimit(key.digest, maxBytesBilled));
       // What the store gave no answer to may have been invalidated meanwhile.
       if (standing !== 'refused')
         local.keep(key, entry, {
@@ -89,8 +89,8 @@ export function createLoader(deps: LoaderDeps): Loader {
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      const restMs = isDependencyFailure(error) ? rests.failed(underLimit(key.digest, error.bytesLimit)) : 0;
-      if (error.code !== 'cancelled') emit({ type: 'cache.load_failed', endpoint, code: error.code, restMs });
+      const backoffMs = isDependencyFailure(error) ? backoff.failed(underLimit(key.digest, error.bytesLimit)) : 0;
+      if (error.code !== 'cancelled') emit({ type: 'cache.load_failed', endpoint, code: error.code, backoffMs });
       throw error;
     }
   }
@@ -109,7 +109,7 @@ export function createLoader(deps: LoaderDeps): Loader {
     },
     refresh(request, known, reason) {
       const { digest } = request.key;
-      if (refreshes.has(digest) || isResting(request, request.renewal) || closing.signal.aborted) return;
+      if (refreshes.has(digest) || isBackingOff(request, request.renewal) || closing.signal.aborted) return;
       const done = renew(request, known, reason)
         // The entry that is there stays; the failure was told as an event.
         .catch(() => undefined)
@@ -117,7 +117,7 @@ export function createLoader(deps: LoaderDeps): Loader {
       refreshes.set(digest, done);
     },
     warm: (request, known) => renew(request, known, 'warm'),
-    isResting: request => isResting(request, request.load),
+    isBackingOff: request => isBackingOff(request, request.load),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));
       await Promise.all(refreshes.values());

@@ -15,19 +15,19 @@ export type LocalEntries = {
    * @param options.isCompared whether the store has just been asked; else it is before the entry is trusted
    */
   keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
-  /** Forgets an entry that turned out to be void. */
+  /** Forgets an entry that turned out to be invalidated. */
   drop(digest: string): void;
-  /** Forgets an entry that is being made void: what was asked of the store before says nothing of it any more. */
+  /** Forgets an entry that is being invalidated: reads of the store that began before no longer count for it. */
   remove(digest: string): void;
-  /** How often an entry was made void, here or elsewhere, as far as this process knows. */
+  /** Invalidations of single entries so far, here or elsewhere, as far as this process knows. */
   readonly removals: number;
   receive(message: StoreMessage): void;
 };
 
 type Held = {
   readonly entry: Entry;
-  /** The spell of uninterrupted messages in which it was last compared with the store; none where it is to be compared anew. */
-  spell: number | undefined;
+  /** The epoch of uninterrupted messages in which it was last compared with the store; none where it is to be compared anew. */
+  epoch: number | undefined;
 };
 
 /**
@@ -37,8 +37,8 @@ type Held = {
 export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
   const entries =
     maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
-  // A spell ends when messages stop arriving: what was kept before is compared with the store once more.
-  let spell = 0;
+  // An epoch ends when messages stop arriving: what was kept before is compared with the store once more.
+  let epoch = 0;
   let isConnected = false;
   let removals = 0;
 
@@ -57,10 +57,10 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     get: key => held(key)?.entry,
     getTrusted(key) {
       const found = held(key);
-      return found && isConnected && found.spell === spell ? found.entry : undefined;
+      return found && isConnected && found.epoch === epoch ? found.entry : undefined;
     },
     keep({ digest }, entry, { isCompared }) {
-      entries?.set(digest, { entry, spell: isCompared ? spell : undefined });
+      entries?.set(digest, { entry, epoch: isCompared ? epoch : undefined });
     },
     drop: digest => void entries?.delete(digest),
     remove,
@@ -70,7 +70,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     receive(message) {
       switch (message.type) {
         case 'connected':
-          spell++;
+          epoch++;
           isConnected = true;
           return;
         case 'disconnected':
@@ -81,7 +81,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
           return;
         case 'published': {
           const found = entries?.peek(message.key);
-          if (found) found.spell = undefined;
+          if (found) found.epoch = undefined;
         }
       }
     },

@@ -3,7 +3,7 @@ import type { StoreMessage } from '../store/store.ts';
 /** What ended a wait: the value was published, its maker gave up (with a failure payload), or the time was over. */
 export type Wakeup =
   | { readonly type: 'published' | 'timeout' }
-  | { readonly type: 'released'; readonly note: string };
+  | { readonly type: 'released'; readonly failurePayload: string };
 
 /** One waiter for messages about a key. */
 export type Waiter = {
@@ -62,9 +62,9 @@ export function createNotifier(): Notifier {
     join,
     notify(message) {
       if (message.type === 'published') wakeAll(message.key, { type: 'published' });
-      if (message.type === 'released') wakeAll(message.key, { type: 'released', note: message.note });
+      if (message.type === 'released') wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });
       // The lease ended with the removal, so its holder can no longer publish the value.
-      if (message.type === 'removed') wakeAll(message.key, { type: 'released', note: '' });
+      if (message.type === 'removed') wakeAll(message.key, { type: 'released', failurePayload: '' });
     },
   };
 }

@@ -27,7 +27,7 @@ type StoredEntriesDeps = {
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { local, generations, read } = deps;
 
-  /** @param isCurrent whether no entry was made void since the store was asked */
+  /** @param isCurrent whether no entry was invalidated since the store was asked */
   function choose(
     request: CacheRequest,
     { isKnown, value }: StoreAnswer,
@@ -36,7 +36,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
-    // What is invalidated leaves a mark: the store has only lost its copy.
+    // What is invalidated leaves a tombstone: the store has only lost its copy.
     const isLost = !value && held;
     if (isLost) putBack(deps, request, held);
     const entry = isLost ? held : value && readValue(value, key, held);

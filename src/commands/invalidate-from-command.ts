@@ -7,7 +7,7 @@ import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import { createRedisStore } from '../store/redis-store.ts';
 
 /**
- * Makes stored answers void from the command line, in Redis and in the memory of all gateways.
+ * Invalidates stored answers from the command line, in Redis and in the memory of all gateways.
  * @param parameters of the one entry; absent: all entries of the endpoint
  * @throws GatewayError; Error where the gateways share no cache
  */
@@ -34,7 +34,7 @@ export async function invalidateFromCommand(
   try {
     await cache.connect();
     if (!cache.storeHealth().isUp) {
-      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was made void');
+      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was invalidated');
     }
     return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
   } finally {

@@ -13,7 +13,7 @@ type GuardOptions = {
   /** Queries in a row that found the engine unavailable before it is left alone. Default 5. */
   readonly maxFailures?: number;
   /** Milliseconds it is left alone; then one query tries. Default 5000. */
-  readonly restMs?: number;
+  readonly backoffMs?: number;
 };
 
 /**
@@ -22,7 +22,7 @@ type GuardOptions = {
  * took too long for, says nothing of the next. Explaining one is refused, and counts, alike. How many queries run at a time is for the engine itself to bound.
  */
 export function guardEngine(engine: Engine, options: GuardOptions): Engine {
-  const { clock, emit, maxFailures = 5, restMs = 5000 } = options;
+  const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
   let failures = 0;
   let closedUntilMs = 0;
 
@@ -34,7 +34,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   function note(isAvailable: boolean): void {
     const wasDown = failures >= maxFailures;
     failures = isAvailable ? 0 : failures + 1;
-    if (failures >= maxFailures) closedUntilMs = clock.now() + restMs;
+    if (failures >= maxFailures) closedUntilMs = clock.now() + backoffMs;
     if (wasDown && isAvailable) emit({ type: 'engine.up' });
     if (!wasDown && failures >= maxFailures) emit({ type: 'engine.down', failures });
   }
@@ -43,7 +43,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     async run(statement, runOptions) {
       rejectWhileDown();
       // This query tries; the others go on being refused.
-      closedUntilMs = clock.now() + restMs;
+      closedUntilMs = clock.now() + backoffMs;
       try {
         const result = await engine.run(statement, runOptions);
         note(true);

@@ -14,7 +14,7 @@ const orderSchema = z.strictObject({
 });
 
 /**
- * `POST /admin/invalidate`: makes stored answers void in all gateways, for tokens with the scope `admin`. The body names the
+ * `POST /admin/invalidate`: invalidates stored answers in all gateways, for tokens with the scope `admin`. The body names the
  * endpoint; with `parameters` (and `sql`) only the one entry of those values goes.
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */

@@ -10,10 +10,10 @@ type InvalidateDeps = {
 };
 
 /**
- * Makes stored answers void in all gateways.
+ * Invalidates stored answers in all gateways.
  * @param reference name or UUID of the endpoint
  * @param parameters as a caller sends them, `sql` among them: only the entry of these values; absent: all entries
- * @returns what was made void
+ * @returns what was invalidated
  * @throws GatewayError `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function invalidateEndpoint(

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import { type Claim, type ClaimOptions, markMs, type Store, type StoreMessage, versionBytes } from './store.ts';
+import { type Claim, type ClaimOptions, tombstoneMs, type Store, type StoreMessage, versionBytes } from './store.ts';
 
 type MemoryStoreOptions = {
   /** Bytes of values that are kept; the least recently used ones go first. Leases and generations always stay. */
@@ -77,12 +77,12 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
       broadcast({ type: 'published', key });
       return true;
     },
-    async release(key, token, note) {
-      if (endLease(key, token)) broadcast({ type: 'released', key, note });
+    async release(key, token, failurePayload) {
+      if (endLease(key, token)) broadcast({ type: 'released', key, failurePayload });
     },
     async remove(key) {
       leases.delete(key);
-      values.set(key, pack(randomBytes(versionBytes)), { ttl: markMs });
+      values.set(key, pack(randomBytes(versionBytes)), { ttl: tombstoneMs });
       broadcast({ type: 'removed', key });
     },
     async renewGroup(group) {

@@ -58,7 +58,7 @@ export const redisScripts = {
       redis.call('PUBLISH', '${messageChannel}', ARGV[2])
       return 1`,
   },
-  /** ARGV: mark, milliseconds, message. */
+  /** ARGV: tombstone, milliseconds, message. */
   sqgRemove: {
     numberOfKeys: 2,
     lua: `
@@ -92,7 +92,7 @@ export type RedisScripts = {
     ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, message: string]
   ): Promise<0 | 1>;
   sqgRelease(...args: [...keys: KeyPair, token: string, message: string]): Promise<0 | 1>;
-  sqgRemove(...args: [...keys: KeyPair, mark: Buffer, ttlMs: number, message: string]): Promise<1>;
+  sqgRemove(...args: [...keys: KeyPair, tombstone: Buffer, ttlMs: number, message: string]): Promise<1>;
   sqgRenewGroup(key: string, generation: string, ttlMs: number, message: string): Promise<1>;
 };
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { ReplyError } from 'ioredis';
 import { connectRedis } from './connect-redis.ts';
 import { subscribeToRedis } from './subscribe-to-redis.ts';
-import { type Claim, markMs, type Store, type StoreMessage, versionBytes } from './store.ts';
+import { type Claim, tombstoneMs, type Store, type StoreMessage, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 type RedisStoreOptions = {
@@ -61,14 +61,14 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
       );
       return reply === 1;
     },
-    async release(key, token, note) {
-      const message = toText({ type: 'released', key, note });
+    async release(key, token, failurePayload) {
+      const message = toText({ type: 'released', key, failurePayload });
       await answer(() => client.sqgRelease(valueKey(key), leaseKey(key), token, message));
     },
     async remove(key) {
       const message = toText({ type: 'removed', key });
       await answer(() =>
-        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), markMs, message),
+        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, message),
       );
     },
     async renewGroup(group) {

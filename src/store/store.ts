@@ -23,15 +23,15 @@ export type Store = {
   publish(key: string, token: string, value: Buffer, ttlMs: number): Promise<boolean>;
   /**
    * Ends the lease without a value; nothing happens where it is not this token's any more.
-   * @param note what is told to those who wait
+   * @param failurePayload what is told to those who wait
    */
-  release(key: string, token: string, note: string): Promise<void>;
+  release(key: string, token: string, failurePayload: string): Promise<void>;
   /**
-   * Puts a mark in place of a key's value, and ends its lease: what is being made under it can't be published any more.
-   * The mark is nothing but a new version, so that a key that was removed can be told from one that the store has lost.
+   * Puts a tombstone in place of a key's value, and ends its lease: what is being made under it can't be published any more.
+   * The tombstone is nothing but a new version, so that a key that was removed can be told from one that the store has lost.
    */
   remove(key: string): Promise<void>;
-  /** Gives a group a new generation, one that it never had: values that were made under another one are void. */
+  /** Gives a group a new generation, one that it never had: values made under another one are invalid. */
   renewGroup(group: string): Promise<void>;
   /** Delivers all messages from now on; at once, and at every change, also whether messages arrive (`connected`, `disconnected`). */
   subscribe(listener: (message: StoreMessage) => void): void;
@@ -51,8 +51,8 @@ export type StoreRead = {
 /** Every value begins with this many bytes, which differ from those of all other values of its key. */
 export const versionBytes = 16;
 
-/** Milliseconds the mark of a removed key stays: longer than any gateway stays disconnected. */
-export const markMs = 7 * 86_400_000;
+/** Milliseconds the tombstone of a removed key stays: longer than any gateway stays disconnected. */
+export const tombstoneMs = 7 * 86_400_000;
 
 export type ClaimOptions = {
   /** Names the claimant; no two claims have the same. */
@@ -74,7 +74,7 @@ export type Claim =
 /** A message to all subscribers, whoever made the change. */
 export type StoreMessage =
   | { readonly type: 'published' | 'removed'; readonly key: string }
-  | { readonly type: 'released'; readonly key: string; readonly note: string }
+  | { readonly type: 'released'; readonly key: string; readonly failurePayload: string }
   | { readonly type: 'group'; readonly group: string; readonly generation: string }
   /** Messages arrive from now on; some may have been missed before. */
   | { readonly type: 'connected' }

@@ -67,7 +67,7 @@ test.each<[string, CredentialsKind]>([
   },
 );
 
-test('requests that meet a void token together share the new one', async () => {
+test('requests that meet an expired token together share the new one', async () => {
   const { google, run } = await open();
   await run();
   google.refuseTokens('t1');

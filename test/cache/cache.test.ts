@@ -76,8 +76,8 @@ describe('contract 5.7: the states of one entry', () => {
     expect(await ask(gateway, request)).toMatch(/^stale/);
     await settle();
     expect(query.runs).toBe(3);
-    const rests = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.restMs] : []));
-    expect(rests).toEqual([750, 1500]);
+    const backoffs = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.backoffMs] : []));
+    expect(backoffs).toEqual([750, 1500]);
   });
 
   test('serves an old entry where the query fails, without asking again during the rest', async () => {
@@ -130,8 +130,8 @@ describe('contract 5.7: the states of one entry', () => {
     await refreshAfter(60_000);
     query.instead = fails('engine_failed');
     await refreshAfter(60_000);
-    const rests = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.restMs] : []));
-    expect(rests).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 1].map(seconds => seconds * second));
+    const backoffs = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.backoffMs] : []));
+    expect(backoffs).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 1].map(seconds => seconds * second));
   });
 
   test('contract 5.9: errors are not stored', async () => {

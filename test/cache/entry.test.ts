@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { decodeEntry, type Entry, encodeEntry, makeEntry } from '../../src/cache/entry.ts';
-import { readFailureNote, writeFailureNote } from '../../src/cache/failure-note.ts';
+import { decodeFailure, encodeFailure } from '../../src/cache/failure-payload.ts';
 
 const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' } as const];
 const facts = { canonical: 'the key', generation: 'g', createdAtMs: 1, loadMs: 2, isWarmed: true };
@@ -48,7 +48,7 @@ describe('a stored entry', () => {
 describe('a failure that other gateways are told', () => {
   test('comes back with its code, message and position', () => {
     const error = new GatewayError('invalid_query', 'No such column', { position: { line: 3, column: 7 } });
-    const read = readFailureNote(writeFailureNote(error, 'miss'), undefined);
+    const read = decodeFailure(encodeFailure(error, 'miss'), undefined);
     expect([read?.code, read?.message, read?.position]).toEqual([
       'invalid_query',
       'No such column',
@@ -58,15 +58,15 @@ describe('a failure that other gateways are told', () => {
 
   test.each(['', 'no JSON', '{}', 'null', '{"code":"of_a_newer_gateway","message":"x"}'])(
     'that can not be understood is none: %j',
-    note => {
-      expect(readFailureNote(note, undefined)).toBeUndefined();
+    failurePayload => {
+      expect(decodeFailure(failurePayload, undefined)).toBeUndefined();
     },
   );
 
   test.each(['cancelled', 'overloaded', 'unavailable', 'internal'] as const)(
     'is not told where another gateway may succeed: %s',
     code => {
-      expect(writeFailureNote(new GatewayError(code, 'x'), 'miss')).toBe('');
+      expect(encodeFailure(new GatewayError(code, 'x'), 'miss')).toBe('');
     },
   );
 });

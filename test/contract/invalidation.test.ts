@@ -50,7 +50,7 @@ describe('POST /admin/invalidate', () => {
     }
   });
 
-  test('also voids what GraphQL remembers of an operation', async () => {
+  test('also invalidates what GraphQL remembers of an operation', async () => {
     const ask = async () => {
       const { body } = await gateway.graphql(
         '{ usageApiCounts(project: "ours", interval: MINUTELY) { timestamp } }',

@@ -22,7 +22,7 @@ const asked = (sentMs: number, ofRun: number, more: Partial<AskedRequest> = {}):
   ...more,
 });
 
-const voided = (sentMs: number, more: Partial<Invalidation> = {}): Invalidation => ({
+const invalidated = (sentMs: number, more: Partial<Invalidation> = {}): Invalidation => ({
   gateway: 1,
   key: 'k',
   sentMs,
@@ -104,7 +104,7 @@ const cases: Readonly<
       ['one gateway twice', { runs: [run(1, 0), run(2, 50)] }],
       [
         'at once, with an invalidation of another key',
-        { runs: [run(1, 0), run(2, 50)], invalidations: [voided(20, { key: 'other' })] },
+        { runs: [run(1, 0), run(2, 50)], invalidations: [invalidated(20, { key: 'other' })] },
       ],
       ['at once, with a moved clock', { runs: [run(1, 0), run(2, 50)], faults: [moved(0, 3_600_000, 0, 1000)] }],
       [
@@ -116,10 +116,10 @@ const cases: Readonly<
     good: [
       ['one after the other', { runs: [run(1, 0), run(2, 100)] }, 1],
       ['two keys', { runs: [run(1, 0), run(2, 50, { key: 'other' })] }, 0],
-      ['an invalidation between', { runs: [run(1, 0), run(2, 50)], invalidations: [voided(20)] }, 0],
+      ['an invalidation between', { runs: [run(1, 0), run(2, 50)], invalidations: [invalidated(20)] }, 0],
       [
         'an invalidation of all between',
-        { runs: [run(1, 0), run(2, 50)], invalidations: [voided(20, { key: undefined })] },
+        { runs: [run(1, 0), run(2, 50)], invalidations: [invalidated(20, { key: undefined })] },
         0,
       ],
       ['Redis just back', { runs: [run(1, 3000), run(2, 3050)], faults: [paused('redis killed', 0, 500)] }, 0],
@@ -199,14 +199,14 @@ const cases: Readonly<
   },
   'after an invalidation': {
     bad: [
-      ['at the same gateway', { runs: [run(1, 0)], invalidations: [voided(500)], requests: [asked(506, 1)] }],
-      ['at another', { runs: [run(1, 0)], invalidations: [voided(500, { gateway: 0 })], requests: [asked(1506, 1)] }],
-      ['of all', { runs: [run(1, 0)], invalidations: [voided(500, { key: undefined })], requests: [asked(506, 1)] }],
+      ['at the same gateway', { runs: [run(1, 0)], invalidations: [invalidated(500)], requests: [asked(506, 1)] }],
+      ['at another', { runs: [run(1, 0)], invalidations: [invalidated(500, { gateway: 0 })], requests: [asked(1506, 1)] }],
+      ['of all', { runs: [run(1, 0)], invalidations: [invalidated(500, { key: undefined })], requests: [asked(506, 1)] }],
       [
         'of a query under way',
         {
           runs: [run(1, 0, { endMs: 900 })],
-          invalidations: [voided(500)],
+          invalidations: [invalidated(500)],
           requests: [asked(600, 1, { state: 'MISS', endedMs: 905 })],
         },
       ],
@@ -214,23 +214,23 @@ const cases: Readonly<
         'lost by Redis, though everybody had heard',
         {
           runs: [run(1, 0)],
-          invalidations: [voided(500)],
+          invalidations: [invalidated(500)],
           requests: [asked(7000, 1)],
           faults: [paused('redis killed', 2000, 2500)],
         },
       ],
     ],
     good: [
-      ['a newer query', { runs: [run(1, 0), run(2, 510)], invalidations: [voided(500)], requests: [asked(700, 2)] }, 1],
-      ['not yet acknowledged', { runs: [run(1, 0)], invalidations: [voided(500)], requests: [asked(504, 1)] }, 0],
-      ['refused', { runs: [run(1, 0)], invalidations: [voided(500, { status: 503 })], requests: [asked(506, 1)] }, 0],
-      ['of another key', { runs: [run(1, 0)], invalidations: [voided(500, { key: 'other' })], requests: [asked(506, 1)] }, 0],
-      ['at a gateway that is just told', { runs: [run(1, 0)], invalidations: [voided(500, { gateway: 0 })], requests: [asked(600, 1)] }, 0],
+      ['a newer query', { runs: [run(1, 0), run(2, 510)], invalidations: [invalidated(500)], requests: [asked(700, 2)] }, 1],
+      ['not yet acknowledged', { runs: [run(1, 0)], invalidations: [invalidated(500)], requests: [asked(504, 1)] }, 0],
+      ['refused', { runs: [run(1, 0)], invalidations: [invalidated(500, { status: 503 })], requests: [asked(506, 1)] }, 0],
+      ['of another key', { runs: [run(1, 0)], invalidations: [invalidated(500, { key: 'other' })], requests: [asked(506, 1)] }, 0],
+      ['at a gateway that is just told', { runs: [run(1, 0)], invalidations: [invalidated(500, { gateway: 0 })], requests: [asked(600, 1)] }, 0],
       [
         'missed by a gateway that was paused, and lost by Redis',
         {
           runs: [run(1, 0)],
-          invalidations: [voided(500)],
+          invalidations: [invalidated(500)],
           requests: [asked(9000, 1)],
           faults: [out('gateway paused', 2, 400, 900), paused('redis killed', 2000, 2500)],
         },

@@ -98,7 +98,7 @@ async function isRunning(gateway: FleetGateway): Promise<boolean> {
 
 describe('invalidation reaches every gateway', () => {
   test('of one entry, of an endpoint', async () => {
-    const path = countsPath('ours|void');
+    const path = countsPath('ours|invalidated');
     const other = countsPath('ours|other');
     const states = (asked: string) =>
       Promise.all(gateways.map(async gateway => (await gateway.get(asked)).headers['x-cache']));
@@ -108,7 +108,7 @@ describe('invalidation reaches every gateway', () => {
 
     const order = {
       endpoint: 'usage.api-counts',
-      parameters: { interval: 'minutely', project: 'ours|void' },
+      parameters: { interval: 'minutely', project: 'ours|invalidated' },
     };
     expect((await gateways[0]!.post('/admin/invalidate', order)).text).toBe('{"invalidated":"entry"}');
     expect((await gateways[1]!.get(path)).headers['x-cache']).toBe('MISS');
@@ -118,7 +118,7 @@ describe('invalidation reaches every gateway', () => {
     const parameters = ['--param', 'interval=minutely', '--param', 'project=ours|other'];
     const environment = { REDIS_URL: redis.url };
     expect(await runCommand(['cache', 'invalidate', 'usage.api-counts', ...parameters], environment)).toBe(
-      'One entry of usage.api-counts is void\n',
+      'One entry of usage.api-counts is invalidated\n',
     );
     expect((await gateways[1]!.get(other)).headers['x-cache']).toBe('MISS');
 

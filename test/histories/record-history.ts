@@ -29,10 +29,10 @@ staleIfErrorSeconds: 30
 */
 select count(*) as run from \`cloudflare.logs.prod\` where project = @key`;
 
-/** Keys that are asked all the time, those that are made void too, and those that are past their time when they are asked. */
+/** Keys that are asked all the time, those that are invalidated too, and those that are past their time when they are asked. */
 const keys = {
   hot: ['hot1', 'hot2'],
-  voided: ['void1', 'void2'],
+  invalidated: ['invalidated1', 'invalidated2'],
   rare: ['rare1', 'rare2', 'rare3', 'rare4'],
 };
 
@@ -192,7 +192,7 @@ async function startCallers(fleet: RecordedFleet, seed: number, signal: AbortSig
       await delay(leastMs + below(mostMs - leastMs));
     }
   };
-  const asking = [...keys.hot, ...keys.voided].map(key =>
+  const asking = [...keys.hot, ...keys.invalidated].map(key =>
     every(40, 120, () => ask(fleet, below(fleetSize), key)),
   );
   const { freshMs, staleMs } = lifetimes;
@@ -200,7 +200,7 @@ async function startCallers(fleet: RecordedFleet, seed: number, signal: AbortSig
     every(freshMs + 500, freshMs + staleMs + 3000, () => ask(fleet, below(fleetSize), key)),
   );
   const voiding = every(700, 1500, () => {
-    const key = below(10) === 0 ? undefined : keys.voided[below(keys.voided.length)];
+    const key = below(10) === 0 ? undefined : keys.invalidated[below(keys.invalidated.length)];
     return invalidate(fleet, below(fleetSize), key);
   });
   await Promise.all([...asking, ...rare, voiding]);

@@ -88,7 +88,7 @@ describe('doctor', () => {
 
 test.each([
   ['where the gateways share no cache', {}, 'REDIS_URL is not set'],
-  ['where Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }, 'nothing was made void'],
+  ['where Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }, 'nothing was invalidated'],
 ])('cache invalidate says so %s', async (_where, environment, message) => {
   const { cli } = await openShell(environment);
   const { code, err } = await cli(['cache', 'invalidate', 'logs.all']);

@@ -46,7 +46,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   claim: store => store.claim('k', claimOptions),
   renew: store => store.renew('k', 't', 1000),
   publish: store => store.publish('k', 't', value, 1000),
-  release: store => store.release('k', 't', 'note'),
+  release: store => store.release('k', 't', 'payload'),
   remove: store => store.remove('k'),
   renewGroup: store => store.renewGroup('g'),
   ping: store => store.ping(),

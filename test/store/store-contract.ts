@@ -186,15 +186,15 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
     });
 
     describe('removal', () => {
-      test('puts a new mark in place of a value, and none like another', async () => {
+      test('puts a new tombstone in place of a value, and none like another', async () => {
         await put(store, 'k', valueWith('1', 'body'));
         await other.remove('k');
-        const mark = await read(store, 'k');
-        expect(mark).toHaveLength(versionBytes);
-        expect(await claim(store, 'k', 'a', valueWith('1'))).toEqual({ state: 'changed', value: mark });
-        expect(await claim(store, 'k', 'a', mark)).toEqual({ state: 'granted' });
+        const tombstone = await read(store, 'k');
+        expect(tombstone).toHaveLength(versionBytes);
+        expect(await claim(store, 'k', 'a', valueWith('1'))).toEqual({ state: 'changed', value: tombstone });
+        expect(await claim(store, 'k', 'a', tombstone)).toEqual({ state: 'granted' });
         await other.remove('k');
-        expect(await read(store, 'k')).not.toEqual(mark);
+        expect(await read(store, 'k')).not.toEqual(tombstone);
       });
 
       test('is remembered for longer than a moment', async () => {
@@ -241,7 +241,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
           await vi.waitFor(() => expect(received).toHaveLength(3));
           expect(received).toEqual([
             { type: 'published', key: 'é' },
-            { type: 'released', key: 'é', note: 'BAD_USER_INPUT' },
+            { type: 'released', key: 'é', failurePayload: 'BAD_USER_INPUT' },
             { type: 'removed', key: 'é' },
           ]);
         }

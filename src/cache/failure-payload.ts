@@ -14,7 +14,7 @@ const ownFailures: ReadonlySet<ErrorCode> = new Set([
  * Writes a failure down for those who wait on other gateways; empty where they had better try for themselves.
  * @param reason of the query; one that nobody waited for runs behind callers' queries, so being late is its own failure
  */
-export function writeFailureNote(
+export function encodeFailure(
   { code, message, position, bytesLimit }: GatewayError,
   reason: LoadReason,
 ): string {
@@ -23,17 +23,17 @@ export function writeFailureNote(
 }
 
 /** What those who wait are told where the rows are too large to be shared: each runs the query for itself, at once. */
-export const tooLargeNote = '{"isTooLarge":true}';
+export const tooLargePayload = '{"isTooLarge":true}';
 
 /**
  * Reads the failure of somebody else's query.
  * @param maxBytesBilled of one's own; undefined = no limit
  * @returns undefined where there is none to share: it was refused for a lower limit than one's own
  */
-export function readFailureNote(note: string, maxBytesBilled: number | undefined): GatewayError | undefined {
-  if (note === '') return undefined;
+export function decodeFailure(failurePayload: string, maxBytesBilled: number | undefined): GatewayError | undefined {
+  if (failurePayload === '') return undefined;
   try {
-    const { code, message, position, bytesLimit } = JSON.parse(note);
+    const { code, message, position, bytesLimit } = JSON.parse(failurePayload);
     if (!Object.hasOwn(errorCodes, code)) return undefined;
     if (bytesLimit !== undefined && !(bytesLimit >= (maxBytesBilled ?? Infinity))) return undefined;
     return new GatewayError(code, String(message), { position, bytesLimit });
