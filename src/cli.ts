@@ -138,7 +138,9 @@ async function cacheCommand(config: Config, args: string[]): Promise<void> {
   const parameters = { ...readAssignments(values.param ?? []), ...(values.sql && { sql: values.sql }) };
   const scope = await invalidateFromCommand(config, endpoint, isOneEntry ? parameters : undefined);
   process.stdout.write(
-    scope === 'entry' ? `One entry of ${endpoint} is invalidated\n` : `All entries of ${endpoint} are invalidated\n`,
+    scope === 'entry'
+      ? `One entry of ${endpoint} is invalidated\n`
+      : `All entries of ${endpoint} are invalidated\n`,
   );
 }
 

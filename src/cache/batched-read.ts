@@ -35,7 +35,8 @@ export function createBatchedRead(
     const answer = await store.call('read', budget, it => it.read(digests, groups));
     for (const [at, group] of groups.entries()) {
       const isThere = !answer || learn(group, answer.generations[at] ?? '');
-      if (!isThere) void store.call('renewGroup', { remainingMs: budgetMs }, it => it.renewGroup(group));
+      if (!isThere)
+        void store.call('bumpGeneration', { remainingMs: budgetMs }, it => it.bumpGeneration(group));
     }
     const { remainingMs } = budget;
     return keys.map((_, at) => ({ isKnown: answer !== undefined, value: answer?.values[at], remainingMs }));

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../base/errors.ts';
 
-/** Why a query runs for the cache: nothing to serve, something stale to renew, a fresh entry ahead of its time, or its warming. */
+/** Why a query runs for the cache: nothing to serve, something stale to refresh, a fresh entry ahead of its time, or its warming. */
 export type LoadReason = 'miss' | 'stale' | 'early' | 'warm';
 
 /** What the cache does beside answering. */

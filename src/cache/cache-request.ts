@@ -21,7 +21,7 @@ export type CacheRequest = {
   /** For a caller who waits. */
   readonly load: Load;
   /** For nobody in particular: behind an answer that was there, or ahead of the next. */
-  readonly renewal: Load;
+  readonly refreshLoad: Load;
 };
 
 /** Equal for callers who share one run in this process; those of other limits meet as gateways do, over the store. */

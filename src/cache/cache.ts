@@ -38,10 +38,10 @@ export type ReadOptions = {
 };
 
 /**
- * Where an answer came from: a fresh entry (`hit`), one past its time that is being renewed (`stale`), one past its time
- * because the query fails (`fallback`), or a query that ran for it (`miss`).
+ * Where an answer came from: a fresh entry (`hit`), one past its time that is being refreshed (`stale`), one past its time
+ * because the query fails (`stale-if-error`), or a query that ran for it (`miss`).
  */
-export type EntryState = 'hit' | 'stale' | 'fallback' | 'miss';
+export type EntryState = 'hit' | 'stale' | 'stale-if-error' | 'miss';
 
 export type CacheAnswer = {
   readonly entry: Entry;
@@ -60,12 +60,12 @@ export type Cache = {
    */
   read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
   /**
-   * Makes a key's next entry although nobody asks (contract 6.1).
+   * Makes the next entry of a key without a request for it (contract 6.1).
    * @param everyMs when it will be made next; not made now where it is new and will be fresh then
    * @returns `busy` where somebody else makes it
    * @throws GatewayError of the query
    */
-  renew(request: CacheRequest, everyMs: number): Promise<'renewed' | 'fresh' | 'busy'>;
+  warm(request: CacheRequest, everyMs: number): Promise<'refreshed' | 'fresh' | 'busy'>;
   /**
    * Invalidates one entry, in all gateways.
    * @throws GatewayError `unavailable` where the store does not answer: then only this gateway's is gone
@@ -102,7 +102,7 @@ export function createCache(options: CacheOptions): Cache {
   store.subscribe(message => {
     notifier.notify(message);
     local.receive(message);
-    if (message.type === 'group') generations.renewed(message.group, message.generation);
+    if (message.type === 'group') generations.set(message.group, message.generation);
   });
   const parts: Parts = {
     store,
@@ -123,7 +123,7 @@ export function createCache(options: CacheOptions): Cache {
   return {
     peek: request => peek(parts, request),
     read: (request, readOptions) => read(parts, request, readOptions),
-    renew: (request, everyMs) => renew(parts, request, everyMs),
+    warm: (request, everyMs) => warm(parts, request, everyMs),
     async invalidateEntry(endpoint, { digest }) {
       local.remove(digest);
       await tellStore(store, 'remove', it => it.remove(digest));
@@ -131,7 +131,7 @@ export function createCache(options: CacheOptions): Cache {
     },
     async invalidateGroup(endpoint, group) {
       generations.forget(group);
-      await tellStore(store, 'renewGroup', it => it.renewGroup(group));
+      await tellStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
     connect: () => store.connect(),
@@ -187,13 +187,13 @@ async function lookUp(
     loader.refresh(request, entry, 'stale');
     return { entry, state: 'stale' };
   }
-  const fallback = freshness === 'fallback' ? entry : undefined;
-  if (fallback && loader.isBackingOff(request)) return { entry: fallback, state: 'fallback' };
+  const usableOnError = freshness === 'stale-if-error' ? entry : undefined;
+  if (usableOnError && loader.isBackingOff(request)) return { entry: usableOnError, state: 'stale-if-error' };
   try {
     return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
   } catch (error) {
-    if (!fallback || !isDependencyFailure(toGatewayError(error))) throw error;
-    return { entry: fallback, state: 'fallback' };
+    if (!usableOnError || !isDependencyFailure(toGatewayError(error))) throw error;
+    return { entry: usableOnError, state: 'stale-if-error' };
   }
 }
 
@@ -206,11 +206,11 @@ async function loadAnew(
   return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
 }
 
-async function renew(
+async function warm(
   { stored, loader, clock }: Parts,
   request: CacheRequest,
   everyMs: number,
-): Promise<'renewed' | 'fresh' | 'busy'> {
+): Promise<'refreshed' | 'fresh' | 'busy'> {
   const { lifetimes } = request;
   const { entry } = await stored.newest(request);
   const ageMs = entry ? clock.now() - entry.createdAtMs : Infinity;
@@ -218,7 +218,7 @@ async function renew(
   if (ageMs < everyMs / 2 && willBeFresh) return 'fresh';
   try {
     await loader.warm(request, entry);
-    return 'renewed';
+    return 'refreshed';
   } catch (error) {
     if (toGatewayError(error).code === 'cancelled') return 'busy';
     throw error;

@@ -30,7 +30,10 @@ export const tooLargePayload = '{"isTooLarge":true}';
  * @param maxBytesBilled of one's own; undefined = no limit
  * @returns undefined where there is none to share: it was refused for a lower limit than one's own
  */
-export function decodeFailure(failurePayload: string, maxBytesBilled: number | undefined): GatewayError | undefined {
+export function decodeFailure(
+  failurePayload: string,
+  maxBytesBilled: number | undefined,
+): GatewayError | undefined {
   if (failurePayload === '') return undefined;
   try {
     const { code, message, position, bytesLimit } = JSON.parse(failurePayload);

@@ -8,8 +8,8 @@ export type Lifetimes = {
   readonly staleIfErrorMs: number;
 };
 
-/** What an entry of some age is good for; `fallback` only where the query for a newer one fails. */
-export type Freshness = 'fresh' | 'stale' | 'fallback' | 'gone';
+/** What an entry of some age is good for; `stale-if-error` only where the query for a newer one fails. */
+export type Freshness = 'fresh' | 'stale' | 'stale-if-error' | 'gone';
 
 /** Milliseconds by which the clocks of two gateways may differ: by more, one of them was set, or is wrong. */
 const maxSkewMs = 5000;
@@ -22,7 +22,7 @@ export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }:
   if (ageMs < -maxSkewMs) return 'gone';
   if (ageMs < freshMs) return 'fresh';
   if (ageMs < freshMs + staleMs) return 'stale';
-  if (ageMs < freshMs + staleIfErrorMs) return 'fallback';
+  if (ageMs < freshMs + staleIfErrorMs) return 'stale-if-error';
   return 'gone';
 }
 

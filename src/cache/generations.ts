@@ -5,7 +5,7 @@ export type Generations = {
   /** Empty for a group that never got one. */
   of(group: string): string;
   /** From now on this is the group's generation. */
-  renewed(group: string, generation: string): void;
+  set(group: string, generation: string): void;
   /**
    * Begins a read of the store; its result says nothing about groups whose generation changes meanwhile.
    * @returns takes what was read; answers false where the store has lost a generation: the group needs a new one
@@ -20,14 +20,14 @@ export function createGenerations(): Generations {
   const known = new Map<string, { generation: string; at: number }>();
   let messageCount = 0;
 
-  function renewed(group: string, generation: string): void {
+  function set(group: string, generation: string): void {
     messageCount++;
     known.set(group, { generation, at: messageCount });
   }
 
   return {
     of: group => known.get(group)?.generation ?? '',
-    renewed,
+    set,
     startRead() {
       const startedAt = messageCount;
       return (group, generation) => {
@@ -38,6 +38,6 @@ export function createGenerations(): Generations {
         return true;
       };
     },
-    forget: group => renewed(group, randomUUID()),
+    forget: group => set(group, randomUUID()),
   };
 }

@@ -7,15 +7,15 @@ import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
-import { decodeFailure, tooLargePayload, encodeFailure } from './failure-payload.ts';
+import { decodeFailure, encodeFailure, tooLargePayload } from './failure-payload.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
 
 /** Milliseconds a lease lasts: those who wait take over that long after its holder died. */
 const leaseMs = 3000;
-/** Milliseconds between two renewals. */
-const renewMs = 1000;
+/** Milliseconds between two extensions of the lease. */
+const extendMs = 1000;
 /** Milliseconds after which a waiter asks again: it may have missed a message. */
 const lookMs = 1000;
 
@@ -101,7 +101,9 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         return await loadAlone(deps, options, token);
       }
       const failure =
-        woken.type === 'released' ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled) : undefined;
+        woken.type === 'released'
+          ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
+          : undefined;
       if (failure) throw failure;
     }
   } finally {
@@ -119,7 +121,7 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
   const claim = await claimLease(deps, options, token, options.known);
   if (claim === undefined) return loadAlone(deps, options, token);
   if (claim.state === 'granted') return loadHolding(deps, options, token);
-  throw new GatewayError('cancelled', 'Another gateway renews the entry');
+  throw new GatewayError('cancelled', 'Another gateway refreshes the entry');
 }
 
 function claimLease(
@@ -137,9 +139,9 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   const { endpoint, key, lifetimes, budget } = options;
   // Others wait for the end of this lease: it is told whatever time is left, and done also where its answer is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
-  const renewal = setInterval(() => {
-    void store.call('renew', { remainingMs: budgetMs }, it => it.renew(key.digest, token, leaseMs));
-  }, renewMs).unref();
+  const extending = setInterval(() => {
+    void store.call('extend', { remainingMs: budgetMs }, it => it.extend(key.digest, token, leaseMs));
+  }, extendMs).unref();
   try {
     const { entry, value, receipt } = await runQuery(deps, options);
     if (!value) {
@@ -159,7 +161,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     await store.call('release', budget, it => it.release(key.digest, token, failurePayload));
     throw error;
   } finally {
-    clearInterval(renewal);
+    clearInterval(extending);
   }
 }
 
@@ -184,7 +186,8 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
     return { entry, standing: 'unknown', receipt };
   } catch (error) {
     const failurePayload = encodeFailure(toGatewayError(error), options.reason);
-    if (store.takesWrites) void store.call('release', budget, it => it.release(digest, token, failurePayload));
+    if (store.takesWrites)
+      void store.call('release', budget, it => it.release(digest, token, failurePayload));
     throw error;
   }
 }

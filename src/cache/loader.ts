@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type ErrorCode, GatewayError, toGatewayError } from '../base/errors.ts';
+import { createBackoff } from './backoff.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheRequest, Load } from './cache-request.ts';
 import type { Entry } from './entry.ts';
@@ -8,7 +9,6 @@ import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
 import type { LocalEntries } from './local-entries.ts';
 import type { Notifier } from './notifier.ts';
-import { createBackoff } from './backoff.ts';
 
 /** Makes new entries: for callers who wait, and behind the back of those who don't. */
 export type Loader = {
@@ -23,10 +23,10 @@ export type Loader = {
     budget: Budget,
     signal: AbortSignal,
   ): Promise<Pick<Loaded, 'entry' | 'receipt'>>;
-  /** Renews an entry in the background, unless that is being done or has failed a moment ago. */
+  /** Refreshes an entry in the background, unless a refresh is running or has just failed. */
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
   /**
-   * Renews an entry that may still be fresh, or makes the first.
+   * Refreshes an entry that may still be fresh, or makes the first one.
    * @throws GatewayError of the query; `cancelled` where somebody else is at it
    */
   warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
@@ -89,15 +89,18 @@ export function createLoader(deps: LoaderDeps): Loader {
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      const backoffMs = isDependencyFailure(error) ? backoff.failed(underLimit(key.digest, error.bytesLimit)) : 0;
-      if (error.code !== 'cancelled') emit({ type: 'cache.load_failed', endpoint, code: error.code, backoffMs });
+      const backoffMs = isDependencyFailure(error)
+        ? backoff.failed(underLimit(key.digest, error.bytesLimit))
+        : 0;
+      if (error.code !== 'cancelled')
+        emit({ type: 'cache.load_failed', endpoint, code: error.code, backoffMs });
       throw error;
     }
   }
 
-  function renew(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<unknown> {
+  function refreshNow(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<unknown> {
     const budget: Budget = { remainingMs: budgetMs };
-    const { renewal: load } = request;
+    const { refreshLoad: load } = request;
     const options = { ...optionsOf(request, known), load, reason, budget, signal: closing.signal };
     return settle(request, load, loadIfFree(deps, options));
   }
@@ -109,14 +112,14 @@ export function createLoader(deps: LoaderDeps): Loader {
     },
     refresh(request, known, reason) {
       const { digest } = request.key;
-      if (refreshes.has(digest) || isBackingOff(request, request.renewal) || closing.signal.aborted) return;
-      const done = renew(request, known, reason)
+      if (refreshes.has(digest) || isBackingOff(request, request.refreshLoad) || closing.signal.aborted) return;
+      const done = refreshNow(request, known, reason)
         // The entry that is there stays; the failure was told as an event.
         .catch(() => undefined)
         .finally(() => refreshes.delete(digest));
       refreshes.set(digest, done);
     },
-    warm: (request, known) => renew(request, known, 'warm'),
+    warm: (request, known) => refreshNow(request, known, 'warm'),
     isBackingOff: request => isBackingOff(request, request.load),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));

@@ -62,7 +62,8 @@ export function createNotifier(): Notifier {
     join,
     notify(message) {
       if (message.type === 'published') wakeAll(message.key, { type: 'published' });
-      if (message.type === 'released') wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });
+      if (message.type === 'released')
+        wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });
       // The lease ended with the removal, so its holder can no longer publish the value.
       if (message.type === 'removed') wakeAll(message.key, { type: 'released', failurePayload: '' });
     },

@@ -34,7 +34,10 @@ export async function invalidateFromCommand(
   try {
     await cache.connect();
     if (!cache.storeHealth().isUp) {
-      throw new GatewayError('unavailable', 'The Redis of REDIS_URL does not answer: nothing was invalidated');
+      throw new GatewayError(
+        'unavailable',
+        'The Redis of REDIS_URL does not answer: nothing was invalidated',
+      );
     }
     return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
   } finally {

@@ -76,7 +76,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           cacheRequestOf: (query, run) => {
             const { maxBytesBilled } = query.definition;
             const load = { run: (inner: AbortSignal) => run(query, termsOf(query, inner)), maxBytesBilled };
-            return cacheRequestOf(config.QUERY_TIMEOUT_MS, query, { load, renewal: load });
+            return cacheRequestOf(config.QUERY_TIMEOUT_MS, query, { load, refreshLoad: load });
           },
         },
         claim,

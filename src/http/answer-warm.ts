@@ -52,7 +52,7 @@ function render({ groups, keys, totals }: ScheduleState) {
     totals: {
       cycles: count('groups'),
       due: count('due'),
-      renewed: count('renewed'),
+      refreshed: count('refreshed'),
       failed: count('failed'),
       skipped: Object.fromEntries(skipped),
       engine_runs: count('runs'),

@@ -31,7 +31,7 @@ export function cacheHeaders(
     // takes max-age again, so that a stale answer is good for a second: by then the refresh may be through.
     ...(endpoint.public ? { 'x-accel-expires': String(Math.max(1, ttl)) } : {}),
     vary,
-    'x-cache': { hit: 'HIT', stale: 'STALE', fallback: 'STALE', miss: 'MISS' }[cache.state],
+    'x-cache': { hit: 'HIT', stale: 'STALE', 'stale-if-error': 'STALE', miss: 'MISS' }[cache.state],
     'cache-status': `${cacheName}; ${cacheStatus()}`,
   };
 
@@ -39,7 +39,7 @@ export function cacheHeaders(
     switch (cache.state) {
       case 'miss':
         return `fwd=${plan.mustLoad ? 'request' : 'miss'}; stored`;
-      case 'fallback':
+      case 'stale-if-error':
         return `hit; ttl=${ttl}; detail=stale-if-error`;
       default:
         return `hit; ttl=${ttl}`;

@@ -118,7 +118,7 @@ function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinit
 
   const load = { run: (signal: AbortSignal) => run(signal), maxBytesBilled };
   // No one request waits for it, and what comes of it is everybody's: behind callers, within the saved query's own limit.
-  const renewal = {
+  const refreshLoad = {
     run: (signal: AbortSignal) =>
       deps.runEndpointQuery(query, {
         signal,
@@ -128,7 +128,7 @@ function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinit
       }),
     maxBytesBilled: definition.maxBytesBilled,
   };
-  const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, { load, renewal });
+  const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, { load, refreshLoad });
   return { query, cacheRequest, labels, maxBytesBilled, run };
 }
 
@@ -152,7 +152,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
 export function cacheRequestOf(
   queryTimeoutMs: number,
   query: EndpointQuery,
-  loads: { readonly load: Load; readonly renewal: Load },
+  loads: { readonly load: Load; readonly refreshLoad: Load },
 ): CacheRequest {
   const { definition, parameters, callerSql } = query;
   return {

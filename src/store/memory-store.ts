@@ -2,7 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import { type Claim, type ClaimOptions, tombstoneMs, type Store, type StoreMessage, versionBytes } from './store.ts';
+import {
+  type Claim,
+  type ClaimOptions,
+  type Store,
+  type StoreMessage,
+  tombstoneMs,
+  versionBytes,
+} from './store.ts';
 
 type MemoryStoreOptions = {
   /** Bytes of values that are kept; the least recently used ones go first. Leases and generations always stay. */
@@ -66,7 +73,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
       generations: groups.map(group => generations.get(group) ?? ''),
     }),
     claim: async (key, options) => claim(key, options),
-    async renew(key, token, leaseMs) {
+    async extend(key, token, leaseMs) {
       if (leaseOf(key)?.token !== token) return false;
       leases.set(key, { token, untilMs: clock.now() + leaseMs });
       return true;
@@ -85,7 +92,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
       values.set(key, pack(randomBytes(versionBytes)), { ttl: tombstoneMs });
       broadcast({ type: 'removed', key });
     },
-    async renewGroup(group) {
+    async bumpGeneration(group) {
       const generation = randomUUID();
       generations.set(group, generation);
       broadcast({ type: 'group', group, generation });

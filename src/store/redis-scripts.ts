@@ -33,7 +33,7 @@ export const redisScripts = {
       return {'granted'}`,
   },
   /** ARGV: token, milliseconds. */
-  sqgRenew: {
+  sqgExtend: {
     numberOfKeys: 2,
     lua: `
       ${fence}
@@ -68,7 +68,7 @@ export const redisScripts = {
       return 1`,
   },
   /** ARGV: generation, milliseconds, message. */
-  sqgRenewGroup: {
+  sqgBumpGeneration: {
     numberOfKeys: 1,
     lua: `
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -87,13 +87,13 @@ export type RedisScripts = {
   sqgClaimBuffer(
     ...args: [...keys: KeyPair, token: string, leaseMs: number, knownVersion: Buffer]
   ): Promise<[state: Buffer, detail?: Buffer | number]>;
-  sqgRenew(...args: [...keys: KeyPair, token: string, leaseMs: number]): Promise<0 | 1>;
+  sqgExtend(...args: [...keys: KeyPair, token: string, leaseMs: number]): Promise<0 | 1>;
   sqgPublish(
     ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, message: string]
   ): Promise<0 | 1>;
   sqgRelease(...args: [...keys: KeyPair, token: string, message: string]): Promise<0 | 1>;
   sqgRemove(...args: [...keys: KeyPair, tombstone: Buffer, ttlMs: number, message: string]): Promise<1>;
-  sqgRenewGroup(key: string, generation: string, ttlMs: number, message: string): Promise<1>;
+  sqgBumpGeneration(key: string, generation: string, ttlMs: number, message: string): Promise<1>;
 };
 
 type KeyPair = [value: string, lease: string];

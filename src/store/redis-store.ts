@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReplyError } from 'ioredis';
 import { connectRedis } from './connect-redis.ts';
-import { subscribeToRedis } from './subscribe-to-redis.ts';
-import { type Claim, tombstoneMs, type Store, type StoreMessage, versionBytes } from './store.ts';
+import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
+import { subscribeToRedis } from './subscribe-to-redis.ts';
 
 type RedisStoreOptions = {
   /** As `checkRedisUrl` wants it. */
@@ -49,9 +49,9 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
       );
       return toClaim(reply);
     },
-    async renew(key, token, leaseMs) {
+    async extend(key, token, leaseMs) {
       return (
-        (await answer(() => client.sqgRenew(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)))) === 1
+        (await answer(() => client.sqgExtend(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)))) === 1
       );
     },
     async publish(key, token, value, ttlMs) {
@@ -71,10 +71,10 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
         client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, message),
       );
     },
-    async renewGroup(group) {
+    async bumpGeneration(group) {
       const generation = randomUUID();
       const message = toText({ type: 'group', group, generation });
-      await answer(() => client.sqgRenewGroup(groupKey(group), generation, generationMs, message));
+      await answer(() => client.sqgBumpGeneration(groupKey(group), generation, generationMs, message));
     },
     subscribe,
     async ping() {

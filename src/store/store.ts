@@ -7,14 +7,14 @@ export type Store = {
   read(keys: readonly string[], groups: readonly string[]): Promise<StoreRead>;
   /**
    * Asks for the lease on a key: the right to make its next value.
-   * Whoever holds it renews it until the value is published, or gives it back.
+   * The holder extends it until the value is published, or releases it.
    */
   claim(key: string, options: ClaimOptions): Promise<Claim>;
   /**
    * Makes the lease last another `leaseMs` from now.
    * @returns false where it is not this token's any more
    */
-  renew(key: string, token: string, leaseMs: number): Promise<boolean>;
+  extend(key: string, token: string, leaseMs: number): Promise<boolean>;
   /**
    * Puts a value in place and ends the lease, in one step.
    * @param ttlMs milliseconds the value is kept at most; the store may drop it sooner
@@ -32,7 +32,7 @@ export type Store = {
    */
   remove(key: string): Promise<void>;
   /** Gives a group a new generation, one that it never had: values made under another one are invalid. */
-  renewGroup(group: string): Promise<void>;
+  bumpGeneration(group: string): Promise<void>;
   /** Delivers all messages from now on; at once, and at every change, also whether messages arrive (`connected`, `disconnected`). */
   subscribe(listener: (message: StoreMessage) => void): void;
   /** Resolves where the store answers. */
@@ -66,7 +66,7 @@ export type ClaimOptions = {
 export type Claim =
   /** The lease is the claimant's. */
   | { readonly state: 'granted' }
-  /** Somebody has it, for so many more milliseconds unless it is renewed. */
+  /** Another claimant holds it, for `forMs` more milliseconds unless it is extended. */
   | { readonly state: 'held'; readonly forMs: number }
   /** There is a value that the claimant has not seen; no lease was taken. */
   | { readonly state: 'changed'; readonly value: Buffer };

@@ -89,7 +89,7 @@ function createInstruments(registry: Registry) {
     bytesProcessed: counter('engine_bytes_processed_total', 'Bytes that the queries read, by endpoint, where the engine counts them.', ['endpoint']),
     bytesBilled: counter('engine_bytes_billed_total', 'Bytes that the queries were billed, by endpoint, where the engine bills.', ['endpoint']),
     slotSeconds: counter('engine_slot_seconds_total', "Seconds of the warehouse's slots that the queries took, by endpoint.", ['endpoint']),
-    reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, fallback, miss or off.', ['endpoint', 'state']),
+    reads: counter('cache_requests_total', 'Answers, by endpoint and state of the cache: hit, stale, stale-if-error, miss or off.', ['endpoint', 'state']),
     warmedReads: counter('cache_warmed_reads_total', 'Answers from entries that a worker made, by endpoint.', ['endpoint']),
     failures: counter('endpoint_errors_total', 'Requests to endpoints that failed, by code of the error.', ['code']),
     stageSeconds: histogram('pipeline_stage_seconds', "Time of the pipeline's stages, by stage.", 'stage'),

@@ -20,7 +20,7 @@ const metrics: readonly WarmMetric[] = [
   { name: 'warm_groups_due', type: 'gauge', help: 'Groups of keys that are due and that no worker has taken.', read: dueGroups },
   { name: 'warm_lag_seconds', type: 'gauge', help: 'Time that the longest due group has waited for.', read: lag },
   { name: 'warm_cycles_total', type: 'counter', help: 'Groups that workers took.', read: total('groups') },
-  { name: 'warm_keys_total', type: 'counter', help: 'Keys that were due, by outcome: renewed, failed, or skipped and why.', read: outcomes },
+  { name: 'warm_keys_total', type: 'counter', help: 'Keys that were due, by outcome: refreshed, failed, or skipped and why.', read: outcomes },
   { name: 'warm_engine_runs_total', type: 'counter', help: 'Queries that workers ran.', read: total('runs') },
   { name: 'warm_bytes_total', type: 'counter', help: 'Bytes that the engine read for workers, where it counts them.', read: total('bytes') },
   { name: 'warm_saved_bytes_total', type: 'counter', help: 'Bytes that a query for each key would have read on top.', read: total('savedBytes') },
@@ -63,6 +63,6 @@ function lag({ groups }: ScheduleState): Sample[] {
 
 function outcomes({ totals }: ScheduleState): Sample[] {
   return Object.entries(totals)
-    .filter(([name]) => name === 'renewed' || name === 'failed' || name.startsWith('skipped:'))
+    .filter(([name]) => name === 'refreshed' || name === 'failed' || name.startsWith('skipped:'))
     .map(([name, value]) => ({ labels: { outcome: name.replace(':', '_') }, value }));
 }

@@ -42,7 +42,7 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
       forgetTheColdest(tables, maxKeys);
     },
     claim: async (token, leaseMs) => claimDue(tables, token, clock.now(), leaseMs),
-    async renew(name, token, leaseMs) {
+    async extend(name, token, leaseMs) {
       const group = held(name, token);
       if (group) group.dueMs = clock.now() + leaseMs;
       return group !== undefined;

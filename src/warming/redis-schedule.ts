@@ -42,8 +42,8 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
     async claim(token, leaseMs) {
       return toClaim(await run<string[]>('sqgWarmClaim', token, leaseMs));
     },
-    async renew(group, token, leaseMs) {
-      return (await run('sqgWarmRenew', group, token, leaseMs)) === 1;
+    async extend(group, token, leaseMs) {
+      return (await run('sqgWarmExtend', group, token, leaseMs)) === 1;
     },
     async settle(group, token, { dueInMs, failures, dropped, counts }) {
       const totals = Object.entries(counts).flat();

@@ -12,7 +12,7 @@ export type WarmSchedule = {
    */
   claim(token: string, leaseMs: number): Promise<ClaimedGroup | undefined>;
   /** Makes a claim last another `leaseMs` from now; false where it is not this token's any more. */
-  renew(group: string, token: string, leaseMs: number): Promise<boolean>;
+  extend(group: string, token: string, leaseMs: number): Promise<boolean>;
   /** Ends a claim, says when the group is due again, and counts what was done; false and nothing where it is lost. */
   settle(group: string, token: string, result: WarmResult): Promise<boolean>;
   state(): Promise<ScheduleState>;

@@ -15,7 +15,7 @@ export type WarmEvent =
       readonly type: 'warm.cycle';
       readonly endpoint: string;
       readonly keys: number;
-      readonly renewed: number;
+      readonly refreshed: number;
       readonly failed: number;
       readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
       /** Queries that it took. */

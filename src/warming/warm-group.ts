@@ -11,7 +11,7 @@ import type { WarmSkip } from './warm-events.ts';
 export type GroupOutcome = {
   readonly endpoint: string;
   readonly periodMs: number;
-  readonly renewed: number;
+  readonly refreshed: number;
   readonly failed: number;
   readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
   readonly runs: number;
@@ -23,7 +23,7 @@ export type GroupOutcome = {
 };
 
 type WarmGroupDeps = {
-  readonly cache: Pick<Cache, 'renew'>;
+  readonly cache: Pick<Cache, 'warm'>;
   /** The query that a key was made of, as its endpoint is defined now; undefined where it isn't. */
   readonly queryOf: (question: string) => EndpointQuery | undefined;
   readonly cacheRequestOf: (query: EndpointQuery, run: RunEndpointQuery) => CacheRequest;
@@ -41,7 +41,7 @@ const patienceMs = 2000;
 /** Milliseconds after which a group of which no key is left is looked at again. */
 const emptyPeriodMs = 60_000;
 
-type Tally = { renewed: number; failed: number; runs: number; bytes: number; savedBytes: number };
+type Tally = { refreshed: number; failed: number; runs: number; bytes: number; savedBytes: number };
 
 /** Warms the keys of one claim, with one run where its queries have a batch form. */
 export async function warmGroup(
@@ -49,7 +49,7 @@ export async function warmGroup(
   { keys }: ClaimedGroup,
   signal: AbortSignal,
 ): Promise<GroupOutcome> {
-  const tally: Tally = { renewed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
+  const tally: Tally = { refreshed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
   const skipped: Partial<Record<WarmSkip, number>> = {};
   const skip = (why: WarmSkip) => {
     skipped[why] = (skipped[why] ?? 0) + 1;
@@ -104,8 +104,8 @@ async function warmTogether(
       const place = gathering.join();
       const { warmSeconds } = query.definition;
       try {
-        const outcome = await deps.cache.renew(deps.cacheRequestOf(query, place.run), warmSeconds * 1000);
-        if (outcome === 'renewed') tally.renewed++;
+        const outcome = await deps.cache.warm(deps.cacheRequestOf(query, place.run), warmSeconds * 1000);
+        if (outcome === 'refreshed') tally.refreshed++;
         else skip(outcome);
       } catch {
         // The loader has told why.

@@ -74,7 +74,7 @@ export const warmScripts = {
       redis.call('HDEL', failures, group)
     end`,
   /** ARGV: group, token, milliseconds. */
-  sqgWarmRenew: `${opening}
+  sqgWarmExtend: `${opening}
     if redis.call('HGET', claims, ARGV[1]) ~= ARGV[2] then return 0 end
     redis.call('ZADD', due, now + ARGV[3], ARGV[1])
     return 1`,

@@ -30,7 +30,7 @@ type WarmerOptions = {
 
 /** Milliseconds a claim lasts: a dead worker's group goes to another one that long after. */
 const leaseMs = 15_000;
-const renewMs = 5_000;
+const extendMs = 5_000;
 
 /** The share of a period by which a group may be early: what started together does not stay together. */
 const jitter = 0.1;
@@ -59,15 +59,15 @@ export function createWarmer(options: WarmerOptions): Warmer {
   async function warm(claim: ClaimedGroup, token: string): Promise<void> {
     const startedMs = clock.now();
     const { group, lateMs } = claim;
-    const renewal = setInterval(() => {
-      schedule.renew(group, token, leaseMs).catch(() => undefined);
-    }, renewMs).unref();
+    const extending = setInterval(() => {
+      schedule.extend(group, token, leaseMs).catch(() => undefined);
+    }, extendMs).unref();
     try {
       const outcome = await warmGroup(claim, closing.signal);
-      const { endpoint, periodMs, renewed, failed, skipped, runs, bytes, savedBytes, dropped } = outcome;
+      const { endpoint, periodMs, refreshed, failed, skipped, runs, bytes, savedBytes, dropped } = outcome;
       budget.spend(bytes);
-      const failures = failed > 0 && renewed === 0 ? claim.failures + 1 : 0;
-      const totals = { due: claim.keys.length, renewed, failed, runs, bytes, savedBytes, lateMs };
+      const failures = failed > 0 && refreshed === 0 ? claim.failures + 1 : 0;
+      const totals = { due: claim.keys.length, refreshed, failed, runs, bytes, savedBytes, lateMs };
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
         dueInMs: nextDueMs(periodMs, failures),
@@ -77,9 +77,9 @@ export function createWarmer(options: WarmerOptions): Warmer {
       });
       const ms = clock.now() - startedMs;
       const keys = claim.keys.length;
-      emit({ type: 'warm.cycle', endpoint, keys, renewed, failed, skipped, runs, bytes, lateMs, ms });
+      emit({ type: 'warm.cycle', endpoint, keys, refreshed, failed, skipped, runs, bytes, lateMs, ms });
     } finally {
-      clearInterval(renewal);
+      clearInterval(extending);
     }
   }
 

@@ -114,7 +114,7 @@ describe.each(faults)('contract 5.7: while the warehouse %s', (_, fault, status,
     expect(performance.now() - startedMs).toBeLessThan(10 * timeoutMs);
     expect(failedLoads()).toBe(2);
     const asked = warehouse.counts().insert;
-    expect(await askGraphql()).toEqual({ found: 1, state: 'fallback' });
+    expect(await askGraphql()).toEqual({ found: 1, state: 'stale-if-error' });
     expect(warehouse.counts().insert).toBe(asked);
 
     // The longest rest of a key that has failed is a minute.

@@ -49,9 +49,9 @@ function allowedAnswers(model: Model, of: number, nowMs: number, nextN: number):
   const fresh = `miss {"result":[{"n":${nextN}}]}`;
   if (ageMs < lifetimes.freshMs) return [`hit ${old}`];
   if (ageMs < lifetimes.freshMs + lifetimes.staleMs) return [`stale ${old}`];
-  const isFallback = ageMs < lifetimes.freshMs + lifetimes.staleIfErrorMs;
-  if (!model.queryWorks) return [isFallback ? `fallback ${old}` : 'engine_failed'];
-  return isFallback ? [fresh, `fallback ${old}`] : [fresh];
+  const isUsable = ageMs < lifetimes.freshMs + lifetimes.staleIfErrorMs;
+  if (!model.queryWorks) return [isUsable ? `stale-if-error ${old}` : 'engine_failed'];
+  return isUsable ? [fresh, `stale-if-error ${old}`] : [fresh];
 }
 
 async function run(plan: readonly Step[]): Promise<void> {
@@ -89,7 +89,7 @@ async function run(plan: readonly Step[]): Promise<void> {
       lifetimes,
       waitMs: 30_000,
       load: { run },
-      renewal: { run },
+      refreshLoad: { run },
     }).catch((error: GatewayError) => error.code);
     expect(allowed).toContain(answer);
   }

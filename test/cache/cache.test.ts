@@ -41,13 +41,13 @@ describe('contract 5.7: the states of one entry', () => {
   });
 
   test('an entry of a clock that was far ahead is made anew, by a caller and ahead of callers', async () => {
-    for (const isRenewed of [false, true]) {
+    for (const isWarmed of [false, true]) {
       const gateway = openCache({ clock });
       const { request } = countingRequest('a');
       await ask(gateway, request);
       clock.advance(-3600 * second);
-      if (isRenewed) expect(await gateway.cache.renew(request, 300 * second)).toBe('renewed');
-      const state = isRenewed ? 'hit' : 'miss';
+      if (isWarmed) expect(await gateway.cache.warm(request, 300 * second)).toBe('refreshed');
+      const state = isWarmed ? 'hit' : 'miss';
       expect(await ask(gateway, request)).toBe(`${state} {"result":[{"n":2}]}`);
     }
   });
@@ -76,7 +76,9 @@ describe('contract 5.7: the states of one entry', () => {
     expect(await ask(gateway, request)).toMatch(/^stale/);
     await settle();
     expect(query.runs).toBe(3);
-    const backoffs = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.backoffMs] : []));
+    const backoffs = gateway.events.flatMap(event =>
+      event.type === 'cache.load_failed' ? [event.backoffMs] : [],
+    );
     expect(backoffs).toEqual([750, 1500]);
   });
 
@@ -86,8 +88,8 @@ describe('contract 5.7: the states of one entry', () => {
     await ask(gateway, request);
     clock.advance(1000 * second);
     query.instead = fails('engine_failed');
-    expect(await ask(gateway, request)).toBe('fallback {"result":[{"n":1}]}');
-    expect(await ask(gateway, request)).toBe('fallback {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('stale-if-error {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('stale-if-error {"result":[{"n":1}]}');
     expect(query.runs).toBe(2);
     query.instead = undefined;
     clock.advance(second);
@@ -130,7 +132,9 @@ describe('contract 5.7: the states of one entry', () => {
     await refreshAfter(60_000);
     query.instead = fails('engine_failed');
     await refreshAfter(60_000);
-    const backoffs = gateway.events.flatMap(event => (event.type === 'cache.load_failed' ? [event.backoffMs] : []));
+    const backoffs = gateway.events.flatMap(event =>
+      event.type === 'cache.load_failed' ? [event.backoffMs] : [],
+    );
     expect(backoffs).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 1].map(seconds => seconds * second));
   });
 
@@ -143,11 +147,11 @@ describe('contract 5.7: the states of one entry', () => {
     expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
   });
 
-  test('a hot entry is renewed ahead of its time, behind the answer', async () => {
+  test('a hot entry is refreshed ahead of its time, behind the answer', async () => {
     const gateway = openCache({ clock, random: () => 0.999_999 });
     const { request, query } = countingRequest('a');
     const run = (signal: AbortSignal) => request.load.run(signal).finally(() => clock.advance(second));
-    const slow = { ...request, load: { run }, renewal: { run } };
+    const slow = { ...request, load: { run }, refreshLoad: { run } };
     await ask(gateway, slow);
     clock.advance(890 * second);
     expect(await ask(gateway, slow)).toBe('hit {"result":[{"n":1}]}');
@@ -221,7 +225,7 @@ describe('callers who come together', () => {
     expect(query.runs).toBe(1);
   });
 
-  test('do not fail with a renewal that came too late behind others: they run the query themselves', async () => {
+  test('do not fail with a refresh that came too late behind others: they run the query themselves', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
@@ -284,7 +288,7 @@ describe('callers with limits of billed bytes', () => {
         if ((maxBytesBilled ?? 1000) >= 1000) return rows;
         throw new GatewayError('engine_failed', 'Too many bytes', { bytesLimit: maxBytesBilled });
       };
-      return { ...counted.request, load: { run, maxBytesBilled }, renewal: { run, maxBytesBilled } };
+      return { ...counted.request, load: { run, maxBytesBilled }, refreshLoad: { run, maxBytesBilled } };
     };
     return { query, under };
   }
@@ -334,16 +338,16 @@ describe('callers with limits of billed bytes', () => {
     await ask(gateway, under());
     clock.advance(1000 * second);
     for (let times = 0; times < 2; times++) {
-      expect(await ask(gateway, under(100))).toBe('fallback {"result":[{"n":1}]}');
+      expect(await ask(gateway, under(100))).toBe('stale-if-error {"result":[{"n":1}]}');
     }
     expect(query.runs).toBe(2);
     expect(await ask(gateway, under())).toBe('miss {"result":[{"n":3}]}');
   });
 
-  test('an entry is renewed behind an answer on terms of its own, not on those of who reads it', async () => {
+  test('an entry is refreshed behind an answer under its own limits, not under those of the reader', async () => {
     const gateway = openCache({ clock });
     const { query, under } = priced();
-    const request = { ...under(100), renewal: under().load };
+    const request = { ...under(100), refreshLoad: under().load };
     await ask(gateway, under());
     clock.advance(900 * second);
     expect(await ask(gateway, request)).toBe('stale {"result":[{"n":1}]}');

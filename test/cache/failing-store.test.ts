@@ -25,11 +25,11 @@ describe('a store that fails', () => {
     for (const name of [
       'read',
       'claim',
-      'renew',
+      'extend',
       'publish',
       'release',
       'remove',
-      'renewGroup',
+      'bumpGeneration',
       'ping',
     ] as const) {
       const call = store[name] as (...args: unknown[]) => Promise<unknown>; // any of them, called as it is
@@ -173,7 +173,7 @@ describe('a store that fails', () => {
     expect(changes).toEqual(['store.refusing']);
   });
 
-  test('and lost a stale entry does not keep it from being renewed', async () => {
+  test('and lost a stale entry does not keep it from being refreshed', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((message: StoreMessage) => void)[] = [];
     const gateway = openCache({
@@ -210,7 +210,8 @@ describe('a store that fails', () => {
     await ask(one, request);
     clock.advance(600 * second);
     await store.close(); // which empties it
-    for (const type of ['disconnected', 'connected'] as const) for (const listener of listeners) listener({ type });
+    for (const type of ['disconnected', 'connected'] as const)
+      for (const listener of listeners) listener({ type });
     expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
     await settle();
     expect(await ask(two, request)).toBe('hit {"result":[{"n":1}]}');

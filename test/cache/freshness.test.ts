@@ -13,15 +13,15 @@ test.each([
   [899, 'fresh'],
   [900, 'stale'],
   [959, 'stale'],
-  [960, 'fallback'],
-  [4499, 'fallback'],
+  [960, 'stale-if-error'],
+  [4499, 'stale-if-error'],
   [4500, 'gone'],
 ])('an age of %d ms is %s', (ageMs, freshness) => {
   expect(freshnessOf(ageMs, lifetimes)).toBe(freshness);
 });
 
 test('an entry never gets better with age, and is gone exactly when it is not kept any more', () => {
-  const rank = ['fresh', 'stale', 'fallback', 'gone'];
+  const rank = ['fresh', 'stale', 'stale-if-error', 'gone'];
   const ms = fc.nat(10_000);
   fc.assert(
     fc.property(ms, ms, ms, ms, ms, (freshMs, staleMs, staleIfErrorMs, ageMs, olderBy) => {

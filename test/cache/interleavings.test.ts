@@ -59,11 +59,11 @@ function connect(scheduler: Scheduler, store: Store, received: (message: StoreMe
   return {
     read: (...args) => call(() => store.read(...args)),
     claim: (...args) => call(() => store.claim(...args)),
-    renew: (...args) => call(() => store.renew(...args)),
+    extend: (...args) => call(() => store.extend(...args)),
     publish: (...args) => call(() => store.publish(...args)),
     release: (...args) => call(() => store.release(...args)),
     remove: (...args) => call(() => store.remove(...args)),
-    renewGroup: (...args) => call(() => store.renewGroup(...args)),
+    bumpGeneration: (...args) => call(() => store.bumpGeneration(...args)),
     ping: () => call(() => store.ping()),
     close: () => store.close(),
     subscribe(listener) {
@@ -124,7 +124,7 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
         return rowsOf(n);
       },
     };
-    return { endpoint: 'model', key: keyOf(String(key)), lifetimes, waitMs: 30_000, load, renewal: load };
+    return { endpoint: 'model', key: keyOf(String(key)), lifetimes, waitMs: 30_000, load, refreshLoad: load };
   };
 
   async function ask({ gateway, key }: { gateway: number; key: number }): Promise<void> {
@@ -157,7 +157,7 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
     own.isAcknowledged = true;
   }
 
-  const wrap = (name: 'remove' | 'renewGroup', of: (it: Invalidation) => boolean) => {
+  const wrap = (name: 'remove' | 'bumpGeneration', of: (it: Invalidation) => boolean) => {
     const act = store[name];
     store[name] = async (...args: [string]) => {
       const next = invalidations.find(each => !done.includes(each) && of(each));
@@ -166,7 +166,7 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
     };
   };
   wrap('remove', ({ keys }) => keys.length === 1);
-  wrap('renewGroup', ({ keys }) => keys.length > 1);
+  wrap('bumpGeneration', ({ keys }) => keys.length > 1);
 
   const client = async (steps: readonly Step[]) => {
     for (const each of steps) {

@@ -15,7 +15,7 @@ let calls: Record<string, number>;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   clock = createStandingClock();
-  calls = { claim: 0, renew: 0 };
+  calls = { claim: 0, extend: 0 };
   const store = createMemoryStore({ maxBytes: 1e6, clock });
   shared = {
     ...store,
@@ -23,9 +23,9 @@ beforeEach(() => {
       calls.claim!++;
       return store.claim(...args);
     },
-    renew(...args) {
-      calls.renew!++;
-      return store.renew(...args);
+    extend(...args) {
+      calls.extend!++;
+      return store.extend(...args);
     },
   };
 });
@@ -48,7 +48,7 @@ const claimForDead = (digest: string, leaseMs: number) =>
   shared.claim(digest, { token: 'dead', leaseMs, knownVersion: undefined });
 
 describe('the one who runs the query', () => {
-  test('keeps its lease for as long as the query takes, and renews it no longer', async () => {
+  test('keeps its lease for as long as the query takes, and extends it no longer', async () => {
     const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
     const { request, query } = countingRequest('a');
     const gate = Promise.withResolvers<void>();
@@ -58,9 +58,9 @@ describe('the one who runs the query', () => {
     expect(query.runs).toBe(1);
     gate.resolve();
     expect(new Set(await answers)).toEqual(new Set(['miss {"result":[{"n":1}]}']));
-    const renewals = calls.renew;
+    const extensions = calls.extend;
     await pass(5000);
-    expect([calls.renew, vi.getTimerCount()]).toEqual([renewals, 0]);
+    expect([calls.extend, vi.getTimerCount()]).toEqual([extensions, 0]);
   });
 });
 
@@ -206,7 +206,7 @@ test('a refresh that another gateway has done unnoticed runs no query and is no 
   const load = {
     run: (signal: AbortSignal) => request.load.run(signal).finally(() => clock.advance(1000)),
   };
-  const slow = { ...request, load, renewal: load };
+  const slow = { ...request, load, refreshLoad: load };
   await ask(disconnected, slow);
   await other.cache.read(slow, { signal: new AbortController().signal, mustLoad: true });
   clock.advance(890_000);

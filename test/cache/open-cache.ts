@@ -79,7 +79,7 @@ export function countingRequest(canonical: string, group = 'group') {
     lifetimes,
     waitMs: 30_000,
     load: { run },
-    renewal: { run },
+    refreshLoad: { run },
   };
   return { request, query };
 }

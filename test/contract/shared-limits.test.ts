@@ -99,7 +99,7 @@ test('the fields of one operation are refused with nobody else', async () => {
   expect(unrefused.reduce((sum, { things }) => sum + things, 0)).toBe(2);
 });
 
-test('an entry is renewed behind callers and within the limit of the saved query, whoever reads it', async () => {
+test('an entry is refreshed behind callers and within the limit of the saved query, whoever reads it', async () => {
   await get('a', rich);
   doors.clock.advance(61_000);
   const stale = await get('a', poor);

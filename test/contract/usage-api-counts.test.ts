@@ -121,7 +121,7 @@ describe('usage.api-counts', () => {
   });
 });
 
-test('contract 5.3, 5.7: the answer is fresh for 900 s, then renewed behind its back, and is the same entry by name and by UUID', async () => {
+test('contract 5.3, 5.7: the answer is fresh for 900 s, then refreshed behind its back, and is the same entry by name and by UUID', async () => {
   const own = await openGateway({ rows, now });
   try {
     const query = '?interval=minutely&project=live';

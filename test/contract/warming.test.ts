@@ -29,7 +29,7 @@ describe('contract 6.1, in the gateway itself', () => {
     const before = runs();
 
     gateway.clock.advance(301_000);
-    await vi.waitFor(async () => expect((await state()).totals.renewed).toBe(3), waiting);
+    await vi.waitFor(async () => expect((await state()).totals.refreshed).toBe(3), waiting);
     expect(runs() - before).toBe(1);
     for (const project of projects) {
       const { headers } = await gateway.get(counts(project));
@@ -44,7 +44,7 @@ describe('contract 6.1, in the gateway itself', () => {
     expect(totals).toMatchObject({ cycles: 1, due: 3, failed: 0, engine_runs: 1, skipped: {} });
     const metrics = await fetch(`${gateway.origin}/metrics`).then(answer => answer.text());
     expect(metrics).toContain('warm_keys 3\n');
-    expect(metrics).toContain('warm_keys_total{outcome="renewed"} 3\n');
+    expect(metrics).toContain('warm_keys_total{outcome="refreshed"} 3\n');
     expect(metrics).toContain('cache_warmed_reads_total{endpoint="usage.api-counts"} 3\n');
   });
 
@@ -69,11 +69,11 @@ describe('contract 6.1, in the gateway itself', () => {
       }
     }
     await vi.waitFor(async () => expect((await state(own)).keys).toBeGreaterThanOrEqual(3000), waiting);
-    const { renewed } = (await state(own)).totals;
+    const { refreshed } = (await state(own)).totals;
     const before = await engineRuns(own);
     own.clock.advance(301_000);
     await vi.waitFor(
-      async () => expect((await state(own)).totals.renewed - renewed).toBeGreaterThanOrEqual(3000),
+      async () => expect((await state(own)).totals.refreshed - refreshed).toBeGreaterThanOrEqual(3000),
       {
         timeout: 30_000,
         interval: 100,

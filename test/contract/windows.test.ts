@@ -217,7 +217,7 @@ describe('a window', () => {
     await vi.waitFor(async () => expect((await warmed()).keys).toBe(1), waiting);
     for (let cycle = 1; cycle <= 4; cycle++) {
       own.clock.advance(301_000);
-      await vi.waitFor(async () => expect((await warmed()).totals.renewed).toBe(cycle), waiting);
+      await vi.waitFor(async () => expect((await warmed()).totals.refreshed).toBe(cycle), waiting);
       answered = await ask();
     }
     expect(restHeard(answered).ids).toEqual(['r-80', 'r-60', 'r-40', 'r-20', 'r0', 'r20']);

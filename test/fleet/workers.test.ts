@@ -32,7 +32,7 @@ from unnest(generate_array(1, 1000)) as a
 cross join unnest(generate_array(1, 1500)) as b
 where mod(a * b, 7) = 3 and @key is not null`;
 
-type Worker = { readonly child: ChildProcess; readonly cycles: () => { atMs: number; renewed: number }[] };
+type Worker = { readonly child: ChildProcess; readonly cycles: () => { atMs: number; refreshed: number }[] };
 
 let redis: RedisServer;
 let gateway: FleetGateway;
@@ -72,7 +72,7 @@ async function startWorker(environment: Record<string, string>): Promise<Worker>
       .split('\n')
       .filter(line => line.includes('"warm.cycle"') && line.endsWith('}'))
       .map(line => JSON.parse(line))
-      .map(({ time, renewed }) => ({ atMs: Date.parse(time), renewed }));
+      .map(({ time, refreshed }) => ({ atMs: Date.parse(time), refreshed }));
   return { child, cycles };
 }
 
@@ -102,5 +102,5 @@ test('contract 6.2: three workers share the keys, none does one twice, and what 
   };
   await vi.waitFor(isNew, { timeout: leaseMs + 2 * periodMs + 10_000, interval: 200 });
   const after = others.flatMap(({ cycles }) => cycles().filter(({ atMs }) => atMs > killedMs));
-  expect(after.every(({ renewed }) => renewed <= 1)).toBe(true);
+  expect(after.every(({ refreshed }) => refreshed <= 1)).toBe(true);
 }, 120_000);

@@ -61,7 +61,7 @@ test('what is more than one command may read is read by several, in order', asyn
   const store = await open(redis.url);
   const sizes = [1, 6_000_000, 20, 5_000_000, 3_000_000, 9_000_000, 7];
   for (const [at, size] of sizes.entries()) await put(store, `k${at}`, Buffer.alloc(size, at + 1));
-  await store.renewGroup('g');
+  await store.bumpGeneration('g');
   const keys = ['absent', ...sizes.map((_, at) => `k${at}`), 'absent too'];
   const { values, generations } = await store.read(keys, ['g', 'none']);
   expect(values.map(value => value && [value.length, value[0]])).toEqual([

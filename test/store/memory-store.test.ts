@@ -57,11 +57,11 @@ test('gives bytes that do not shrink back as they came', async () => {
 test('keeps leases and generations however many values come', async () => {
   const { store } = openMemoryStore(1000);
   await store.claim('held', { token: 'mine', leaseMs: 60_000, knownVersion: undefined });
-  await store.renewGroup('g');
+  await store.bumpGeneration('g');
   const [generation] = (await store.read([], ['g'])).generations;
   for (let at = 0; at < 20; at++) await put(store, `key ${at}`, randomBytes(500));
   expect((await store.read([], ['g'])).generations).toEqual([generation]);
-  expect(await store.renew('held', 'mine', 60_000)).toBe(true);
+  expect(await store.extend('held', 'mine', 60_000)).toBe(true);
 });
 
 test('ends a lease at its last millisecond', async () => {

@@ -36,7 +36,7 @@ test('waits for a frozen node no longer than for any, serves the keys of the oth
     const roundMs: number[] = [];
     while (performance.now() < endMs) {
       const startedMs = performance.now();
-      const asked = Array.from({ length: 20 }, (_, at) => store.renewGroup(`group ${at}`));
+      const asked = Array.from({ length: 20 }, (_, at) => store.bumpGeneration(`group ${at}`));
       for (const { status } of await Promise.allSettled(asked)) outcomes.add(status);
       roundMs.push(performance.now() - startedMs);
     }
@@ -62,7 +62,7 @@ test('subscribes to another node when its own is gone, and serves the keys of th
   await vi.waitFor(async () => {
     for (let at = 0; at < 20; at++) {
       outcomes.add(
-        await store.renewGroup(`group ${at}`).then(
+        await store.bumpGeneration(`group ${at}`).then(
           () => 'done',
           error => error.name,
         ),

@@ -12,7 +12,7 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
   const mute = await startMuteServer();
   const { store, received } = await openSubscribed(servers.url.replace('//', `//127.0.0.1:${mute},`));
   onTestFinished(() => store.close());
-  await store.renewGroup('g');
+  await store.bumpGeneration('g');
   const before = await store.read([], ['g']);
   expect(before.generations[0]).not.toBe('');
   // A failover needs a replica that Sentinel knows, and that has what the master has.
@@ -24,7 +24,7 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
   }, patiently);
 
   process.kill(servers.master.pid, 'SIGSTOP'); // The hardest: its connections stay open.
-  await vi.waitFor(() => store.renewGroup('g'), patiently);
+  await vi.waitFor(() => store.bumpGeneration('g'), patiently);
   expect(await servers.replica.command('ROLE')).toContain('master');
   expect(await store.read([], ['g'])).not.toEqual(before);
   await vi.waitFor(() => expect(received.slice(1)).toContain('disconnected'), patiently);

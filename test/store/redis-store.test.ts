@@ -44,11 +44,11 @@ const claimOptions = { token: 't', leaseMs: 1000, knownVersion: undefined };
 const calls: Record<string, (store: Store) => Promise<unknown>> = {
   read: store => store.read(['k'], ['g']),
   claim: store => store.claim('k', claimOptions),
-  renew: store => store.renew('k', 't', 1000),
+  extend: store => store.extend('k', 't', 1000),
   publish: store => store.publish('k', 't', value, 1000),
   release: store => store.release('k', 't', 'payload'),
   remove: store => store.remove('k'),
-  renewGroup: store => store.renewGroup('g'),
+  bumpGeneration: store => store.bumpGeneration('g'),
   ping: store => store.ping(),
 };
 
@@ -190,10 +190,10 @@ test('says that a full Redis takes no writes; reads and the end of leases go on'
     await expect(store.publish('full', 'mine', value, 1000)).rejects.toThrow(/OOM command not allowed/);
     await expect(store.claim('another', claimOptions)).rejects.toThrow(/OOM/);
     await expect(store.remove('full')).rejects.toThrow(/OOM/);
-    await expect(store.renewGroup('g')).rejects.toThrow(/OOM/);
+    await expect(store.bumpGeneration('g')).rejects.toThrow(/OOM/);
     expect((await store.read(['full'], [])).values).toEqual([value]);
     expect((await store.claim('full', { ...mine, token: 'b' })).state).toBe('held');
-    expect(await store.renew('full', 'mine', 60_000)).toBe(true);
+    expect(await store.extend('full', 'mine', 60_000)).toBe(true);
     await store.release('full', 'mine', 'full');
   } finally {
     await server.command('CONFIG SET maxmemory 0');
@@ -212,14 +212,14 @@ test('says that a replica takes no writes, and goes on by itself when it is a ma
   } finally {
     await server.command('REPLICAOF NO ONE');
   }
-  await vi.waitFor(() => store.renewGroup('g'), patiently);
+  await vi.waitFor(() => store.bumpGeneration('g'), patiently);
 });
 
 test('goes on when Redis has forgotten its scripts', async () => {
   const { store } = await openReadyStore();
-  await store.renewGroup('g');
+  await store.bumpGeneration('g');
   await server.command('SCRIPT FLUSH');
-  await store.renewGroup('g');
+  await store.bumpGeneration('g');
   expect((await store.read([], ['g'])).generations[0]).not.toBe('');
 });
 

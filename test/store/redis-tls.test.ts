@@ -82,7 +82,7 @@ describe('Sentinel', () => {
     }, patiently);
 
     process.kill(servers.master.pid, 'SIGSTOP');
-    await vi.waitFor(() => store.renewGroup('g'), patiently);
+    await vi.waitFor(() => store.bumpGeneration('g'), patiently);
     expect(await servers.replica.command('ROLE')).toContain('master');
   });
 });

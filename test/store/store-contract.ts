@@ -66,7 +66,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
 
       test('reads many keys and groups in the order they were asked for', async () => {
         for (const key of ['a', 'b', 'c']) await put(store, key, valueWith(key));
-        await store.renewGroup('g');
+        await store.bumpGeneration('g');
         const { values, generations } = await other.read(['c', 'none', 'a', 'b', 'a'], ['none', 'g']);
         expect(values).toEqual(['c', undefined, 'a', 'b', 'a'].map(key => key && valueWith(key)));
         expect(generations).toEqual(['', expect.stringMatching(/./)]);
@@ -88,10 +88,10 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
       });
 
       test('starts the time anew with each publication', async () => {
-        await put(store, 'renewed', valueWith('x'), shortMs);
-        await put(store, 'renewed', valueWith('y'));
+        await put(store, 'replaced', valueWith('x'), shortMs);
+        await put(store, 'replaced', valueWith('y'));
         await pass(afterShort);
-        expect(await read(store, 'renewed')).toEqual(valueWith('y'));
+        expect(await read(store, 'replaced')).toEqual(valueWith('y'));
       });
     });
 
@@ -112,7 +112,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
 
       test('takes times that are no whole milliseconds, or none at all', async () => {
         expect(await claim(store, 'k', 'a', undefined, minuteMs + 0.4)).toEqual({ state: 'granted' });
-        expect(await store.renew('k', 'a', minuteMs + 0.4)).toBe(true);
+        expect(await store.extend('k', 'a', minuteMs + 0.4)).toBe(true);
         expect(await store.publish('k', 'a', valueWith('1'), 0.2)).toBe(true);
         await claim(store, 'another', 'a');
         expect(await store.publish('another', 'a', valueWith('1'), 0)).toBe(true);
@@ -142,19 +142,19 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
         expect(await claim(other, 'k', 'b')).toEqual({ state: 'granted' });
       });
 
-      test('last as long as they are renewed', async () => {
+      test('last as long as they are extended', async () => {
         await claim(store, 'k', 'a', undefined, shortMs);
-        expect(await store.renew('k', 'a', minuteMs)).toBe(true);
+        expect(await store.extend('k', 'a', minuteMs)).toBe(true);
         await pass(afterShort);
         expect((await claim(other, 'k', 'b')).state).toBe('held');
         expect(await store.publish('k', 'a', valueWith('1'), minuteMs)).toBe(true);
       });
 
-      test('are not renewed for another token, nor when they are over', async () => {
+      test('are not extended for another token, nor when they are over', async () => {
         await claim(store, 'k', 'a', undefined, shortMs);
-        expect(await other.renew('k', 'b', minuteMs)).toBe(false);
+        expect(await other.extend('k', 'b', minuteMs)).toBe(false);
         await pass(afterShort);
-        expect(await store.renew('k', 'a', minuteMs)).toBe(false);
+        expect(await store.extend('k', 'a', minuteMs)).toBe(false);
         expect(await claim(other, 'k', 'b')).toEqual({ state: 'granted' });
       });
 
@@ -199,7 +199,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
 
       test('is remembered for longer than a moment', async () => {
         await store.remove('k');
-        await store.renewGroup('g');
+        await store.bumpGeneration('g');
         const before = await other.read(['k'], ['g']);
         await pass(afterShort);
         expect(await other.read(['k'], ['g'])).toEqual(before);
@@ -209,7 +209,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
       test('refuses what was being made meanwhile', async () => {
         await claim(store, 'k', 'a');
         await other.remove('k');
-        expect(await store.renew('k', 'a', minuteMs)).toBe(false);
+        expect(await store.extend('k', 'a', minuteMs)).toBe(false);
         expect(await store.publish('k', 'a', valueWith('old'), minuteMs)).toBe(false);
         expect(await read(store, 'k')).toHaveLength(versionBytes);
       });
@@ -218,7 +218,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
     test('never gives a group a generation twice', async () => {
       const seen = new Set(['']);
       for (let round = 0; round < 20; round++) {
-        await (round % 2 ? store : other).renewGroup('g');
+        await (round % 2 ? store : other).bumpGeneration('g');
         seen.add((await store.read([], ['g'])).generations[0]!);
       }
       expect(seen.size).toBe(21);
@@ -249,7 +249,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
 
       test('about a group carry its new generation', async () => {
         const subscribers = [record(store, 'bumped'), record(other, 'bumped')];
-        await store.renewGroup('bumped');
+        await store.bumpGeneration('bumped');
         const [generation] = (await store.read([], ['bumped'])).generations;
         for (const received of subscribers) {
           await vi.waitFor(() => expect(received).toEqual([{ type: 'group', group: 'bumped', generation }]));

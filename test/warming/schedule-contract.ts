@@ -38,17 +38,17 @@ export function scheduleContract(
     expect(await schedule.claim('t2', 1000)).toBeUndefined();
   });
 
-  test('contract 6.2: a claim that is not renewed goes to others, and its first holder can end it no more', async () => {
+  test('contract 6.2: a claim that is not extended goes to others, and its first holder can end it no more', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
     await schedule.noteReads([key('a', 'g')]);
     await advance(period);
     await schedule.claim('t1', 40);
-    expect(await schedule.renew('g', 't1', 80)).toBe(true);
+    expect(await schedule.extend('g', 't1', 80)).toBe(true);
     await advance(40);
     expect(await schedule.claim('t2', 40)).toBeUndefined();
     await advance(80);
     expect((await schedule.claim('t2', 1000))?.group).toBe('g');
-    expect(await schedule.renew('g', 't1', 1000)).toBe(false);
+    expect(await schedule.extend('g', 't1', 1000)).toBe(false);
     expect(await schedule.settle('g', 't1', settled)).toBe(false);
     expect(await schedule.settle('g', 't2', settled)).toBe(true);
     expect(await schedule.claim('t3', 1000)).toBeUndefined();

@@ -73,7 +73,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   });
   const requestOf = (asked: EndpointQuery, run: RunEndpointQuery) => {
     const load = { run: (signal: AbortSignal) => run(asked, { signal }) };
-    return cacheRequestOf(1000, asked, { load, renewal: load });
+    return cacheRequestOf(1000, asked, { load, refreshLoad: load });
   };
   const queryOf = (question: string): EndpointQuery => {
     const { parameters } = JSON.parse(question);
@@ -129,7 +129,7 @@ test('contract 6.1: a key that is read at 0 s and at 850 s is warmed every 300 s
   // At 1500 it was warmed; at 1750 it had not been read for 900 s, and at 1800 it was not warmed.
   expect(events).toHaveLength(5);
   expect((await schedule.state()).keys).toBe(0);
-  expect(events.map(event => event.type === 'warm.cycle' && event.renewed)).toEqual([1, 1, 1, 1, 1]);
+  expect(events.map(event => event.type === 'warm.cycle' && event.refreshed)).toEqual([1, 1, 1, 1, 1]);
 });
 
 test('contract 6.1: a key that nobody reads again is dropped at its lifetime', async () => {
@@ -151,7 +151,7 @@ test('contract 6.6: keys of one group are one run, others another; a cycle of 10
       type: 'warm.cycle',
       endpoint: 'things',
       keys: 1000,
-      renewed: 1000,
+      refreshed: 1000,
       failed: 0,
       runs: 1,
       bytes: 1000,
@@ -160,18 +160,18 @@ test('contract 6.6: keys of one group are one run, others another; a cycle of 10
   expect(await read('thing500', 'y')).toBe('hit');
 });
 
-test('one bad value does not spoil its batch: the others are renewed, it is told as failed and left to rest', async () => {
+test('one bad value does not spoil its batch: the others are refreshed, it is told as failed and left to rest', async () => {
   const { read, pass, bad, runs, events } = openWarming();
   for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
   bad.add('c');
   runs.length = 0;
   await pass(300);
-  expect(events).toMatchObject([{ keys: 4, renewed: 3, failed: 1 }]);
+  expect(events).toMatchObject([{ keys: 4, refreshed: 3, failed: 1 }]);
   expect(runs.at(-1)).toEqual(['d']);
   expect(await read('c')).toBe('hit');
 });
 
-test('a group of which nothing can be renewed is tried after twice the time, and twice that', async () => {
+test('a group of which nothing can be refreshed is tried after twice the time, and twice that', async () => {
   const { read, pass, bad, events } = openWarming();
   await read('a');
   bad.add('a');
@@ -207,14 +207,14 @@ test('contract 6.4: where the bytes of the hour are used up, nothing is warmed, 
   const { read, pass, events } = openWarming({ bytesPerHour: 2000 });
   for (let n = 0; n < 4; n++) await read('a', `kind${n}`);
   await pass(300);
-  expect(events.map(event => event.type === 'warm.cycle' && [event.renewed, event.skipped])).toEqual([
+  expect(events.map(event => event.type === 'warm.cycle' && [event.refreshed, event.skipped])).toEqual([
     [1, {}],
     [1, {}],
     [0, { budget: 1 }],
     [0, { budget: 1 }],
   ]);
   await pass(300);
-  expect(events.slice(4).map(event => event.type === 'warm.cycle' && event.renewed)).toEqual([0, 0, 0, 0]);
+  expect(events.slice(4).map(event => event.type === 'warm.cycle' && event.refreshed)).toEqual([0, 0, 0, 0]);
 });
 
 test('what has just been made is not made again where it will be fresh at the next time', async () => {
@@ -225,7 +225,7 @@ test('what has just been made is not made again where it will be fresh at the ne
   runs.length = 0;
   await pass(100);
   expect(runs).toEqual([['a']]);
-  expect(events).toMatchObject([{ renewed: 1, skipped: { fresh: 1 } }]);
+  expect(events).toMatchObject([{ refreshed: 1, skipped: { fresh: 1 } }]);
 });
 
 test('keys of a changed definition are dropped, and said to be outdated', async () => {
@@ -233,6 +233,6 @@ test('keys of a changed definition are dropped, and said to be outdated', async 
   await read('a');
   change(300);
   await pass(300);
-  expect(events).toMatchObject([{ renewed: 0, skipped: { outdated: 1 } }]);
+  expect(events).toMatchObject([{ refreshed: 0, skipped: { outdated: 1 } }]);
   expect((await schedule.state()).keys).toBe(0);
 });
