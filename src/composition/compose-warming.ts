@@ -72,7 +72,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           cache,
           budget,
           runStatement,
-          queryOf: question => readQuestion(endpoints, question),
+          queryOf: payload => readQuestion(endpoints, payload),
           cacheRequestOf: (query, run) => {
             const { maxBytesBilled } = query.definition;
             const load = { run: (inner: AbortSignal) => run(query, termsOf(query, inner)), maxBytesBilled };
@@ -92,9 +92,9 @@ function termsOf({ definition: { name, maxBytesBilled } }: EndpointQuery, signal
 }
 
 /** A key's query by today's definition; undefined where it has none, or where that does not take its values any more. */
-function readQuestion(endpoints: Pick<EndpointRegistry, 'find'>, question: string) {
+function readQuestion(endpoints: Pick<EndpointRegistry, 'find'>, payload: string) {
   try {
-    const { endpoint, parameters } = JSON.parse(question);
+    const { endpoint, parameters } = JSON.parse(payload);
     const definition = endpoints.find(endpoint);
     return (
       definition && {

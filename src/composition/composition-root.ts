@@ -146,7 +146,7 @@ export async function composeGateway(
     cache,
     runStatement,
     runEndpointQuery: gatherFor(config.GATHER_MS, runStatement),
-    noteRead: warming.hotKeys.note,
+    recordRead: warming.hotKeys.recordRead,
     sharedRuns: createSingleFlight(),
     clock,
     emit,

@@ -29,7 +29,7 @@ export type PipelineDeps = PlanDeps & {
   /** Redacts what would hold the event loop for too long. */
   readonly redactor: Redactor;
   /** Hears of every answer that is worth warming; must cost next to nothing. */
-  readonly noteRead?: (digest: string, query: EndpointQuery) => void;
+  readonly recordRead?: (digest: string, query: EndpointQuery) => void;
   readonly emit: (event: PipelineEvent) => void;
 };
 
@@ -175,7 +175,7 @@ function answered(
   ms: number,
 ): Answer {
   const { definition, caller } = plan;
-  if (definition.warmSeconds > 0) deps.noteRead?.(plan.cacheRequest.key.digest, plan.query);
+  if (definition.warmSeconds > 0) deps.recordRead?.(plan.cacheRequest.key.digest, plan.query);
   const answer: Answer = {
     plan,
     endpoint: definition,

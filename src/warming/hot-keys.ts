@@ -6,7 +6,7 @@ import type { WarmEvent } from './warm-events.ts';
 /** Remembers what is read, and tells the schedule now and then: a request pays one look into a map. */
 export type HotKeys = {
   /** Notes that a key was read; under pressure it is forgotten. */
-  note(digest: string, query: EndpointQuery): void;
+  recordRead(digest: string, query: EndpointQuery): void;
   /** Tells the schedule. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
 
   async function tell(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
     try {
-      await schedule.noteReads([...read].map(([digest, query]) => toWarmKey(digest, query)));
+      await schedule.recordReads([...read].map(([digest, query]) => toWarmKey(digest, query)));
     } catch (error) {
       emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
     }
@@ -49,7 +49,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
   }
 
   return {
-    note(digest, query) {
+    recordRead(digest, query) {
       if (pending.size < maxPending) pending.set(digest, query);
     },
     flush,
@@ -69,7 +69,7 @@ function toWarmKey(digest: string, query: EndpointQuery): WarmKey {
     // What no batch can answer is due by itself.
     group: group === undefined ? digest : createHash('sha256').update(group).digest('hex'),
     endpoint: definition.name,
-    question: JSON.stringify({ endpoint: definition.id, parameters: { ...values, sql: callerSql } }),
+    payload: JSON.stringify({ endpoint: definition.id, parameters: { ...values, sql: callerSql } }),
     periodMs: definition.warmSeconds * 1000,
     lifetimeMs: definition.cacheSeconds * 1000,
   };

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import {
   type ClaimedGroup,
   defaultHalfLifeMs,
-  heatAfterRead,
+  scoreAfterRead,
   maxShownGroups,
   type ScheduleOptions,
   type ScheduleState,
@@ -10,7 +10,7 @@ import {
   type WarmSchedule,
 } from './schedule.ts';
 
-type KnownKey = WarmKey & { expiresMs: number; heat: number };
+type KnownKey = WarmKey & { expiresMs: number; score: number };
 
 type Group = {
   readonly digests: Set<string>;
@@ -37,9 +37,9 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
   };
 
   return {
-    async noteReads(keys) {
-      for (const key of keys) noteRead(tables, key, clock.now(), halfLifeMs);
-      forgetTheColdest(tables, maxKeys);
+    async recordReads(keys) {
+      for (const key of keys) recordRead(tables, key, clock.now(), halfLifeMs);
+      forgetLowestScores(tables, maxKeys);
     },
     claim: async (token, leaseMs) => claimDue(tables, token, clock.now(), leaseMs),
     async extend(name, token, leaseMs) {
@@ -60,9 +60,9 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
   };
 }
 
-function noteRead({ keys, groups }: Tables, key: WarmKey, now: number, halfLifeMs: number): void {
-  const heat = heatAfterRead(keys.get(key.digest)?.heat, now, halfLifeMs);
-  keys.set(key.digest, { ...key, heat, expiresMs: now + key.lifetimeMs });
+function recordRead({ keys, groups }: Tables, key: WarmKey, now: number, halfLifeMs: number): void {
+  const score = scoreAfterRead(keys.get(key.digest)?.score, now, halfLifeMs);
+  keys.set(key.digest, { ...key, score, expiresMs: now + key.lifetimeMs });
   const group = groups.get(key.group);
   if (group) {
     group.digests.add(key.digest);
@@ -77,11 +77,11 @@ function forget({ keys, groups }: Tables, digest: string): void {
   keys.delete(digest);
 }
 
-function forgetTheColdest(tables: Tables, maxKeys: number): void {
+function forgetLowestScores(tables: Tables, maxKeys: number): void {
   const { keys } = tables;
   if (keys.size <= maxKeys) return;
-  const coldestFirst = [...keys.values()].sort((a, b) => a.heat - b.heat);
-  for (const { digest } of coldestFirst.slice(0, keys.size - maxKeys)) forget(tables, digest);
+  const lowestFirst = [...keys.values()].sort((a, b) => a.score - b.score);
+  for (const { digest } of lowestFirst.slice(0, keys.size - maxKeys)) forget(tables, digest);
 }
 
 function claimDue(tables: Tables, token: string, now: number, leaseMs: number): ClaimedGroup | undefined {
@@ -97,7 +97,7 @@ function claimDue(tables: Tables, token: string, now: number, leaseMs: number): 
     }
     const lateMs = now - group.dueMs;
     Object.assign(group, { dueMs: now + leaseMs, claim: token });
-    const claimed = live.map(({ digest, question }) => ({ digest, question }));
+    const claimed = live.map(({ digest, payload }) => ({ digest, payload }));
     return { group: name, keys: claimed, lateMs, failures: group.failures };
   }
   return undefined;

@@ -11,7 +11,7 @@ import {
 import { warmKeys, warmScripts } from './warm-scripts.ts';
 
 /** Keys that one call notes: a script holds up everybody else's commands. */
-const maxNoted = 200;
+const maxRecorded = 200;
 
 /**
  * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
@@ -33,10 +33,10 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
   };
 
   return {
-    async noteReads(keys) {
-      for (let at = 0; at < keys.length; at += maxNoted) {
-        const some = keys.slice(at, at + maxNoted).flatMap(argumentsOf);
-        await run('sqgWarmNote', maxKeys, halfLifeMs, ...some);
+    async recordReads(keys) {
+      for (let at = 0; at < keys.length; at += maxRecorded) {
+        const some = keys.slice(at, at + maxRecorded).flatMap(argumentsOf);
+        await run('sqgWarmRecord', maxKeys, halfLifeMs, ...some);
       }
     },
     async claim(token, leaseMs) {
@@ -59,18 +59,18 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
   };
 }
 
-function argumentsOf({ digest, group, endpoint, question, periodMs, lifetimeMs }: WarmKey) {
-  return [digest, group, `${endpoint} ${question}`, periodMs, lifetimeMs];
+function argumentsOf({ digest, group, endpoint, payload, periodMs, lifetimeMs }: WarmKey) {
+  return [digest, group, `${endpoint} ${payload}`, periodMs, lifetimeMs];
 }
 
-/** The third word of a fact, `<group> <endpoint> <question>`, and all that follows. */
-const questionOf = (fact: string) => fact.replace(/^\S+ \S+ /, '');
+/** The third word of a fact, `<group> <endpoint> <payload>`, and all that follows. */
+const payloadOf = (fact: string) => fact.replace(/^\S+ \S+ /, '');
 
 function toClaim([group, lateMs, failures, ...pairs]: readonly string[]): ClaimedGroup | undefined {
   if (group === undefined) return undefined;
-  const keys: { digest: string; question: string }[] = [];
+  const keys: { digest: string; payload: string }[] = [];
   for (let at = 0; at < pairs.length; at += 2) {
-    keys.push({ digest: pairs[at]!, question: questionOf(pairs[at + 1]!) });
+    keys.push({ digest: pairs[at]!, payload: payloadOf(pairs[at + 1]!) });
   }
   return { group, keys, lateMs: Number(lateMs), failures: Number(failures) };
 }

@@ -4,7 +4,7 @@
  */
 export type WarmSchedule = {
   /** Notes that keys were read, each once at most. A key that is new joins its group, a group that is new is due a period on. */
-  noteReads(keys: readonly WarmKey[]): Promise<void>;
+  recordReads(keys: readonly WarmKey[]): Promise<void>;
   /**
    * Takes the group that is longest due, for `leaseMs`: nobody else gets it meanwhile, and everybody may afterwards.
    * Keys that were not read for their lifetime fall out.
@@ -26,7 +26,7 @@ export type WarmKey = {
   /** Name of the endpoint. */
   readonly endpoint: string;
   /** The endpoint, its parameters and the caller's SQL as JSON: what a worker needs to ask again. */
-  readonly question: string;
+  readonly payload: string;
   /** Milliseconds between two runs of a new group. */
   readonly periodMs: number;
   /** Milliseconds after its last read at which the key falls out. */
@@ -35,7 +35,7 @@ export type WarmKey = {
 
 export type ClaimedGroup = {
   readonly group: string;
-  readonly keys: readonly Pick<WarmKey, 'digest' | 'question'>[];
+  readonly keys: readonly Pick<WarmKey, 'digest' | 'payload'>[];
   /** Milliseconds since it became due. */
   readonly lateMs: number;
   /** Runs in a row that failed. */
@@ -83,13 +83,13 @@ export type ScheduleOptions = {
 export const defaultHalfLifeMs = 3_600_000;
 
 /**
- * The heat of a key: the binary logarithm of its reads, each counting the more the later it came. Only differences mean
+ * The score of a key: the binary logarithm of its reads, each counting the more the later it came. Only differences mean
  * anything, so nothing needs to be aged: heats are compared, and a later read outweighs any number of old ones.
  * Source: Cormode et al., "Forward Decay" (ICDE 2009), with exponential decay.
  */
-export function heatAfterRead(heat: number | undefined, nowMs: number, halfLifeMs: number): number {
+export function scoreAfterRead(score: number | undefined, nowMs: number, halfLifeMs: number): number {
   const read = nowMs / halfLifeMs;
-  if (heat === undefined) return read;
-  const [more, less] = heat > read ? [heat, read] : [read, heat];
+  if (score === undefined) return read;
+  const [more, less] = score > read ? [score, read] : [read, score];
   return more + Math.log2(1 + 2 ** (less - more));
 }

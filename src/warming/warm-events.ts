@@ -25,5 +25,5 @@ export type WarmEvent =
       readonly lateMs: number;
       readonly ms: number;
     }
-  /** Reads could not be noted, or the schedule did not answer: what is due waits. */
+  /** Reads could not be recorded, or the schedule did not answer: what is due waits. */
   | { readonly type: 'warm.schedule_failed'; readonly message: string };

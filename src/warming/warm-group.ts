@@ -25,7 +25,7 @@ export type GroupOutcome = {
 type WarmGroupDeps = {
   readonly cache: Pick<Cache, 'warm'>;
   /** The query that a key was made of, as its endpoint is defined now; undefined where it isn't. */
-  readonly queryOf: (question: string) => EndpointQuery | undefined;
+  readonly queryOf: (payload: string) => EndpointQuery | undefined;
   readonly cacheRequestOf: (query: EndpointQuery, run: RunEndpointQuery) => CacheRequest;
   /** Runs with the priority of what nobody waits for. */
   readonly runStatement: RunStatement;
@@ -56,8 +56,8 @@ export async function warmGroup(
   };
   const dropped: string[] = [];
   const queries: EndpointQuery[] = [];
-  for (const { digest, question } of keys) {
-    const query = deps.queryOf(question);
+  for (const { digest, payload } of keys) {
+    const query = deps.queryOf(payload);
     const isCurrent = query && deps.cacheRequestOf(query, never).key.digest === digest;
     if (isCurrent && query.definition.warmSeconds > 0) queries.push(query);
     else {

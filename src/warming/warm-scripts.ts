@@ -1,16 +1,16 @@
 import { maxShownGroups } from './schedule.ts';
 
 /** All keys of the schedule, in the order in which every script gets them; the braces keep them in one slot of a Cluster. */
-export const warmKeys = ['due', 'claims', 'failures', 'expires', 'heat', 'facts', 'members', 'totals'].map(
+export const warmKeys = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals'].map(
   name => `sqg:2:{warm}:${name}`,
 );
 
 /**
- * What each script begins with. `due`: groups by when they are due; `claims`, `failures`: by group; `expires`, `heat`: keys
- * by when they fall out, by heat; `facts`: `<group> <endpoint> <question>` by key; `members`: `<group> <key>`, ordered as text.
+ * What each script begins with. `due`: groups by when they are due; `claims`, `failures`: by group; `expires`, `score`: keys
+ * by when they fall out, by score; `facts`: `<group> <endpoint> <payload>` by key; `members`: `<group> <key>`, ordered as text.
  */
 const opening = `
-  local due, claims, failures, expires, heat, facts, members, totals = unpack(KEYS)
+  local due, claims, failures, expires, score, facts, members, totals = unpack(KEYS)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local function digests(group)
@@ -23,27 +23,27 @@ const opening = `
     if fact then redis.call('ZREM', members, string.match(fact, '^%S+') .. ' ' .. digest) end
     redis.call('HDEL', facts, digest)
     redis.call('ZREM', expires, digest)
-    redis.call('ZREM', heat, digest)
+    redis.call('ZREM', score, digest)
   end`;
 
 /** The schedule's steps, each one script: the time is that of Redis, whatever the workers' hosts say. */
 export const warmScripts = {
   /** ARGV: most keys, half-life; then for each key digest, group, fact, period, lifetime. */
-  sqgWarmNote: `${opening}
+  sqgWarmRecord: `${opening}
     for at = 3, #ARGV, 5 do
       local digest, group = ARGV[at], ARGV[at + 1]
       local read = now / ARGV[2]
-      local before = tonumber(redis.call('ZSCORE', heat, digest) or read - 1e6)
+      local before = tonumber(redis.call('ZSCORE', score, digest) or read - 1e6)
       local more, less = math.max(read, before), math.min(read, before)
       local after = more + math.log(1 + 2 ^ (less - more)) / math.log(2)
-      redis.call('ZADD', heat, string.format('%.17g', after), digest)
+      redis.call('ZADD', score, string.format('%.17g', after), digest)
       redis.call('ZADD', expires, now + ARGV[at + 4], digest)
       redis.call('HSET', facts, digest, group .. ' ' .. ARGV[at + 2])
       redis.call('ZADD', members, 0, group .. ' ' .. digest)
       redis.call('ZADD', due, 'NX', now + ARGV[at + 3], group)
     end
-    for _ = 1, redis.call('ZCARD', heat) - ARGV[1] do
-      forget(redis.call('ZRANGE', heat, 0, 0)[1])
+    for _ = 1, redis.call('ZCARD', score) - ARGV[1] do
+      forget(redis.call('ZRANGE', score, 0, 0)[1])
     end
     return 1`,
   /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then key and fact in turn; or nothing. */
@@ -102,5 +102,5 @@ export const warmScripts = {
         })
       end
     end
-    return {redis.call('ZCARD', heat), groups, redis.call('HGETALL', totals)}`,
+    return {redis.call('ZCARD', score), groups, redis.call('HGETALL', totals)}`,
 };

@@ -19,45 +19,45 @@ select 1 as n`,
 );
 const query = { definition, parameters: [], callerSql: 'select 2 as n' };
 
-function openHotKeys(noteReads?: WarmSchedule['noteReads']) {
-  const noted: WarmKey[][] = [];
+function openHotKeys(recordReads?: WarmSchedule['recordReads']) {
+  const recorded: WarmKey[][] = [];
   const events: string[] = [];
   const schedule = {
     ...createMemorySchedule({ clock: createStandingClock(0), maxKeys: 10 }),
-    noteReads: noteReads ?? (async (keys: readonly WarmKey[]) => void noted.push([...keys])),
+    recordReads: recordReads ?? (async (keys: readonly WarmKey[]) => void recorded.push([...keys])),
   };
   const hotKeys = createHotKeys({ schedule, emit: ({ type }) => events.push(type), maxPending: 2 });
   onTestFinished(() => hotKeys.close());
-  return { hotKeys, noted, events };
+  return { hotKeys, recorded, events };
 }
 
 test('a key is told once, however often it was read, with what asks for it again', async () => {
-  const { hotKeys, noted } = openHotKeys();
-  for (let n = 0; n < 5; n++) hotKeys.note('a', query);
+  const { hotKeys, recorded } = openHotKeys();
+  for (let n = 0; n < 5; n++) hotKeys.recordRead('a', query);
   await hotKeys.flush();
   await hotKeys.flush();
-  const question = JSON.stringify({ endpoint: definition.id, parameters: { sql: 'select 2 as n' } });
+  const payload = JSON.stringify({ endpoint: definition.id, parameters: { sql: 'select 2 as n' } });
   const key = {
     digest: 'a',
     group: 'a',
     endpoint: 'things',
-    question,
+    payload,
     periodMs: 300_000,
     lifetimeMs: 900_000,
   };
-  expect(noted).toEqual([[key]]);
+  expect(recorded).toEqual([[key]]);
 });
 
 test('under pressure reads are forgotten', async () => {
-  const { hotKeys, noted } = openHotKeys();
-  for (const digest of ['a', 'b', 'c']) hotKeys.note(digest, query);
+  const { hotKeys, recorded } = openHotKeys();
+  for (const digest of ['a', 'b', 'c']) hotKeys.recordRead(digest, query);
   await hotKeys.flush();
-  expect(noted.map(keys => keys.map(({ digest }) => digest))).toEqual([['a', 'b']]);
+  expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['a', 'b']]);
 });
 
 test('a schedule that does not answer is told as an event, and costs nobody an answer', async () => {
   const { hotKeys, events } = openHotKeys(() => Promise.reject(new Error('away')));
-  hotKeys.note('a', query);
+  hotKeys.recordRead('a', query);
   await hotKeys.flush();
   expect(events).toEqual(['warm.schedule_failed']);
 });

@@ -14,18 +14,18 @@ beforeEach(async () => {
 });
 
 test('a Redis that has evicted a part of the schedule gives what is left, and learns again', async () => {
-  const key = { digest: 'a', group: 'g', endpoint: 'e', question: '{}', periodMs: 1, lifetimeMs: 60_000 };
+  const key = { digest: 'a', group: 'g', endpoint: 'e', payload: '{}', periodMs: 1, lifetimeMs: 60_000 };
   const schedule = await openSchedule({ maxKeys: 10 });
-  for (const lost of ['due', 'claims', 'failures', 'expires', 'heat', 'facts', 'members', 'totals']) {
-    await schedule.noteReads([key]);
+  for (const lost of ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals']) {
+    await schedule.recordReads([key]);
     await redis.command(`DEL sqg:2:{warm}:${lost}`);
     await setTimeout(5);
     const claim = await schedule.claim('t', 1);
     expect([undefined, 'g']).toContain(claim?.group);
     await schedule.state();
-    await schedule.noteReads([key]);
+    await schedule.recordReads([key]);
     await setTimeout(5);
-    expect((await schedule.claim('t', 1))?.keys, lost).toEqual([{ digest: 'a', question: '{}' }]);
+    expect((await schedule.claim('t', 1))?.keys, lost).toEqual([{ digest: 'a', payload: '{}' }]);
     await setTimeout(5);
   }
 });

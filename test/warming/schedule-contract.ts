@@ -16,7 +16,7 @@ export function scheduleContract(
     digest,
     group,
     endpoint: 'things.all',
-    question: `{"q": "${digest} of x"}`,
+    payload: `{"q": "${digest} of x"}`,
     periodMs: period,
     lifetimeMs: 60_000,
     ...more,
@@ -25,22 +25,22 @@ export function scheduleContract(
 
   test('contract 6.2: a group is due a period after its first read, whole, and to one claimant', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
-    await schedule.noteReads([key('a', 'g'), key('b', 'g')]);
+    await schedule.recordReads([key('a', 'g'), key('b', 'g')]);
     expect(await schedule.claim('t1', 1000)).toBeUndefined();
     await advance(period);
-    await schedule.noteReads([key('c', 'g')]);
+    await schedule.recordReads([key('c', 'g')]);
     const claim = await schedule.claim('t1', 1000);
     expect(claim?.group).toBe('g');
     expect(claim?.lateMs).toBeGreaterThanOrEqual(0);
     expect([...(claim?.keys ?? [])].sort((x, y) => (x.digest < y.digest ? -1 : 1))).toEqual(
-      ['a', 'b', 'c'].map(digest => ({ digest, question: `{"q": "${digest} of x"}` })),
+      ['a', 'b', 'c'].map(digest => ({ digest, payload: `{"q": "${digest} of x"}` })),
     );
     expect(await schedule.claim('t2', 1000)).toBeUndefined();
   });
 
   test('contract 6.2: a claim that is not extended goes to others, and its first holder can end it no more', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
-    await schedule.noteReads([key('a', 'g')]);
+    await schedule.recordReads([key('a', 'g')]);
     await advance(period);
     await schedule.claim('t1', 40);
     expect(await schedule.extend('g', 't1', 80)).toBe(true);
@@ -56,7 +56,7 @@ export function scheduleContract(
 
   test('what is settled is due again when it said, without what was dropped, with its failures', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
-    await schedule.noteReads([key('a', 'g'), key('b', 'g')]);
+    await schedule.recordReads([key('a', 'g'), key('b', 'g')]);
     await advance(period);
     await schedule.claim('t', 1000);
     await schedule.settle('g', 't', {
@@ -80,8 +80,8 @@ export function scheduleContract(
 
   test('a key that nobody reads for its lifetime falls out, and its group with the last of them', async () => {
     const { schedule, advance } = await open({ maxKeys: 100 });
-    await schedule.noteReads([key('a', 'g', { lifetimeMs: 20 }), key('b', 'g')]);
-    await schedule.noteReads([key('c', 'h', { lifetimeMs: 20 })]);
+    await schedule.recordReads([key('a', 'g', { lifetimeMs: 20 }), key('b', 'g')]);
+    await schedule.recordReads([key('c', 'h', { lifetimeMs: 20 })]);
     await advance(period);
     expect((await schedule.claim('t', 1000))?.keys.map(({ digest }) => digest)).toEqual(['b']);
     expect(await schedule.claim('t', 1000)).toBeUndefined();
@@ -90,12 +90,12 @@ export function scheduleContract(
 
   test('where there are too many keys, those go that are read least', async () => {
     const { schedule, advance } = await open({ maxKeys: 2, halfLifeMs: 1_000_000 });
-    await schedule.noteReads([key('often', 'g')]);
-    await schedule.noteReads([key('often', 'g')]);
-    await schedule.noteReads([key('often', 'g')]);
-    await schedule.noteReads([key('twice', 'g')]);
-    await schedule.noteReads([key('twice', 'g')]);
-    await schedule.noteReads([key('once', 'g')]);
+    await schedule.recordReads([key('often', 'g')]);
+    await schedule.recordReads([key('often', 'g')]);
+    await schedule.recordReads([key('often', 'g')]);
+    await schedule.recordReads([key('twice', 'g')]);
+    await schedule.recordReads([key('twice', 'g')]);
+    await schedule.recordReads([key('once', 'g')]);
     await advance(period);
     const claim = await schedule.claim('t', 1000);
     expect(claim?.keys.map(({ digest }) => digest).sort()).toEqual(['often', 'twice']);
@@ -103,9 +103,9 @@ export function scheduleContract(
 
   test('a late read outweighs many old ones', async () => {
     const { schedule, advance } = await open({ maxKeys: 1, halfLifeMs: 10 });
-    for (let n = 0; n < 10; n++) await schedule.noteReads([key('old', 'g')]);
+    for (let n = 0; n < 10; n++) await schedule.recordReads([key('old', 'g')]);
     await advance(100);
-    await schedule.noteReads([key('new', 'g')]);
+    await schedule.recordReads([key('new', 'g')]);
     expect((await schedule.claim('t', 1000))?.keys.map(({ digest }) => digest)).toEqual(['new']);
   });
 }

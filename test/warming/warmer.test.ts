@@ -75,8 +75,8 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     const load = { run: (signal: AbortSignal) => run(asked, { signal }) };
     return cacheRequestOf(1000, asked, { load, refreshLoad: load });
   };
-  const queryOf = (question: string): EndpointQuery => {
-    const { parameters } = JSON.parse(question);
+  const queryOf = (payload: string): EndpointQuery => {
+    const { parameters } = JSON.parse(payload);
     return query(parameters.thing, parameters.kind ?? '');
   };
   const warmer = createWarmer({
@@ -97,7 +97,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
       runStatement({ endpoint: 'things', sql: '', parameters: each.parameters, maxRows: 1 }, terms),
     );
     const { state } = await cache.read(request, { signal: new AbortController().signal });
-    hotKeys.note(request.key.digest, asked);
+    hotKeys.recordRead(request.key.digest, asked);
     await hotKeys.flush();
     return state;
   }
