@@ -5,23 +5,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Milliseconds after which a lock belongs to a command that died: a live one holds it for a few. */
 const staleMs = 10_000;
 
-/** Milliseconds that a lock is waited for by default: longer than a stale one stands. */
-const patienceMs = 15_000;
+/** Default milliseconds to wait for a lock: longer than it takes to become stale. */
+const defaultTimeoutMs = 15_000;
 
 /**
  * Does something to a file while no other process does, by a lock file beside it. Process ids would say nothing: the processes
  * may live in different containers over one folder. So a lock is taken over when it is old.
- * @param lockMs milliseconds that the lock is waited for. Default 15 s
+ * @param timeoutMs milliseconds to wait for the lock. Default 15 s
  * @throws Error that names the lock file if somebody holds it for that long; what `act` throws
  */
 export async function withFileLock<T>(
   file: string,
   act: () => Promise<T>,
-  lockMs: number = patienceMs,
+  timeoutMs: number = defaultTimeoutMs,
 ): Promise<T> {
   const lock = `${file}.lock`;
   const owner = randomUUID();
-  const giveUpMs = Date.now() + lockMs;
+  const giveUpMs = Date.now() + timeoutMs;
   while (!(await take(lock, owner))) {
     if (Date.now() > giveUpMs) {
       throw new Error(`Another command holds ${lock}; if none is running, delete that file and try again`);
@@ -39,7 +39,7 @@ export async function withFileLock<T>(
 }
 
 async function take(lock: string, owner: string): Promise<boolean> {
-  // Written aside and linked: a lock that is there has its owner's name in it.
+  // Written elsewhere, then linked: a lock file never exists without its owner's name.
   const own = `${lock}.${owner}`;
   try {
     const handle = await open(own, 'wx', 0o600);
@@ -57,15 +57,15 @@ async function take(lock: string, owner: string): Promise<boolean> {
 async function dropStale(lock: string): Promise<void> {
   const found = await stat(lock).catch(() => undefined);
   if (!found || Date.now() - found.mtimeMs < staleMs) return;
-  const aside = `${lock}.${randomUUID()}`;
+  const moved = `${lock}.${randomUUID()}`;
   try {
-    await rename(lock, aside);
+    await rename(lock, moved);
     // Somebody else may have taken over in between: then this is a new lock, and goes back.
-    if ((await stat(aside)).ino !== found.ino) await link(aside, lock);
+    if ((await stat(moved)).ino !== found.ino) await link(moved, lock);
   } catch {
     // Others were faster.
   } finally {
-    await rm(aside, { force: true });
+    await rm(moved, { force: true });
   }
 }
 

@@ -26,7 +26,7 @@ const smallBytes = 1024 * 1024;
  * waits leaves its bytes with the warehouse.
  */
 export function createLargeResults(count: number, maxWaiting: number): LargeResults {
-  const queue = createFairQueue({ slots: count, maxWaiting, maxWaitingPerCaller: maxWaiting });
+  const queue = createFairQueue({ permits: count, maxWaiting, maxWaitingPerCaller: maxWaiting });
   return {
     begin(signal, run) {
       let release: (() => void) | undefined;

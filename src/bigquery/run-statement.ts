@@ -37,7 +37,7 @@ const maxLargeResults = 4;
 export function createStatementRunner({ api, lock, openWork, options }: RunnerDeps) {
   const { maxConcurrentQueries = 32, maxWaitingQueries = 256, maxWaitingPerCaller = 64 } = options;
   const waitingRoom = { maxWaiting: maxWaitingQueries, maxWaitingPerCaller };
-  const queue = createFairQueue({ slots: maxConcurrentQueries, ...waitingRoom });
+  const queue = createFairQueue({ permits: maxConcurrentQueries, ...waitingRoom });
   const largeResults = createLargeResults(maxLargeResults, maxConcurrentQueries);
 
   async function runNow(assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> {

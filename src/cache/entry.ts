@@ -38,7 +38,7 @@ export async function makeEntry(
 ): Promise<{ entry: Entry; value: Buffer | undefined }> {
   const rendered = renderBody(rowsJson);
   const version = randomBytes(versionBytes).toString('latin1');
-  const bodyDigest = rendered.length > maxBytesNow ? await digestAside(rendered) : digestOf(rendered);
+  const bodyDigest = rendered.length > maxBytesNow ? await digestAsync(rendered) : digestOf(rendered);
   const all = { version, ...facts, columns, rowCount, bodyDigest, body: rendered };
   if (rendered.length > maxBytes) return { entry: all, value: undefined };
   const value = await encodeEntry(all);
@@ -69,7 +69,7 @@ export function digestOf(body: Buffer): string {
 }
 
 /** The same digest, calculated on another thread. */
-export async function digestAside(body: Buffer): Promise<string> {
+export async function digestAsync(body: Buffer): Promise<string> {
   const digest = await webcrypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>); // no body is shared
   return Buffer.from(digest, 0, 16).toString('base64url');
 }
@@ -83,7 +83,7 @@ const maxBytesNow = 256 * 1024;
 /** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
 const minCompressedBytes = 16 * 1024;
 
-const zstdCompressAside = promisify(zstdCompress);
+const zstdCompressAsync = promisify(zstdCompress);
 
 /** Higher levels take longer and hardly save more on rows of JSON. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
@@ -107,7 +107,7 @@ export async function encodeEntry({ version, body, ...facts }: Entry): Promise<B
 
 async function compress(body: Buffer): Promise<Buffer> {
   return body.length > maxBytesNow
-    ? zstdCompressAside(body, compression)
+    ? zstdCompressAsync(body, compression)
     : zstdCompressSync(body, compression);
 }
 

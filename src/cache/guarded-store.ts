@@ -41,7 +41,7 @@ export type Budget = { remainingMs: number };
 export const budgetMs = 50;
 
 /** Milliseconds a connection may take to be made before a start goes on without it. */
-const patienceMs = 1000;
+const connectTimeoutMs = 1000;
 
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
@@ -136,7 +136,7 @@ async function firstFailure(store: Store): Promise<unknown> {
   let isOver = false;
   const timer = setTimeout(() => {
     isOver = true;
-  }, patienceMs);
+  }, connectTimeoutMs);
   try {
     for (;;) {
       const failure = await store.ping().catch((error: unknown) => error);

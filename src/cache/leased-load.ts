@@ -68,7 +68,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   const token = randomUUID();
   let isOver = false;
   // Not by the clock: one that is set forward would end the wait at once.
-  const patience = setTimeout(() => {
+  const waitTimer = setTimeout(() => {
     isOver = true;
   }, options.waitMs);
   let { known } = options;
@@ -107,7 +107,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (failure) throw failure;
     }
   } finally {
-    clearTimeout(patience);
+    clearTimeout(waitTimer);
     wait.leave();
   }
 }

@@ -112,7 +112,8 @@ export function createLoader(deps: LoaderDeps): Loader {
     },
     refresh(request, known, reason) {
       const { digest } = request.key;
-      if (refreshes.has(digest) || isBackingOff(request, request.refreshLoad) || closing.signal.aborted) return;
+      if (refreshes.has(digest) || isBackingOff(request, request.refreshLoad) || closing.signal.aborted)
+        return;
       const done = refreshNow(request, known, reason)
         // The entry that is there stays; the failure was told as an event.
         .catch(() => undefined)

@@ -27,7 +27,7 @@ import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { runQuery } from '../pipeline/run-query.ts';
 import { createRedactor } from '../redaction/redactor.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
-import { writeSampleAside } from '../sample/write-sample-aside.ts';
+import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { createRedisStore } from '../store/redis-store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -90,7 +90,7 @@ async function bringSample(
 ): Promise<string> {
   try {
     const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
-    await writeSampleAside(task, onProgress);
+    await writeSampleInChild(task, onProgress);
   } catch (error) {
     // Another gateway reads the same file: its rows will do.
     if (!(error instanceof DatabaseBusyError)) throw error;

@@ -172,7 +172,7 @@ function compile({ tables }: Catalog, { sql, callerSql, parameters, maxRows }: S
 
 function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {
   return {
-    slots: options.maxConcurrentQueries ?? 4,
+    permits: options.maxConcurrentQueries ?? 4,
     maxWaiting: options.maxWaitingQueries ?? 512,
     maxWaitingPerCaller: options.maxWaitingPerCaller ?? 128,
   };

@@ -84,7 +84,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   const starting = setTimeout(() => kill('no start'), maxStartMs);
   let gone: EngineGoneError | undefined;
   let isWorn = false;
-  const standardError = lastWords(child);
+  const standardError = stderrTail(child);
   const kill = (reason: EngineEnd) => {
     if (why === 'crash' || why === 'no start') why = reason;
     child.kill('SIGKILL');
@@ -239,7 +239,7 @@ function versionOf(catalog: readonly CatalogTable[]): string {
 }
 
 /** The end of what the process wrote to standard error. */
-function lastWords(child: ChildProcess): () => string {
+function stderrTail(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.setEncoding('utf8').on('data', (part: string) => {
     text = (text + part).slice(-2000);

@@ -41,12 +41,12 @@ const maxKeptBytes = 128 * 1024 * 1024;
 const partLength = 1024 * 1024;
 
 /** Milliseconds to wait for a writer: another gateway that starts brings the sample rows up to now. */
-const writerPatienceMs = 10_000;
+const writerTimeoutMs = 10_000;
 
 await open();
 
 async function openDatabase(): Promise<DuckDBInstance> {
-  const giveUpMs = performance.now() + writerPatienceMs;
+  const giveUpMs = performance.now() + writerTimeoutMs;
   for (;;) {
     try {
       return await DuckDBInstance.create(settings.databasePath, {

@@ -4,15 +4,15 @@ import type { RunOptions } from './engine.ts';
 /** A semaphore that is fair to callers: a bounded number of queries runs at the same time, whoever asks for how many. */
 export type FairQueue = {
   /**
-   * Waits for a free slot. Among callers with queries waiting, the one with the fewest running is next; among equals, the one
+   * Waits for a free permit. Among callers with queries waiting, the one with the fewest running is next; among equals, the one
    * whose turn was longest ago. Each caller's own queries run in the order of the calls.
    *
-   * The last free slot is kept for a caller that runs nothing: a running query cannot be paused, so without it a newcomer
-   * would wait for the end of somebody's long query. Background queries come after all callers and leave that slot free too;
+   * The last free permit is kept for a caller that runs nothing: a running query cannot be paused, so without it a newcomer
+   * would wait for the end of somebody's long query. Background queries come after all callers and leave that permit free too;
    * after eight starts in a row ahead of a waiting background query, it goes first, so that none waits for ever.
    *
    * @param run who asks, and whether anybody waits for the result
-   * @returns releases the slot; call it once
+   * @returns releases the permit; call it once
    * @throws GatewayError `too_many_requests` when too many queries of this caller wait already, `overloaded` when too many
    * wait altogether; the signal's reason when it aborts first
    */
@@ -21,7 +21,7 @@ export type FairQueue = {
 
 export type FairQueueOptions = {
   /** Queries that run at the same time. */
-  readonly slots: number;
+  readonly permits: number;
   /** Queries of all callers that wait; background queries have as many places of their own. */
   readonly maxWaiting: number;
   /** Queries of one caller that wait. */
@@ -53,13 +53,13 @@ type State = {
 /** So many, and the background is next. */
 const maxAhead = 8;
 
-/** Makes a queue with all its slots free. */
+/** Makes a queue with all its permits free. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const state: State = {
     options,
     callers: new Map(),
     background: openLane(),
-    free: options.slots,
+    free: options.permits,
     callersWaiting: 0,
     ahead: 0,
     sequence: 0,
@@ -82,8 +82,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 }
 
 function mayStart({ options, background, free, ahead }: State, lane: Lane): boolean {
-  const leavesLastSlot = lane.running > 0 || (lane === background && ahead < maxAhead);
-  return free > (options.slots > 1 && leavesLastSlot ? 1 : 0);
+  const leavesLastPermit = lane.running > 0 || (lane === background && ahead < maxAhead);
+  return free > (options.permits > 1 && leavesLastPermit ? 1 : 0);
 }
 
 function start(state: State, lane: Lane): () => void {
@@ -122,7 +122,7 @@ function goesBefore(one: Lane, other: Lane): boolean {
 }
 
 function checkRoom({ options, background, callersWaiting, free }: State, lane: Lane): void {
-  const { slots, maxWaiting, maxWaitingPerCaller } = options;
+  const { permits, maxWaiting, maxWaitingPerCaller } = options;
   if (lane !== background && lane.waiting.size >= maxWaitingPerCaller) {
     throw new GatewayError(
       'too_many_requests',
@@ -132,7 +132,7 @@ function checkRoom({ options, background, callersWaiting, free }: State, lane: L
   if ((lane === background ? lane.waiting.size : callersWaiting) < maxWaiting) return;
   throw new GatewayError(
     'overloaded',
-    `${slots - free} queries are running and ${maxWaiting} are waiting already`,
+    `${permits - free} queries are running and ${maxWaiting} are waiting already`,
   );
 }
 

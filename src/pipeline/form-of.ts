@@ -1,5 +1,5 @@
 import type { Receipt } from '../base/rows.ts';
-import { digestAside, digestOf, type Entry } from '../cache/entry.ts';
+import { digestAsync, digestOf, type Entry } from '../cache/entry.ts';
 import { redactRowsJson } from '../redaction/redact-rows-json.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import type { Redactor } from '../redaction/redactor.ts';
@@ -67,7 +67,7 @@ function plainForm({ body, bodyDigest }: Rendered): Form {
 
 async function makeAside(rows: Rendered, kinds: readonly RedactionKind[], redactor: Redactor): Promise<Form> {
   const body = await redactor.redact(rows.body, kinds);
-  return { body, digest: rows.bodyDigest && (await digestAside(body)) };
+  return { body, digest: rows.bodyDigest && (await digestAsync(body)) };
 }
 
 function placeOf(rows: Rendered, kinds: readonly RedactionKind[]): Place {

@@ -16,7 +16,7 @@ export type RedisConnections = {
 };
 
 // Without these a client waits for a frozen or absent server for seconds.
-const impatience = {
+const timeouts = {
   maxRetriesPerRequest: 0,
   connectTimeout: 1000,
   commandTimeout: 1000,
@@ -103,7 +103,7 @@ const subscriberOptions = {
 function connectionOptions(address: RedisAddress): RedisOptions {
   const { topology, hosts, username, password, sentinelUsername, sentinelPassword, tls } = address;
   const tlsOptions = tls && { ca: tls.caFile && readFileSync(tls.caFile) };
-  const options: RedisOptions = { ...impatience, username, password, tls: tlsOptions };
+  const options: RedisOptions = { ...timeouts, username, password, tls: tlsOptions };
   if (topology.type === 'cluster') return options;
   if (topology.type === 'single') return { ...options, ...hosts[0], db: topology.db };
   return {

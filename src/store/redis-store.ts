@@ -123,14 +123,14 @@ type Connection = {
   on(event: string, listener: (error?: unknown) => void): unknown;
 };
 
-type Patience = {
+type Deadline = {
   readonly deadlineMs: number;
   /** Grows while bytes move. */
   readonly progress: () => number;
 };
 
 /** Makes the function that all commands go through: in time, or a StoreError that says what is known to be wrong. */
-function answersOf(client: Connection, patience: Patience) {
+function answersOf(client: Connection, deadline: Deadline) {
   let reason: string | undefined = 'not connected yet';
   client.on('ready', () => {
     reason = undefined;
@@ -149,7 +149,7 @@ function answersOf(client: Connection, patience: Patience) {
   });
   return async <T>(send: () => Promise<T>): Promise<T> => {
     try {
-      return await withDeadline(send(), patience);
+      return await withDeadline(send(), deadline);
     } catch (error) {
       // While there is no connection, the client only says that there is none.
       const isOfThisCall = error instanceof ReplyError || error instanceof LateError;
@@ -169,7 +169,7 @@ const mostDeadlines = 10;
  * Rejects when the deadline comes first, and nothing has moved meanwhile; whatever the command does later is nobody's
  * concern. A Redis that is frozen or gone moves nothing.
  */
-function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Patience): Promise<T> {
+function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {
     let missed = 0;
     let moved = progress();

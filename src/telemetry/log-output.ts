@@ -10,14 +10,14 @@ export type LogOutput = {
   flush(timeoutMs: number): Promise<void>;
 };
 
-/** Milliseconds that lines are gathered for. */
-const gatherMs = 100;
+/** Milliseconds between two writes of the collected lines. */
+const flushMs = 100;
 
 /** Bytes, about, that wait for a reader who has stopped reading. */
 const maxWaiting = 1024 * 1024;
 
 /**
- * Makes the output of a log: lines are gathered, written asynchronously, and dropped where the reader of the stream does not
+ * Makes the output of a log: lines are collected, written asynchronously, and dropped where the reader of the stream does not
  * keep up.
  * @param stream as `openStandardOutput` opens it
  */
@@ -61,7 +61,7 @@ export function createLogOutput(stream: Writable): LogOutput {
     setTimeout(() => {
       isScheduled = false;
       void writeWaiting();
-    }, gatherMs).unref();
+    }, flushMs).unref();
   }
 
   return {

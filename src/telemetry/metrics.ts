@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Receipt } from '../base/rows.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
 import type { GatewayEvent } from './events.ts';
-import { createTallies } from './tallies.ts';
+import { createInstrumentFactory } from './instrument-factory.ts';
 import { addWarmMetrics } from './warm-metrics.ts';
 
 /** Counts what happens, for a scraper to read. */
@@ -70,7 +70,7 @@ function addReadings(registry: Registry, readings: () => Readings): void {
 type Instruments = ReturnType<typeof createInstruments>;
 
 function createInstruments(registry: Registry) {
-  const { counter, histogram } = createTallies(registry);
+  const { counter, histogram } = createInstrumentFactory(registry);
   const storeUp = new Gauge({
     name: 'cache_store_up',
     help: '1 while the store of the cache answers.',

@@ -2,10 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import {
   type ClaimedGroup,
   defaultHalfLifeMs,
-  scoreAfterRead,
   maxShownGroups,
   type ScheduleOptions,
   type ScheduleState,
+  scoreAfterRead,
   type WarmKey,
   type WarmSchedule,
 } from './schedule.ts';

@@ -36,12 +36,12 @@ type WarmGroupDeps = {
 const maxTogether = 1000;
 
 /** Milliseconds that leases on the keys of a batch may take; what comes later is another run. */
-const patienceMs = 2000;
+const claimTimeoutMs = 2000;
 
 /** Milliseconds after which a group of which no key is left is looked at again. */
 const emptyPeriodMs = 60_000;
 
-type Tally = { refreshed: number; failed: number; runs: number; bytes: number; savedBytes: number };
+type Counts = { refreshed: number; failed: number; runs: number; bytes: number; savedBytes: number };
 
 /** Warms the keys of one claim, with one run where its queries have a batch form. */
 export async function warmGroup(
@@ -49,7 +49,7 @@ export async function warmGroup(
   { keys }: ClaimedGroup,
   signal: AbortSignal,
 ): Promise<GroupOutcome> {
-  const tally: Tally = { refreshed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
+  const counts: Counts = { refreshed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
   const skipped: Partial<Record<WarmSkip, number>> = {};
   const skip = (why: WarmSkip) => {
     skipped[why] = (skipped[why] ?? 0) + 1;
@@ -68,13 +68,13 @@ export async function warmGroup(
   for (let at = 0; at < queries.length && !signal.aborted; at += maxTogether) {
     const some = queries.slice(at, at + maxTogether);
     if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
-    else await warmTogether(deps, some, tally, skip);
+    else await warmTogether(deps, some, counts, skip);
   }
   const definition = queries[0]?.definition;
   return {
     endpoint: definition?.name ?? '',
     periodMs: definition ? definition.warmSeconds * 1000 : emptyPeriodMs,
-    ...tally,
+    ...counts,
     skipped,
     dropped,
   };
@@ -86,30 +86,30 @@ const never: RunEndpointQuery = () => Promise.reject(new Error('This request is 
 async function warmTogether(
   deps: WarmGroupDeps,
   queries: readonly EndpointQuery[],
-  tally: Tally,
+  counts: Counts,
   skip: (why: WarmSkip) => void,
 ): Promise<void> {
   const counted: RunStatement = async (statement, terms) => {
-    tally.runs++;
+    counts.runs++;
     const result = await deps.runStatement(statement, terms);
     const bytes = result.receipt?.bytesProcessed ?? 0;
-    tally.bytes += bytes;
+    counts.bytes += bytes;
     const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
-    tally.savedBytes += bytes * ((list?.length ?? 1) - 1);
+    counts.savedBytes += bytes * ((list?.length ?? 1) - 1);
     return result;
   };
-  const gathering = openGathering(counted, queries.length, patienceMs);
+  const gathering = openGathering(counted, queries.length, claimTimeoutMs);
   await Promise.all(
     queries.map(async query => {
       const place = gathering.join();
       const { warmSeconds } = query.definition;
       try {
         const outcome = await deps.cache.warm(deps.cacheRequestOf(query, place.run), warmSeconds * 1000);
-        if (outcome === 'refreshed') tally.refreshed++;
+        if (outcome === 'refreshed') counts.refreshed++;
         else skip(outcome);
       } catch {
         // The loader has told why.
-        tally.failed++;
+        counts.failed++;
       } finally {
         place.leave();
       }

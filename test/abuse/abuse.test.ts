@@ -7,7 +7,7 @@ import { launchAttack } from './launch-attack.ts';
 import { type PlainRequest, startPlainCallers } from './plain-callers.ts';
 import { forgetPeak, type Holdings, peakMb, readHoldings } from './process-tree.ts';
 import { timesOf } from './statistics.ts';
-import type { Tally } from './target.ts';
+import type { OutcomeCounts } from './target.ts';
 
 let folder: SampleFolder;
 let redis: RedisServer;
@@ -45,19 +45,19 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
     const enginePeak = watchEngines(gateway.pid);
     const attack = await launchAttack(name, gateway.origin);
     await delay(seconds * 1000);
-    const tally = await attack.stop();
+    const counts = await attack.stop();
     const attacked = callers.take();
     await callers.stop();
     attacked.push(...callers.take());
     const peak = { gatewayMb: await peakMb(gateway.pid), enginesMb: enginePeak() };
     const after = await settled(gateway.pid, before);
 
-    rows.push(rowOf(name, { alone, attacked, peak, after, tally }));
+    rows.push(rowOf(name, { alone, attacked, peak, after, counts }));
     process.stdout.write(`${rows.at(-1)}\n`);
     expect(failuresOf(attacked)).toEqual([]);
     expect(slowest(attacked, alone)).toEqual([]);
     expect(peak.gatewayMb).toBeLessThan(maxGatewayMb);
-    expect(Object.keys(tally).filter(isFault)).toEqual([]);
+    expect(Object.keys(counts).filter(isFault)).toEqual([]);
     expect(gateway.logged('http.bug', 'graphql.bug', 'store.down')).toEqual([]);
     expect(keeps(after, before)).toEqual([]);
     expect(after.gatewayMb).toBeLessThan(before.gatewayMb + maxKeptMb);
@@ -128,13 +128,13 @@ type Outcome = {
   readonly attacked: readonly PlainRequest[];
   readonly peak: Pick<Holdings, 'gatewayMb' | 'enginesMb'>;
   readonly after: Holdings;
-  readonly tally: Tally;
+  readonly counts: OutcomeCounts;
 };
 
-function rowOf(name: string, { alone, attacked, peak, after, tally }: Outcome): string {
+function rowOf(name: string, { alone, attacked, peak, after, counts }: Outcome): string {
   const times = (requests: readonly PlainRequest[]) =>
     Object.values(timesOf(requests)).map(ms => ms.toFixed()).join(' / '); // biome-ignore format: one list
-  const ends = Object.entries(tally).map(([outcome, count]) => `${outcome} × ${count}`);
+  const ends = Object.entries(counts).map(([outcome, count]) => `${outcome} × ${count}`);
   const cells = [
     name,
     attacked.length,

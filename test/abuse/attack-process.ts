@@ -1,9 +1,9 @@
 import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import { attacks, attackToken } from './attacks.ts';
-import { createTarget, type Tally } from './target.ts';
+import { createTarget, type OutcomeCounts } from './target.ts';
 
 /**
- * The attacker, in a process of its own: `attack-process.ts <name> <origin>`. It goes on until it is killed, and prints its tally
+ * The attacker, in a process of its own: `attack-process.ts <name> <origin>`. It goes on until it is killed, and prints its counts
  * as a line of JSON when it begins and whenever a line comes in.
  */
 
@@ -11,8 +11,8 @@ const [name, origin = ''] = process.argv.slice(2);
 const attack = attacks.find(each => each.name === name);
 if (!attack) throw new Error(`No attack has the name ${name}`);
 
-const tally: Tally = {};
-const target = createTarget({ origin, token: attackToken, project: sampleProjects[0] }, tally);
+const counts: OutcomeCounts = {};
+const target = createTarget({ origin, token: attackToken, project: sampleProjects[0] }, counts);
 let sent = 0;
 
 async function sender({ send }: NonNullable<typeof attack>): Promise<never> {
@@ -23,7 +23,7 @@ async function sender({ send }: NonNullable<typeof attack>): Promise<never> {
   }
 }
 
-const say = () => process.stdout.write(`${JSON.stringify(tally)}\n`);
+const say = () => process.stdout.write(`${JSON.stringify(counts)}\n`);
 say();
 for (let n = 0; n < (attack.senders ?? 8); n++) void sender(attack);
 process.stdin.on('data', say);

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { endWithProcess } from '../support/end-with-process.ts';
-import type { Tally } from './target.ts';
+import type { OutcomeCounts } from './target.ts';
 
 /** An attack that goes on. */
 export type RunningAttack = {
   /** Kills the attacker in the middle of what it does. @returns how its requests had ended until then */
-  stop(): Promise<Tally>;
+  stop(): Promise<OutcomeCounts>;
 };
 
 /** Starts an attack of the table by its name; resolves when it begins. */
@@ -17,20 +17,20 @@ export async function launchAttack(name: string, origin: string): Promise<Runnin
   });
   endWithProcess(child);
   const lines = createInterface(child.stdout);
-  const nextTally = async (): Promise<Tally> => {
+  const nextCounts = async (): Promise<OutcomeCounts> => {
     const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')]);
     if (typeof line === 'string') return JSON.parse(line);
     throw new Error(`The attacker ended with ${line}`);
   };
-  await nextTally();
+  await nextCounts();
   return {
     async stop() {
       child.stdin.write('\n');
-      const tally = await nextTally();
+      const counts = await nextCounts();
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
-      return tally;
+      return counts;
     },
   };
 }

@@ -28,14 +28,14 @@ const anew = () => `${project}|plain${process.pid}x${fresh++}`;
 
 /** What plain callers ask for. */
 const plainKinds = {
-  livez: gateway => gateway.get('/livez', {}, patience()),
-  'logs.all': gateway => gateway.get(`/api/endpoints/query/logs.all?project=${project}`, {}, patience()),
-  hit: gateway => gateway.get(usage('hourly', project), {}, patience()),
-  miss: gateway => gateway.get(usage('minutely', anew()), {}, patience()),
+  livez: gateway => gateway.get('/livez', {}, timeout()),
+  'logs.all': gateway => gateway.get(`/api/endpoints/query/logs.all?project=${project}`, {}, timeout()),
+  hit: gateway => gateway.get(usage('hourly', project), {}, timeout()),
+  miss: gateway => gateway.get(usage('minutely', anew()), {}, timeout()),
   'GraphQL logsAll': gateway =>
-    gateway.post('/graphql', graphql(`{ logsAll(project: "${project}") { id metadata } }`), patience()),
-  'GraphQL hit': gateway => gateway.post('/graphql', graphql(counts('HOURLY', project)), patience()),
-  'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', anew())), patience()),
+    gateway.post('/graphql', graphql(`{ logsAll(project: "${project}") { id metadata } }`), timeout()),
+  'GraphQL hit': gateway => gateway.post('/graphql', graphql(counts('HOURLY', project)), timeout()),
+  'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', anew())), timeout()),
 } satisfies Record<string, (gateway: FleetGateway) => Promise<FleetAnswer>>;
 
 export type PlainKind = keyof typeof plainKinds;
@@ -45,7 +45,7 @@ function counts(interval: string, pattern: string): string {
 }
 
 /** Nobody waits longer than this for an answer. */
-const patience = () => AbortSignal.timeout(20_000);
+const timeout = () => AbortSignal.timeout(20_000);
 
 /** Starts callers of every kind. @param paceMs from the start of a request to that of the next one; default 150 */
 export function startPlainCallers(

@@ -28,8 +28,8 @@ export const sqlAttacks: readonly Attack[] = [
   { name: '* except of thousands', send: (to, n) => to.sql(`select * except (${columns(900)}) from (select ${n} as x, * from ${wide(900)})`) },
   { name: 'twenty patterns of a{1000} 140 times', send: (to, n) => to.sql(`select ${list(20, i => `regexp_contains(event_message, r'${'a{1000}'.repeat(140)}${n}x${i}') as c${i}`)} from edge_logs`) },
   { name: 'patterns just within the limit', send: (to, n) => to.sql(`select ${list(20, i => `regexp_replace(repeat(event_message, 100), r'(a?|b?){150}${n}x${i}', 'x') as c${i}`)} from edge_logs`) },
-  { name: 'queries that do not listen', senders: 16, seconds: 12, send: (to, n) => to.sql(`${deaf} where ${n} >= 0`) },
-  { name: 'queries that do not listen, left at once', senders: 16, seconds: 12, send: (to, n) => to.sql(`${deaf} where ${n} >= 0`, { leaveMs: 50 + (n % 10) * 20 }) },
+  { name: 'unresponsive queries', senders: 16, seconds: 12, send: (to, n) => to.sql(`${unresponsive} where ${n} >= 0`) },
+  { name: 'unresponsive queries, left at once', senders: 16, seconds: 12, send: (to, n) => to.sql(`${unresponsive} where ${n} >= 0`, { leaveMs: 50 + (n % 10) * 20 }) },
   { name: 'three hundred heavy queries', senders: 300, seconds: 12, send: (to, n) => to.sql(endless(n)) },
   { name: 'thousands of queries left at once', senders: 64, seconds: 8, send: (to, n) => to.sql(endless(n), { leaveMs: n % 20 }) },
   { name: 'results of 40 MB', senders: 16, seconds: 12, send: (to, n) => to.sql(bulk(40_000, n)) },
@@ -53,7 +53,7 @@ export const sqlAttacks: readonly Attack[] = [
 const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };
 
 /** Spends minutes inside one vector of rows, where DuckDB does not look for an interrupt. */
-const deaf = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
+const unresponsive = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
 
 function at<Item>(items: readonly Item[], n: number): Item {
   return items[n % items.length]!;

@@ -36,7 +36,7 @@ type SocketOptions = {
 };
 
 /** How the requests of an attack ended: a status, `left`, `closed`, or what was wrong with an answer. */
-export type Tally = Record<string, number>;
+export type OutcomeCounts = Record<string, number>;
 
 /** Headers of a raw request with the token. */
 export const tokenLines = (token: string) => `Host: gateway\r\nX-API-KEY: ${token}\r\n`;
@@ -44,15 +44,15 @@ export const tokenLines = (token: string) => `Host: gateway\r\nX-API-KEY: ${toke
 /** Longer answers are not parsed: the attack shall go on. */
 const maxParsed = 2 * 1024 * 1024;
 
-/** Makes the target of an attack. @param tally grows as the requests end */
+/** Makes the target of an attack. @param counts grows as the requests end */
 export function createTarget(
   { origin, token, project }: { origin: string; token: string; project: string },
-  tally: Tally,
+  counts: OutcomeCounts,
 ): Target {
   const agent = new Agent({ keepAlive: true });
   const { port } = new URL(origin);
   const count = (outcome: string) => {
-    tally[outcome] = (tally[outcome] ?? 0) + 1;
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
   };
 
   const send = (path: string, { method = 'GET', headers, body, leaveMs }: SendOptions = {}) =>

@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 
 /** A queue whose starts are written down, each by the name of what started. */
 function openQueue(options: Partial<FairQueueOptions> = {}) {
-  const queue = createFairQueue({ slots: 1, maxWaiting: 100, maxWaitingPerCaller: 100, ...options });
+  const queue = createFairQueue({ permits: 1, maxWaiting: 100, maxWaitingPerCaller: 100, ...options });
   const started: string[] = [];
   const take = async (name: string, priority: 'interactive' | 'background' = 'interactive') => {
     const release = await queue.take(never, { caller: name.split(' ')[0]!, priority });
@@ -17,7 +17,7 @@ function openQueue(options: Partial<FairQueueOptions> = {}) {
   return { queue, started, take };
 }
 
-test("one caller's queries beyond the free slots wait, and run in the order they came", async () => {
+test("one caller's queries beyond the free permits wait, and run in the order they came", async () => {
   const { take, started } = openQueue();
   const release = await take('a 1');
   const queued = ['a 2', 'a 3'].map(async name => (await take(name))());
@@ -37,20 +37,20 @@ test('contract 11.1: callers take turns, however many queries each of them has w
 });
 
 test('the caller who runs least is next', async () => {
-  const { take, started } = openQueue({ slots: 3 });
+  const { take, started } = openQueue({ permits: 3 });
   const [releaseFirst] = [await take('a 1'), await take('a 2')];
   await take('b 1');
   void take('a 3');
   void take('b 2');
   releaseFirst();
   await new Promise(setImmediate);
-  // One slot is free, and stays so: both callers run something.
+  // One permit is free, and stays so: both callers run something.
   expect(started).toEqual(['a 1', 'a 2', 'b 1']);
   await take('c 1');
 });
 
-test('the last slot is kept for a caller that runs nothing', async () => {
-  const { take, started } = openQueue({ slots: 4 });
+test('the last permit is kept for a caller that runs nothing', async () => {
+  const { take, started } = openQueue({ permits: 4 });
   const running = await Promise.all(['a 1', 'a 2', 'a 3'].map(name => take(name)));
   void take('a 4');
   void take('background', 'background');
@@ -81,7 +81,7 @@ test('a caller over its share of the waiting places is refused, others are not',
   });
 });
 
-test('a caller that leaves the queue makes room and takes no slot', async () => {
+test('a caller that leaves the queue makes room and takes no permit', async () => {
   const { queue } = openQueue({ maxWaiting: 1, maxWaitingPerCaller: 1 });
   const release = await queue.take(never);
   const caller = new AbortController();
@@ -94,8 +94,8 @@ test('a caller that leaves the queue makes room and takes no slot', async () => 
   await queue.take(never);
 });
 
-test('contract 6.5: what runs in the background leaves a slot to callers, and waits behind those that wait', async () => {
-  const { take, started } = openQueue({ slots: 2 });
+test('contract 6.5: what runs in the background leaves a permit to callers, and waits behind those that wait', async () => {
+  const { take, started } = openQueue({ permits: 2 });
   const releaseFirst = await take('background 1', 'background');
   const second = take('background 2', 'background');
   const releaseCaller = await take('a 1');
@@ -109,7 +109,7 @@ test('contract 6.5: what runs in the background leaves a slot to callers, and wa
   expect(started.at(-1)).toBe('background 2');
 });
 
-test('with one slot the background has its turn when no caller waits', async () => {
+test('with one permit the background has its turn when no caller waits', async () => {
   const { take } = openQueue();
   (await take('background', 'background'))();
   const release = await take('background', 'background');
@@ -156,7 +156,7 @@ const steps = fc.array(
 );
 
 const shapes = fc.record({
-  slots: fc.integer({ min: 1, max: 5 }),
+  permits: fc.integer({ min: 1, max: 5 }),
   maxWaiting: fc.integer({ min: 1, max: 20 }),
   maxWaitingPerCaller: fc.integer({ min: 1, max: 8 }),
 });
@@ -171,7 +171,7 @@ type Query = {
   release?: () => void;
 };
 
-test('whatever comes, leaves and ends: slots are never lost or exceeded, shares hold, and nobody starves', async () => {
+test('whatever comes, leaves and ends: permits are never lost or exceeded, shares hold, and nobody starves', async () => {
   const run = async (options: FairQueueOptions, script: readonly Step[]) => {
     const queue = createFairQueue(options);
     const queries: Query[] = [];
@@ -222,16 +222,16 @@ test('whatever comes, leaves and ends: slots are never lost or exceeded, shares 
     };
     const check = () => {
       const running = inState('running').length;
-      expect(running).toBeLessThanOrEqual(options.slots);
+      expect(running).toBeLessThanOrEqual(options.permits);
       const waiting = inState('waiting');
       expect(waiting.filter(isCaller).length).toBeLessThanOrEqual(options.maxWaiting);
       for (const query of waiting.filter(isCaller)) {
         const { caller } = query;
         expect(inState('waiting', caller).length).toBeLessThanOrEqual(options.maxWaitingPerCaller);
         const isIdle = inState('running', caller).length === 0;
-        // No slot stays free that a waiting query may have.
-        const kept = isIdle || options.slots === 1 ? 0 : 1;
-        expect(options.slots - running).toBeLessThanOrEqual(kept);
+        // No permit stays free that a waiting query may have.
+        const kept = isIdle || options.permits === 1 ? 0 : 1;
+        expect(options.permits - running).toBeLessThanOrEqual(kept);
         if (!isIdle || inState('waiting', caller)[0] !== query) continue;
         for (const [other, times] of query.overtakenBy) expect([other, times]).toEqual([other, 1]);
       }
@@ -242,15 +242,15 @@ test('whatever comes, leaves and ends: slots are never lost or exceeded, shares 
       await new Promise(setImmediate);
       check();
     }
-    // Once nothing more comes, all that waits gets its turn, and all slots are there again.
+    // Once nothing more comes, all that waits gets its turn, and all permits are there again.
     for (let left = queries.length; left >= 0 && inState('running').length > 0; left--) {
       end(inState('running')[0]);
       await new Promise(setImmediate);
       check();
     }
     expect(inState('waiting')).toEqual([]);
-    for (let slot = 0; slot < options.slots; slot++) {
-      await queue.take(AbortSignal.timeout(1000), { caller: `newcomer ${slot}` });
+    for (let permit = 0; permit < options.permits; permit++) {
+      await queue.take(AbortSignal.timeout(1000), { caller: `newcomer ${permit}` });
     }
   };
   await fc.assert(fc.asyncProperty(shapes, steps, run), { numRuns: 200 });

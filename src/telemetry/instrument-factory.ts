@@ -1,22 +1,22 @@
 import type { Metric, Registry } from 'prom-client';
 
 /** Counts, or sums of amounts, by the values of one or two labels. */
-export type CounterTally = {
+export type Counter = {
   inc(first: string, second?: string): void;
   add(amount: number, first: string, second?: string): void;
 };
 
 /** Times by the value of one label. */
-export type HistogramTally = { observe(seconds: number, label: string): void };
+export type Histogram = { observe(seconds: number, label: string): void };
 
 /** Upper bounds in seconds, from a hit in memory to a query at its deadline. */
 const bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30];
 
 /**
  * Makes counters and histograms of a registry that cost a hit next to nothing: an event is one look-up and one addition, where
- * prom-client sorts and joins the labels each time. What was tallied takes prom-client's own form when somebody reads it.
+ * prom-client sorts and joins the labels each time. The values take prom-client's form only when the metrics are read.
  */
-export function createTallies(registry: Registry) {
+export function createInstrumentFactory(registry: Registry) {
   function register(type: string, name: string, help: string, values: () => Value[]): void {
     const metric = {
       name,
@@ -30,7 +30,7 @@ export function createTallies(registry: Registry) {
   }
 
   return {
-    counter(name: string, help: string, labelNames: readonly string[]): CounterTally {
+    counter(name: string, help: string, labelNames: readonly string[]): Counter {
       // A map of maps: looking up two short strings that are there already is faster than joining them.
       const counts = new Map<string, Map<string, number>>();
       register('counter', name, help, () =>
@@ -45,7 +45,7 @@ export function createTallies(registry: Registry) {
       };
       return { add, inc: (first, second) => add(1, first, second) };
     },
-    histogram(name: string, help: string, labelName: string): HistogramTally {
+    histogram(name: string, help: string, labelName: string): Histogram {
       const series = new Map<string, Series>();
       register('histogram', name, help, () =>
         [...series].flatMap(([label, each]) => valuesOf(name, { [labelName]: label }, each)),

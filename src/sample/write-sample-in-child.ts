@@ -9,7 +9,7 @@ import type { SampleReport, SampleTask } from './sample-process.ts';
  * as long as it runs.
  * @throws DatabaseBusyError; Error with DuckDB's message, or where the process ended before it was done
  */
-export async function writeSampleAside(
+export async function writeSampleInChild(
   task: SampleTask,
   onProgress: (progress: { readonly done: number; readonly total: number }) => void,
 ): Promise<void> {
