@@ -6,11 +6,10 @@ import type { AuthEvent } from './auth-events.ts';
 import { hashToken } from './hash-token.ts';
 import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.ts';
 
-/** Who asks. Fixed parameters and limits of a token will stand here too (contract 8.7, 8.8). */
+/** The owner of an accepted token, and what the token allows. */
 export type Caller = {
   /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
   readonly tokenId: string;
-  readonly name: string;
   /** What the token may do beside reading. */
   readonly scopes: ReadonlySet<Scope>;
   /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
@@ -67,10 +66,10 @@ export async function createTokens({
   const fixed: Accepted[] = hashes.map(hash => {
     // Each has its own share of the engine, so each has its own name.
     const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
-    return accepted(Buffer.from(hash, 'hex'), { tokenId, name: 'environment', scopes: new Set() });
+    return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: new Set() });
   });
   if (accessToken !== undefined) {
-    const caller = { tokenId: 'development', name: 'development', scopes: new Set(scopes) };
+    const caller = { tokenId: 'development', scopes: new Set(scopes) };
     fixed.push(accepted(hashToken(accessToken), caller));
   }
   let issued: Accepted[] = [];
@@ -131,8 +130,8 @@ function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> 
   return new Map(all.map(each => [each.caller, each]));
 }
 
-function acceptedRecord({ id, name, hash, scopes, maxBytesBilled, expiresAt }: TokenRecord): Accepted {
-  const caller = { tokenId: id, name, scopes: new Set(scopes), maxBytesBilled };
+function acceptedRecord({ id, hash, scopes, maxBytesBilled, expiresAt }: TokenRecord): Accepted {
+  const caller = { tokenId: id, scopes: new Set(scopes), maxBytesBilled };
   return accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
 }
 

@@ -10,9 +10,7 @@ import {
 
 /** The catalogue of the log sources as they lie in BigQuery: every record REPEATED, every array plain. */
 export function sourceCatalog(sources: readonly Source[]): Catalog {
-  return new Map(
-    sources.map(({ name, columns }) => [name, { name, physicalName: name, columns: fieldsOf(columns) }]),
-  );
+  return new Map(sources.map(({ name, columns }) => [name, { name, columns: fieldsOf(columns) }]));
 }
 
 function fieldsOf(fields: SourceFields): StructField[] {

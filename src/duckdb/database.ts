@@ -92,7 +92,6 @@ export async function readCatalog(connection: DuckDBConnection): Promise<Catalog
   for (const [name] of names.getRows()) {
     tables.push({
       name: String(name),
-      physicalName: String(name),
       columns: await readColumns(connection, String(name)),
     });
   }

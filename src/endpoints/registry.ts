@@ -14,8 +14,6 @@ export type EndpointRegistry = {
   all(): readonly EndpointDefinition[];
   /** Grows with every change of what is served; what is derived from the definitions is built anew then. */
   readonly version: number;
-  /** Reads the folder again; a broken file keeps its last good definition. Resolves when the change is served. */
-  reload(): Promise<void>;
   close(): void;
 };
 
@@ -94,7 +92,6 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     get version() {
       return version;
     },
-    reload,
     close: () => watcher?.close(),
   };
 }

@@ -39,7 +39,7 @@ export function catalogOf(layout: Layout): ReadonlyMap<string, CatalogTable> {
     { name: 'project', type: text },
     { name: 'metadata', type: metadata },
   ];
-  return new Map(sources.map(name => [name, { name, physicalName: name, columns }]));
+  return new Map(sources.map(name => [name, { name, columns }]));
 }
 
 /** A row as a test writes it: `path` undefined means no request, `metadata: null` no metadata at all. */
@@ -73,9 +73,9 @@ export async function openSmallDatabase(layout: Layout): Promise<SmallDatabase> 
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
   await connection.run("set default_null_order = 'nulls_first_on_asc_last_on_desc'");
   await prepareConnection(connection, duckDbMacros);
-  for (const { physicalName, columns } of catalog.values()) {
+  for (const { name, columns } of catalog.values()) {
     const list = columns.map(column => `"${column.name}" ${duckDbType(column.type)}`).join(', ');
-    await connection.run(`create table "${physicalName}" (${list})`);
+    await connection.run(`create table "${name}" (${list})`);
   }
   return {
     connection,

@@ -29,9 +29,9 @@ export async function openSmallEngine(tables: readonly SmallTable[]): Promise<Sm
   const connection = await instance.connect();
   await connection.run("set default_null_order = 'nulls_first_on_asc_last_on_desc'");
   await prepareConnection(connection, duckDbMacros);
-  for (const { physicalName, columns } of tables) {
+  for (const { name, columns } of tables) {
     const list = columns.map(column => `"${column.name}" ${duckDbType(column.type)}`).join(', ');
-    await connection.run(`create table "${physicalName}" (${list})`);
+    await connection.run(`create table "${name}" (${list})`);
   }
   return {
     fill: rows => fill(connection, tables, rows),
@@ -48,12 +48,12 @@ async function fill(
   tables: readonly SmallTable[],
   rows: Readonly<Record<string, readonly TableRow[]>>,
 ): Promise<void> {
-  for (const { name, physicalName, columns } of tables) {
-    await connection.run(`delete from "${physicalName}"`);
+  for (const { name, columns } of tables) {
+    await connection.run(`delete from "${name}"`);
     const values = (rows[name] ?? []).map(row => columns.map(c => stored(c.type, row[c.name] ?? null)));
     if (values.length === 0) continue;
     const list = values.map(row => `(${row.join(', ')})`).join(', ');
-    await connection.run(`insert into "${physicalName}" values ${list}`);
+    await connection.run(`insert into "${name}" values ${list}`);
   }
 }
 

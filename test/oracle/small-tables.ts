@@ -34,7 +34,6 @@ function record(layout: Layout, fields: Readonly<Record<string, SqlType>>): SqlT
 function table(name: string, columns: Readonly<Record<string, SqlType>>): SmallTable {
   return {
     name,
-    physicalName: name,
     columns: Object.entries(columns).map(([column, type]) => ({ name: column, type })),
   };
 }

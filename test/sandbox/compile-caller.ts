@@ -12,7 +12,7 @@ export const parameterNames = ['project', 'iso_timestamp_start', 'iso_timestamp_
 /** Every real source as an empty database has it, and one table that the saved query does not read. */
 export const catalog: Catalog = new Map(
   [...readSources(), { name: 'secrets', columns: { id: 'STRING', event_message: 'STRING' } as const }].map(
-    ({ name, columns }) => [name, { name, physicalName: name, columns: firstLayout(columns) }],
+    ({ name, columns }) => [name, { name, columns: firstLayout(columns) }],
   ),
 );
 

@@ -24,7 +24,6 @@ test('contract 4.11: the reference finds no table in what is accepted but the su
   onTestFinished(() => server.stop());
   const tables = readSources().map(({ name, columns }) => ({
     name: subsets[name]!,
-    physicalName: name,
     columns: listLayout(columns).filter(column => column.name !== 'project'),
   }));
   const parameters = Object.fromEntries(parameterNames.map(name => [name, '']));

@@ -28,7 +28,7 @@ export function printFrom(printer: Printer, from: BoundFrom): PrintedFrom {
     case 'table': {
       printer.usedTables.add(from.table.name);
       const names = from.table.columns.map(column => quoteName(column.name));
-      return printSource(printer, from.relation, quoteName(from.table.physicalName), names);
+      return printSource(printer, from.relation, quoteName(from.table.name), names);
     }
     case 'subset': {
       const { id, query } = from.subset;

@@ -34,10 +34,9 @@ export type SqlType = ScalarType | ArrayType | StructType;
 
 export type CatalogColumn = { readonly name: string; readonly type: SqlType };
 
-/** A base table. `physicalName` is the DuckDB table's name, unquoted. */
+/** A base table, under the name that it has in DuckDB too; unquoted. */
 export type CatalogTable = {
   readonly name: string;
-  readonly physicalName: string;
   readonly columns: readonly CatalogColumn[];
 };
 
