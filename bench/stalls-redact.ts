@@ -18,7 +18,12 @@ export function redactStalls(): readonly StallInput[] {
       const text = unit.repeat(Number(length) / unit.length);
       const body = Buffer.from(JSON.stringify(Array(Number(rows)).fill({ text })));
       // A new object each time: a form that is there already costs nothing.
-      const run = () => formOf({ columns: [], rowCount: 1, createdAtMs: 0, body }, redactionKinds, redactor);
+      const run = () =>
+        formOf(
+          { columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body },
+          redactionKinds,
+          redactor,
+        );
       return { name: `redact: ${name} of ${unit}`, run };
     }),
   );

@@ -71,5 +71,5 @@ select
   coalesce(sum(realtime), 0) as total_realtime_requests
 from matches
 group by project, bucket
-qualify row_number() over (partition by project order by bucket) <= 1000
+qualify row_number() over (partition by project order by bucket) <= 1001
 order by project, bucket

@@ -40,6 +40,8 @@ export type ResultSet = {
   /** UTF-8 JSON text: `[]` or `[{…},{…}]`, without white space between rows. */
   readonly rowsJson: Buffer;
   readonly rowCount: number;
+  /** Whether the query had more rows than it was asked for (contract 2.14). Default false. */
+  readonly isTruncated?: boolean;
   /** What the query cost, where the engine knows it. */
   readonly receipt?: Receipt;
 };

@@ -1,4 +1,4 @@
-import { type GatewayError, toGatewayError } from '../base/errors.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt, ResultSet } from '../base/rows.ts';
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
 import type { RunOptions, Statement } from '../engine/engine.ts';
@@ -74,10 +74,18 @@ async function runPart(
     endpoint,
     sql: batch.sql,
     parameters: bindBatch(definition, values, parameters),
-    maxRows: values.length * maxRows,
+    // One more of each value, so that it shows whether its rows were cut.
+    maxRows: values.length * (maxRows + 1),
     window,
   };
   const result = await run(statement, terms);
+  // The rows of some value used up the room of others; in a smaller run, or alone, each has its own.
+  if (result.isTruncated) {
+    throw new GatewayError(
+      'result_too_large',
+      `The batch form of ${endpoint} does not bound the rows of a value`,
+    );
+  }
   const receipt = result.receipt && shareOf(result.receipt, values.length);
   return splitRows(result, values, maxRows).map(rows => ({ ...rows, receipt }));
 }

@@ -12,6 +12,7 @@ export function splitRows(
   maxRows: number,
 ): ResultSet[] {
   const rowsOf = new Map(keys.map(key => [key, [] as string[]]));
+  const truncated = new Set<string[]>();
   const json = rowsJson.toString();
   const opening = `{${JSON.stringify(columns[0]?.name)}:`;
   let at = 1;
@@ -25,11 +26,17 @@ export function splitRows(
       throw new Error(`The batch form gave a row of ${JSON.stringify(key)}, which was not asked for`);
     // After the key comes the comma before the next column.
     if (rows.length < maxRows) rows.push(`{${json.slice(keyEnd + 1, end)}`);
+    else truncated.add(rows);
     at = end + 1;
   }
   return keys.map(key => {
     const rows = rowsOf.get(key) ?? [];
-    return { columns: columns.slice(1), rowsJson: Buffer.from(`[${rows.join(',')}]`), rowCount: rows.length };
+    return {
+      columns: columns.slice(1),
+      rowsJson: Buffer.from(`[${rows.join(',')}]`),
+      rowCount: rows.length,
+      isTruncated: truncated.has(rows),
+    };
   });
 }
 

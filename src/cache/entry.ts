@@ -21,6 +21,8 @@ export type Entry = {
   readonly isWarmed: boolean;
   readonly columns: readonly Column[];
   readonly rowCount: number;
+  /** Whether the query had more rows. */
+  readonly isTruncated: boolean;
   /** Digest of the body, base64url: equal bodies have equal ones, whenever they were made. */
   readonly bodyDigest: string;
   /** `{"result":[…]}`, UTF-8. */
@@ -33,13 +35,13 @@ export type Entry = {
  */
 export async function makeEntry(
   facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed'>,
-  { columns, rowsJson, rowCount }: ResultSet,
+  { columns, rowsJson, rowCount, isTruncated = false }: ResultSet,
   maxBytes: number,
 ): Promise<{ entry: Entry; value: Buffer | undefined }> {
   const rendered = renderBody(rowsJson);
   const version = randomBytes(versionBytes).toString('latin1');
   const bodyDigest = rendered.length > maxBytesNow ? await digestAsync(rendered) : digestOf(rendered);
-  const all = { version, ...facts, columns, rowCount, bodyDigest, body: rendered };
+  const all = { version, ...facts, columns, rowCount, isTruncated, bodyDigest, body: rendered };
   if (rendered.length > maxBytes) return { entry: all, value: undefined };
   const value = await encodeEntry(all);
   // A body that is stored as it is lies in memory once: in the store's value.
@@ -75,7 +77,7 @@ export async function digestAsync(body: Buffer): Promise<string> {
 }
 
 /** Changes with the layout below; an entry of another layout is none. */
-const layoutVersion = 3;
+const layoutVersion = 4;
 
 /** Longer bodies are hashed and compressed on other threads; for shorter ones the way there costs more. */
 const maxBytesNow = 256 * 1024;

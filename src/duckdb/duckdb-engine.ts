@@ -73,8 +73,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
     });
-    const { rowsJson, rowCount } = await runUntil(limit, child, { sql, values, shape }, graceMs);
-    return { columns, rowsJson, rowCount };
+    const { maxRows } = statement;
+    const rows = await runUntil(limit, child, { sql, values, shape, maxRows }, graceMs);
+    return { columns, ...rows };
   }
 
   /** A query whose process ends under it is run again, in what is left of its time: it only reads. */

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { childEnvironment } from '../base/child-environment.ts';
+import type { ResultSet } from '../base/rows.ts';
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type {
   EngineArguments,
@@ -56,7 +57,7 @@ export class EngineGoneError extends Error {
   }
 }
 
-type Result = { readonly rowsJson: Buffer; readonly rowCount: number };
+type Result = Pick<ResultSet, 'rowsJson' | 'rowCount' | 'isTruncated'>;
 
 /** Milliseconds a process has to open the database, which may wait for a writer. */
 const maxStartMs = 30_000;
@@ -202,7 +203,10 @@ function createOwedResults() {
       if (report.type === 'part') return;
       owed.delete(report.id);
       if (report.type === 'failed') found.result.reject(new Error(report.message));
-      else found.result.resolve({ rowsJson: Buffer.concat(found.parts), rowCount: report.rowCount });
+      else {
+        const { rowCount, isTruncated } = report;
+        found.result.resolve({ rowsJson: Buffer.concat(found.parts), rowCount, isTruncated });
+      }
     },
     fail(error: Error): void {
       for (const { result } of owed.values()) result.reject(error);

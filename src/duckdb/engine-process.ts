@@ -141,17 +141,19 @@ function interrupt(connection: DuckDBConnection, id: number): void {
 }
 
 /** Runs a statement, and sends its rows in their wire form but for the last part. @returns that one */
-async function sendRows(connection: DuckDBConnection, id: number, { sql, values, shape }: EngineStatement) {
+async function sendRows(connection: DuckDBConnection, id: number, statement: EngineStatement) {
+  const { sql, values, shape, maxRows } = statement;
   // Prepared anew each time: one that is kept keeps all that its last run had in memory, which may be hundreds of megabytes.
-  const statement = await connection.prepare(sql);
+  const prepared = await connection.prepare(sql);
   try {
-    bind(statement, values);
+    bind(prepared, values);
     // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
-    const result = await statement.run();
+    const result = await prepared.run();
     let part = '[';
     let rowCount = 0;
     for await (const rows of chunksOf(result, shape)) {
       for (const row of rows) {
+        if (rowCount === maxRows) return { ...lastPart(part, rowCount), isTruncated: true };
         part += rowCount === 0 ? row : `,${row}`;
         rowCount++;
         if (part.length < partLength) continue;
@@ -159,11 +161,14 @@ async function sendRows(connection: DuckDBConnection, id: number, { sql, values,
         part = '';
       }
     }
-    return { type: 'rows', json: Buffer.from(`${part}]`), rowCount } as const;
+    return { ...lastPart(part, rowCount), isTruncated: false };
   } finally {
-    statement.destroySync();
+    prepared.destroySync();
   }
 }
+
+const lastPart = (part: string, rowCount: number) =>
+  ({ type: 'rows', json: Buffer.from(`${part}]`), rowCount }) as const;
 
 /** The rows of a result, some at a time. @throws Error where they are too many bytes */
 async function* chunksOf(result: DuckDBResult, shape: EngineStatement['shape']): AsyncGenerator<string[]> {

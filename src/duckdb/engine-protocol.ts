@@ -30,21 +30,17 @@ export type BoundValue = { readonly placeholder: string } & (
   | { readonly micros: bigint }
 );
 
-/** A statement of one VARCHAR column, the JSON of a row; `shape` as in `CompiledStatement`. */
+/** A statement of one VARCHAR column, the JSON of a row; `shape` as in `CompiledStatement`, rows beyond `maxRows` are cut. */
 export type EngineStatement = {
   readonly sql: string;
   readonly values: readonly BoundValue[];
   readonly shape?: readonly WireShape[];
+  readonly maxRows: number;
 };
 
 /** From the gateway to the engine process. */
 export type EngineCommand =
-  | {
-      readonly type: 'run';
-      readonly id: number;
-      readonly sql: string;
-      readonly values: readonly BoundValue[];
-    }
+  | ({ readonly type: 'run'; readonly id: number } & EngineStatement)
   | { readonly type: 'interrupt'; readonly id: number };
 
 /** What every end of a run says. */
@@ -60,7 +56,12 @@ export type EngineReport =
   /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */
-  | ({ readonly type: 'rows'; readonly json: Uint8Array; readonly rowCount: number } & EndOfRun)
+  | ({
+      readonly type: 'rows';
+      readonly json: Uint8Array;
+      readonly rowCount: number;
+      readonly isTruncated: boolean;
+    } & EndOfRun)
   | ({ readonly type: 'failed'; readonly message: string } & EndOfRun)
   /** A sign of life. */
   | { readonly type: 'alive' }

@@ -91,7 +91,7 @@ export function openContext(
   return { requestId, budget, output: {}, fieldAnswers, loadRows, list };
 }
 
-/** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are and what they cost. */
+/** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are, whether some were cut and what they cost. */
 export function extensionsOf({
   requestId,
   fieldAnswers,
@@ -101,6 +101,7 @@ export function extensionsOf({
     cache: fieldAnswers.map(({ path, answer }) => ({
       path,
       ...answer.cache,
+      ...(answer.isTruncated && { truncated: true, maxRows: answer.endpoint.maxRows }),
       ...(answer.receipt && { receipt: answer.receipt }),
     })),
   };

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 export type CorsPolicy = { readonly origins: readonly string[] };
 
 const exposed =
-  'Age, Cache-Control, Cache-Status, ETag, Query-Receipt, Retry-After, Server-Timing, X-Cache, X-Request-Id';
+  'Age, Cache-Control, Cache-Status, ETag, Query-Receipt, Result-Max-Rows, Result-Truncated, Retry-After, Server-Timing, X-Cache, X-Request-Id';
 
 /**
  * Adds the CORS headers that any answer has, errors too (contract 2.24); none for an origin that is not allowed.

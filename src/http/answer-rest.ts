@@ -123,6 +123,10 @@ export function createRestDoor(
 function rowsHeaders(answer: Answer, coding: Coding | undefined): OutgoingHttpHeaders {
   const headers = cacheHeaders(answer, coding);
   if (answer.receipt) headers['query-receipt'] = receiptHeader(answer.receipt);
+  if (answer.isTruncated) {
+    headers['result-truncated'] = '?1'; // a Boolean of RFC 9651
+    headers['result-max-rows'] = answer.endpoint.maxRows;
+  }
   headers['content-type'] = 'application/json; charset=utf-8';
   if (coding) headers['content-encoding'] = coding;
   return headers;

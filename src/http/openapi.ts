@@ -20,7 +20,7 @@ export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
         bearer: { type: 'http', scheme: 'bearer' },
       },
       parameters: { redactPii, labels, explain },
-      headers: { receipt },
+      headers: { receipt, truncated, maxRows },
       responses: { error: errorResponse },
       schemas: Object.fromEntries(
         endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
@@ -43,7 +43,11 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
     responses: {
       200: {
         description: `At most ${endpoint.maxRows} rows.`,
-        headers: { 'Query-Receipt': { $ref: '#/components/headers/receipt' } },
+        headers: {
+          'Query-Receipt': { $ref: '#/components/headers/receipt' },
+          'Result-Truncated': { $ref: '#/components/headers/truncated' },
+          'Result-Max-Rows': { $ref: '#/components/headers/maxRows' },
+        },
         content: { 'application/json': { schema: resultSchema(endpoint) } },
       },
       default: { $ref: '#/components/responses/error' },
@@ -160,6 +164,18 @@ const receipt = {
     'What the query cost that the answer waited for, where the engine knows; a dictionary of RFC 9651.',
   required: false,
   schema: { type: 'string', examples: ['bytes-processed=1000, bytes-billed=10485760, slot-ms=1500'] },
+};
+
+const truncated = {
+  description: '`?1` where the query had more rows than `Result-Max-Rows`; else absent.',
+  required: false,
+  schema: { type: 'string', enum: ['?1'] },
+};
+
+const maxRows = {
+  description: 'The most rows of an answer; only where rows were cut.',
+  required: false,
+  schema: { type: 'integer' },
 };
 
 const errorResponse = {

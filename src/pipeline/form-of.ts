@@ -13,7 +13,7 @@ export type Form = {
 };
 
 /** Rows as a query gave them, cached or not. */
-export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'createdAtMs'> & {
+export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'isTruncated' | 'createdAtMs'> & {
   readonly bodyDigest?: string;
   readonly isWarmed?: boolean;
   /** What the query cost; never of an entry, which is answered more often than it is paid for. */

@@ -47,6 +47,8 @@ export type Answer = {
   readonly endpoint: EndpointDefinition;
   readonly columns: readonly Column[];
   readonly rowCount: number;
+  /** Whether the query had more rows than the endpoint's `maxRows`. */
+  readonly isTruncated: boolean;
   /** `{"result":[…]}`, UTF-8, redacted where asked for; the same object as long as the entry is the same. */
   readonly body: Buffer;
   /** Equal for equal bodies; absent where the endpoint is not cached. */
@@ -158,8 +160,8 @@ async function runUncached(
 ): Promise<Rendered> {
   const run = async (inner: AbortSignal): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
-    const { columns, rowCount, rowsJson, receipt } = await cacheRequest.load.run(inner);
-    return { columns, rowCount, createdAtMs, body: renderBody(rowsJson), receipt };
+    const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner);
+    return { ...result, isTruncated, createdAtMs, body: renderBody(rowsJson) };
   };
   return definition.coalesce ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
 }
@@ -181,6 +183,7 @@ function answered(
     endpoint: definition,
     columns: rows.columns,
     rowCount: rows.rowCount,
+    isTruncated: rows.isTruncated,
     body: form.body,
     bodyDigest: form.digest,
     cache: {

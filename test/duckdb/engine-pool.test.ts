@@ -39,7 +39,7 @@ async function openPool({
   const run = (sql: string, limit = never) =>
     pool.use(async child => {
       await child.catalog;
-      const { rowsJson } = await runUntil(limit, child, { sql, values: [] }, graceMs);
+      const { rowsJson } = await runUntil(limit, child, { sql, values: [], maxRows: 1_000_000 }, graceMs);
       return rowsJson.toString();
     });
   const spills = async () =>

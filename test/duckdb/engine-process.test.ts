@@ -24,7 +24,7 @@ async function startChild(
 }
 
 const rows = async (child: EngineChild, sql: string) => {
-  const { rowsJson, rowCount } = await child.run({ sql, values: [] }).result;
+  const { rowsJson, rowCount } = await child.run({ sql, values: [], maxRows: 1_000_000 }).result;
   const parsed = JSON.parse(rowsJson.toString());
   expect(parsed).toHaveLength(rowCount);
   return parsed;
@@ -55,6 +55,7 @@ test('rows come back as one JSON array, in order, with bound values', async () =
       { placeholder: 'b', text: null },
       { placeholder: 'now', micros: -1n },
     ],
+    maxRows: 10,
   }).result;
   const expected = [2, 1, 0].map(n => ({ n, a: "'; DROP TABLE x", b: null, instant: -1 }));
   expect(JSON.parse(rowsJson.toString())).toEqual(expected);
@@ -71,7 +72,7 @@ test('a result of several parts arrives whole', async () => {
 
 test('one statement runs at a time', async () => {
   const child = await startChild();
-  const running = child.run({ sql: endless, values: [] });
+  const running = child.run({ sql: endless, values: [], maxRows: 1_000_000 });
   await expect(rows(child, `SELECT '1'`)).rejects.toThrow('another statement is running');
   running.interrupt();
   await expect(running.result).rejects.toThrow(/interrupt/i);
@@ -91,7 +92,7 @@ test.each([
   const child = await startChild({ maxResultBytes: 30_000_000 });
   const before = await rows(child, held);
   for (let times = 0; times < 3; times++) {
-    const result = child.run({ sql: sql.replace('$', String(times)), values: [] }).result;
+    const result = child.run({ sql: sql.replace('$', String(times)), values: [], maxRows: 1_000_000 }).result;
     if (failure) await expect(result).rejects.toThrow(failure);
     else await result;
     expect([times, await rows(child, held)]).toEqual([times, before]);
@@ -101,7 +102,7 @@ test.each([
 test('after a statement that was interrupted, memory is what it was', async () => {
   const child = await startChild();
   const before = await rows(child, held);
-  const run = child.run({ sql: large.replace('900', '20000'), values: [] });
+  const run = child.run({ sql: large.replace('900', '20000'), values: [], maxRows: 1_000_000 });
   await new Promise(resolve => setTimeout(resolve, 300)); // so that there is something to give back
   run.interrupt();
   await expect(run.result).rejects.toThrow(/interrupt/i);
@@ -139,14 +140,14 @@ describe('nothing but the database can be reached', () => {
     ['two statements', 'SELECT 1; SELECT 2'],
   ])('%s', async (_what, sql) => {
     const child = await startChild();
-    await expect(child.run({ sql, values: [] }).result).rejects.toThrow(/Error/);
+    await expect(child.run({ sql, values: [], maxRows: 1_000_000 }).result).rejects.toThrow(/Error/);
     expect(await rows(child, `SELECT '1'`)).toEqual([1]);
   });
 });
 
 test('an interrupted statement ends at once, and its connection goes on', async () => {
   const child = await startChild();
-  const run = child.run({ sql: endless, values: [] });
+  const run = child.run({ sql: endless, values: [], maxRows: 1_000_000 });
   run.interrupt();
   await expect(run.result).rejects.toThrow(/interrupt/i);
   expect(await rows(child, `SELECT '1'`)).toEqual([1]);
@@ -154,7 +155,7 @@ test('an interrupted statement ends at once, and its connection goes on', async 
 
 test('a killed process fails what it owed', async () => {
   const child = await startChild();
-  const run = child.run({ sql: endless, values: [] });
+  const run = child.run({ sql: endless, values: [], maxRows: 1_000_000 });
   child.kill('closed');
   await expect(run.result).rejects.toThrow(EngineGoneError);
   expect(await child.ended).toBe('SIGKILL');
@@ -163,7 +164,7 @@ test('a killed process fails what it owed', async () => {
 test('a statement that outgrows the memory ends the process, not the gateway', async () => {
   const child = await startChild({ residentLimitMb: 700 });
   const error = await child
-    .run({ sql: 'SELECT len(generate_series(1, 300000000))::VARCHAR', values: [] })
+    .run({ sql: 'SELECT len(generate_series(1, 300000000))::VARCHAR', values: [], maxRows: 1_000_000 })
     .result.catch((e: Error) => e);
   expect(error).toBeInstanceOf(EngineGoneError);
   expect(error).toMatchObject({ why: 'out of memory' });

@@ -87,11 +87,22 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
 
   test('max rows cut off what is beyond, over pages too', async () => {
     const sql = 'select n from unnest(generate_array(1, 25)) as n order by n';
-    const { rowsJson, rowCount } = await run(sql, { maxRows: 17 });
-    expect([rowCount, JSON.parse(rowsJson.toString()).length]).toEqual([17, 17]);
+    const { rowsJson, rowCount, isTruncated } = await run(sql, { maxRows: 17 });
+    expect([rowCount, JSON.parse(rowsJson.toString()).length, isTruncated]).toEqual([17, 17, true]);
     expect(JSON.parse(await rowsOf(sql)).map(({ n }: { n: number }) => n)).toEqual(
       Array.from({ length: 25 }, (_, n) => n + 1),
     );
+  });
+
+  test.each([
+    [24, true],
+    [25, false],
+    [26, false],
+  ])('contract 2.14: 25 rows of which at most %i are wanted: cut is %s', async (maxRows, isCut) => {
+    const { rowCount, isTruncated } = await run('select n from unnest(generate_array(1, 25)) as n', {
+      maxRows,
+    });
+    expect([rowCount, isTruncated]).toEqual([Math.min(maxRows, 25), isCut]);
   });
 
   describe("a caller's SQL", () => {

@@ -101,9 +101,12 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     await redis.command('CONFIG SET maxmemory 1');
     const answers = await load(500);
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    expect((await gateways[1]!.get(stored)).headers['x-cache']).toBe('HIT');
-    const refused = () => gateways[0]!.logged('store.refusing', 'store.down');
-    await vi.waitFor(() => expect(refused()).toEqual(['store.refusing']), waiting);
+    // Not at once: on a busy machine a read may miss its 50 ms, which is another matter.
+    await vi.waitFor(async () => {
+      expect(gateways[0]!.logged('store.refusing')).toEqual(['store.refusing']);
+      expect(JSON.parse((await gateways[0]!.get('/health')).text).cache).toBe('up');
+      expect((await gateways[1]!.get(stored)).headers['x-cache']).toBe('HIT');
+    }, waiting);
     await redis.command('CONFIG SET maxmemory 0');
     await isUsedAgain();
   }, 60_000);

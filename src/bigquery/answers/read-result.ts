@@ -23,6 +23,7 @@ export type Result = {
   /** UTF-8 JSON text of all rows. */
   readonly rowsJson: Buffer;
   readonly rowCount: number;
+  readonly isTruncated: boolean;
   readonly bytesProcessed: number;
 };
 
@@ -130,7 +131,11 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
     isWhole: () => pageToken === undefined || rowCount >= maxRows || rowsSeen === first?.totalRows,
     finish(): Result {
       const rowsJson = Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
-      return { columns: columns ?? [], rowsJson, rowCount, bytesProcessed: first?.totalBytesProcessed ?? 0 };
+      // Where the number of rows is unsaid, a token says that there is another page.
+      const isTruncated =
+        first?.totalRows === undefined ? pageToken !== undefined : first.totalRows > maxRows;
+      const bytesProcessed = first?.totalBytesProcessed ?? 0;
+      return { columns: columns ?? [], rowsJson, rowCount, isTruncated, bytesProcessed };
     },
   };
 }

@@ -65,7 +65,9 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
       return `$${options.nowPlaceholder}`;
     },
   };
-  const limited = { ...query, limit: Math.min(query.limit ?? options.maxRows, options.maxRows) };
+  // One row more than wanted: whether there is one says whether rows were cut.
+  const maxRows = options.maxRows + 1;
+  const limited = { ...query, limit: Math.min(query.limit ?? maxRows, maxRows) };
   const rows = printQuery(printer, limited, { keepsOrder: true });
   const shapes = query.columns.map(({ type }) => storedRecordShape(type));
   const fields = query.columns.map(({ name, type }, i) => {
