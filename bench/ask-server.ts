@@ -18,13 +18,22 @@ export type WireAnswer = {
 
 /** Reads a saved query over REST. */
 export function restRequest(
-  { token }: GatewayProcess,
+  { token }: Pick<GatewayProcess, 'token'>,
   endpoint: string,
   parameters: Readonly<Record<string, string>>,
 ): ServerRequest {
   return {
     path: `/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`,
     headers: { 'x-api-key': token },
+  };
+}
+
+/** Asks an operation over GraphQL. */
+export function graphqlRequest({ token }: Pick<GatewayProcess, 'token'>, operation: object): ServerRequest {
+  return {
+    path: '/graphql',
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    payload: JSON.stringify(operation),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis-server.ts';
-import { askServer, restRequest, type ServerRequest, type WireAnswer } from './ask-server.ts';
+import { askServer, graphqlRequest, restRequest, type ServerRequest, type WireAnswer } from './ask-server.ts';
 import type { BareServerSettings } from './bare-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { compareServers, printComparisonHead } from './compare-servers.ts';
@@ -102,14 +102,6 @@ function generatedCounts(rows: number): string {
   return `select datetime_add(datetime '2026-01-01', interval n minute) as timestamp,
     n as total_rest_requests, n as total_storage_requests, n as total_auth_requests, n as total_realtime_requests
   from unnest(generate_array(1, ${rows})) as n`;
-}
-
-function graphqlRequest({ token }: GatewayProcess, operation: object): ServerRequest {
-  return {
-    path: '/graphql',
-    headers: { 'x-api-key': token, 'content-type': 'application/json' },
-    payload: JSON.stringify(operation),
-  };
 }
 
 /** What the gateway answers when the cache has it. */

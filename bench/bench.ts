@@ -4,6 +4,7 @@ import { benchEngine } from './bench-engine.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchLargeResults } from './bench-large-results.ts';
 import { benchMemory } from './bench-memory.ts';
+import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
 import { benchWarm } from './bench-warm.ts';
@@ -19,6 +20,7 @@ const benches: Record<string, () => Promise<void>> = {
   warm: benchWarm,
   stalls: benchStalls,
   'large-results': benchLargeResults,
+  paths: benchPaths,
 };
 
 const asked = process.argv.slice(2);
