@@ -1,4 +1,4 @@
-import { formOf } from '../src/pipeline/form-of.ts';
+import { representationOf } from '../src/pipeline/representation.ts';
 import { redactionKinds } from '../src/redaction/redaction-kinds.ts';
 import { createRedactor } from '../src/redaction/redactor.ts';
 import type { StallInput } from './stall-input.ts';
@@ -17,13 +17,9 @@ export function redactStalls(): readonly StallInput[] {
     ].map(([name, rows, length]) => {
       const text = unit.repeat(Number(length) / unit.length);
       const body = Buffer.from(JSON.stringify(Array(Number(rows)).fill({ text })));
-      // A new object each time: a form that is there already costs nothing.
+      // A new object each time: a representation that is there already costs nothing.
       const run = () =>
-        formOf(
-          { columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body },
-          redactionKinds,
-          redactor,
-        );
+        representationOf({ columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body }, redactionKinds, redactor);
       return { name: `redact: ${name} of ${unit}`, run };
     }),
   );

@@ -6,13 +6,13 @@ import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.
 import { splitRows } from './split-rows.ts';
 
 /** How a query is to be run: the time it has is for the runner to say. */
-export type QueryTerms = Omit<RunOptions, 'timeoutMs'> & {
+export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
   /** When its time began, as `performance.now()`: that of the first run, where it is part of several. Default: now. */
   readonly startedMs?: number;
 };
 
 /** Runs one statement on the engine; throws what the engine throws. */
-export type RunStatement = (statement: Statement, terms: QueryTerms) => Promise<ResultSet>;
+export type RunStatement = (statement: Statement, options: QueryOptions) => Promise<ResultSet>;
 
 /** Values of one run: its result has at most a million rows, and RE2 and the warehouse bound the text of parameters. */
 const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_000 };
@@ -26,9 +26,9 @@ const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_
 export async function runBatch(
   run: RunStatement,
   queries: readonly EndpointQuery[],
-  { startedMs = performance.now(), ...others }: QueryTerms,
+  { startedMs = performance.now(), ...others }: QueryOptions,
 ): Promise<(ResultSet | GatewayError)[]> {
-  const terms = { ...others, startedMs };
+  const options = { ...others, startedMs };
   const byValue = new Map(queries.map(query => [batchValueOf(query)!, query]));
   const answers = new Map<string, ResultSet | GatewayError>();
   for (const part of partsOf([...byValue.values()])) await answerPart(part);
@@ -36,13 +36,13 @@ export async function runBatch(
 
   async function answerPart(part: readonly EndpointQuery[]): Promise<void> {
     try {
-      const rows = await runPart(run, part, terms);
+      const rows = await runPart(run, part, options);
       part.forEach((query, at) => {
         answers.set(batchValueOf(query)!, rows[at]!);
       });
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      if (part.length > 1 && !terms.signal.aborted && isOfItsContent(error)) {
+      if (part.length > 1 && !options.signal.aborted && isOfItsContent(error)) {
         const half = Math.ceil(part.length / 2);
         await answerPart(part.slice(0, half));
         await answerPart(part.slice(half));
@@ -62,13 +62,13 @@ function isOfItsContent({ code, isOfSource }: GatewayError): boolean {
 async function runPart(
   run: RunStatement,
   part: readonly EndpointQuery[],
-  terms: QueryTerms,
+  options: QueryOptions,
 ): Promise<ResultSet[]> {
   const first = part[0]!;
   const { definition, parameters } = first;
   const { batch, name: endpoint, maxRows, window } = definition;
   // One query alone is no batch: its own form is as good, and its error is its own.
-  if (!batch || part.length === 1) return [await run(statementOf(first), terms)];
+  if (!batch || part.length === 1) return [await run(statementOf(first), options)];
   const values = part.map(query => batchValueOf(query)!);
   const statement = {
     endpoint,
@@ -78,7 +78,7 @@ async function runPart(
     maxRows: values.length * (maxRows + 1),
     window,
   };
-  const result = await run(statement, terms);
+  const result = await run(statement, options);
   // The rows of some value used up the room of others; in a smaller run, or alone, each has its own.
   if (result.isTruncated) {
     throw new GatewayError(

@@ -13,11 +13,15 @@ export type CacheKey = {
 };
 
 /** Names the one entry that holds the rows of these values, whatever door and spelling they came by. */
-export function cacheKey(
-  definition: Pick<EndpointDefinition, 'id' | 'hash'>,
-  parameters: readonly QueryParameter[],
-  callerSql: string | undefined,
-): CacheKey {
+export function cacheKey({
+  definition,
+  parameters,
+  callerSql,
+}: {
+  readonly definition: Pick<EndpointDefinition, 'id' | 'hash'>;
+  readonly parameters: readonly QueryParameter[];
+  readonly callerSql: string | undefined;
+}): CacheKey {
   const canonical = JSON.stringify([
     definition.hash,
     parameters.map(({ name, value }) => [name, value]),

@@ -143,7 +143,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     void store.call('extend', { remainingMs: budgetMs }, it => it.extend(key.digest, token, leaseMs));
   }, extendMs).unref();
   try {
-    const { entry, value, receipt } = await runQuery(deps, options);
+    const { entry, value, receipt } = await makeNext(deps, options);
     if (!value) {
       await store.call('release', budget, it => it.release(key.digest, token, tooLargePayload));
       return { entry, standing: 'refused', receipt };
@@ -179,7 +179,7 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
   const { digest } = options.key;
   const budget: Budget = { remainingMs: budgetMs };
   try {
-    const { entry, value, receipt } = await runQuery(deps, options);
+    const { entry, value, receipt } = await makeNext(deps, options);
     if (!value) return { entry, standing: 'refused', receipt };
     const keepMs = keptMs(options.lifetimes);
     if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
@@ -192,7 +192,8 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
   }
 }
 
-async function runQuery(
+/** Runs the query, and makes the entry and its stored form of the rows. */
+async function makeNext(
   { clock, emit, maxEntryBytes }: LeasedLoadDeps,
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,
 ): Promise<{ entry: Entry; value: Buffer | undefined; receipt: Receipt | undefined }> {

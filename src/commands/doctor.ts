@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
-import { tokensFile } from '../composition/composition-root.ts';
+import { tokensFile } from '../composition/prepare-data.ts';
 import type { Config } from '../composition/config.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, runChecks } from './check.ts';

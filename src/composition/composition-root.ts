@@ -1,43 +1,42 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
-import { replaceFile } from '../auth/replace-file.ts';
-import { readTokens } from '../auth/token-file.ts';
 import { createTokens } from '../auth/tokens.ts';
-import { withFileLock } from '../auth/with-file-lock.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Progress } from '../base/progress-bar.ts';
+import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
-import { gatherQueries, type RunEndpointQuery } from '../batch/gather-queries.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
-import { createCache } from '../cache/cache.ts';
+import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import type { QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
-import { createGraphqlDoor } from '../graphql/answer-graphql.ts';
+import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildOpenApi } from '../http/openapi.ts';
 import type { StopOptions } from '../http/stop-server.ts';
-import type { Reply } from '../http-messages/exchange.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import { planWarming } from '../pipeline/plan-request.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { runQuery } from '../pipeline/run-query.ts';
+import { createRunStatement } from '../pipeline/run-statement.ts';
 import { createRedactor } from '../redaction/redactor.ts';
-import { sampleProjects } from '../sample/vocabulary.ts';
-import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { createRedisStore } from '../store/redis-store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { databasePath, openEngine } from './compose-engine.ts';
-import { openWarming } from './compose-warming.ts';
+import { createBytesBudget } from '../warming/bytes-budget.ts';
+import { createHotKeys, type HotKeys } from '../warming/hot-keys.ts';
+import { createMemorySchedule } from '../warming/memory-schedule.ts';
+import { createRedisSchedule } from '../warming/redis-schedule.ts';
+import type { WarmSchedule } from '../warming/schedule.ts';
+import { warmGroup } from '../warming/warm-group.ts';
+import { createWarmer, type Warmer } from '../warming/warmer.ts';
+import { openEngine } from './compose-engine.ts';
 import type { Config } from './config.ts';
+import { tokensFile } from './prepare-data.ts';
 
-/** What a process brings to its gateway: time, and somebody who hears of what happens. */
-export type Surroundings = {
+/** What a process brings to its gateway. */
+export type GatewayDeps = {
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
   /** The one plain token to accept; absent: only issued tokens. */
@@ -59,66 +58,13 @@ export type Gateway = {
   close(options?: StopOptions): Promise<void>;
 };
 
-/** The file of issued tokens. */
-export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): string {
-  return config.TOKENS_FILE ?? join(config.DATA_DIR, 'tokens.json');
-}
-
-/**
- * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
- * The warehouse has its own tables and rows: for it, only the token.
- * @returns the plain token to accept, if any, and a project that has rows
- */
-export async function prepareData(
-  config: Config,
-  {
-    clock,
-    emit,
-    onProgress,
-  }: Pick<Surroundings, 'clock' | 'emit'> & { onProgress: (progress: Progress) => void },
-): Promise<{ accessToken: string | undefined; sampleProject: string }> {
-  await mkdir(config.DATA_DIR, { recursive: true });
-  const sampleProject =
-    config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
-  return { accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)), sampleProject };
-}
-
-/** Brings the sample of the embedded engine up to now. */
-async function bringSample(
-  config: Config,
-  { clock, emit, onProgress }: Parameters<typeof prepareData>[1],
-): Promise<string> {
-  try {
-    const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
-    await writeSampleInChild(task, onProgress);
-  } catch (error) {
-    // Another gateway reads the same file: its rows will do.
-    if (!(error instanceof DatabaseBusyError)) throw error;
-    emit({ type: 'sample.skipped', message: error.message });
-  }
-  return sampleProjects[0];
-}
-
-/** The token of a data folder for which none was issued: made once, kept beside the data. */
-async function sampleToken(config: Config): Promise<string | undefined> {
-  if (config.TOKEN_HASHES || (await readTokens(tokensFile(config))).length > 0) return undefined;
-  const file = join(config.DATA_DIR, 'sample-token');
-  return withFileLock(file, async () => {
-    const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-    if (kept) return kept;
-    const token = `sample_${randomBytes(18).toString('base64url')}`;
-    await replaceFile(file, `${token}\n`);
-    return token;
-  });
-}
-
 /**
  * Puts a gateway together; the only place that names adapters.
  * @throws AggregateError with the DefinitionErrors of broken saved queries
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: tell, accessToken, log }: Surroundings,
+  { clock, emit: tell, accessToken, log }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const emit = (event: GatewayEvent) => {
@@ -145,7 +91,7 @@ export async function composeGateway(
     engine,
     cache,
     runStatement,
-    runEndpointQuery: gatherFor(config.GATHER_MS, runStatement),
+    runQuery: createRunQuery(runStatement, config.GATHER_MS),
     recordRead: warming.hotKeys.recordRead,
     sharedRuns: createSingleFlight(),
     clock,
@@ -156,14 +102,14 @@ export async function composeGateway(
   };
   const http = createHttpServer({
     pipeline,
-    graphql: createGraphqlDoor({
+    graphql: createGraphqlHandler({
       pipeline,
       endpoints,
       graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
       onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     }),
     schedule: warming.schedule,
-    metrics: () => metricsReply(metrics),
+    metrics: () => metricsResponse(metrics),
     openapi: openApiOf(endpoints),
     // A gateway without its store still answers; that all of them are out of service at once would be worse.
     health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
@@ -198,7 +144,7 @@ export async function composeGateway(
  */
 export async function composeWorker(
   config: Config,
-  { clock, emit }: Omit<Surroundings, 'accessToken'>,
+  { clock, emit }: Omit<GatewayDeps, 'accessToken'>,
 ): Promise<() => Promise<void>> {
   if (!config.REDIS_URL) {
     throw new Error(
@@ -234,10 +180,7 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
   });
   await cache.connect();
   const queryTimeoutMs = config.QUERY_TIMEOUT_MS;
-  const run =
-    (priority: QueryPriority): RunStatement =>
-    (statement, terms) =>
-      runQuery({ engine, emit, queryTimeoutMs, priority }, statement, terms);
+  const run = (priority: QueryPriority) => createRunStatement({ engine, emit, queryTimeoutMs, priority });
   const close = async () => {
     endpoints.close();
     await cache.close();
@@ -246,10 +189,10 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
   return { engine, endpoints, cache, run, close };
 }
 
-/** Queries of one batch form wait for each other so many milliseconds; by default no query waits. */
-function gatherFor(gatherMs: number, run: RunStatement): RunEndpointQuery {
-  if (gatherMs === 0) return (query, terms) => run(statementOf(query), terms);
-  return gatherQueries(run, flush => setTimeout(flush, gatherMs));
+/** @param batchMs milliseconds that a query with a batch form waits for others; 0: none waits */
+function createRunQuery(run: RunStatement, batchMs: number): RunQuery {
+  if (batchMs === 0) return (query, options) => run(statementOf(query), options);
+  return batchQueries(run, start => setTimeout(start, batchMs));
 }
 
 /**
@@ -271,7 +214,7 @@ function connectionLimits(config: Config): ConnectionLimits {
   };
 }
 
-async function metricsReply(metrics: Metrics): Promise<Reply> {
+async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {
   return {
     status: 200,
     headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
@@ -290,4 +233,69 @@ function openApiOf(endpoints: EndpointRegistry): () => Buffer {
     }
     return document;
   };
+}
+
+/** Milliseconds between two looks at the schedule. */
+const lookMs = 1000;
+
+/** What remembers reads and when they are due, and warms them where this process is to. */
+type Warming = {
+  readonly schedule: WarmSchedule;
+  readonly hotKeys: HotKeys;
+  close(): Promise<void>;
+};
+
+type WarmingDeps = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  readonly cache: Cache;
+  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  /** Runs in the background: callers' queries go first. */
+  readonly runStatement: RunStatement;
+};
+
+/**
+ * Puts the warming of one process together, over Redis where there is one.
+ * @param isWorker whether this process warms, beside noting reads
+ */
+function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warming {
+  const { clock, emit } = deps;
+  const { REDIS_URL: url, WARM_MAX_KEYS: maxKeys } = config;
+  const schedule = url ? createRedisSchedule({ url, maxKeys }) : createMemorySchedule({ clock, maxKeys });
+  const hotKeys = createHotKeys({ schedule, emit });
+  const warmer = isWorker ? openWarmer(config, deps, schedule) : undefined;
+  warmer?.start(lookMs);
+  return {
+    schedule,
+    hotKeys,
+    async close() {
+      await warmer?.close();
+      await hotKeys.close();
+      await schedule.close();
+    },
+  };
+}
+
+function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): Warmer {
+  const { clock, emit, cache, endpoints, runStatement } = deps;
+  const { QUERY_TIMEOUT_MS: queryTimeoutMs } = config;
+  const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
+  return createWarmer({
+    schedule,
+    budget,
+    clock,
+    emit,
+    concurrency: config.WARM_CONCURRENCY,
+    warmGroup: (claim, signal) =>
+      warmGroup(
+        {
+          cache,
+          budget,
+          runStatement,
+          planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
+        },
+        claim,
+        signal,
+      ),
+  });
 }

@@ -2,8 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { createProgressBar } from '../base/progress-bar.ts';
 import { SetupError } from '../base/setup-error.ts';
-import { composeGateway, prepareData } from './composition-root.ts';
+import { composeGateway } from './composition-root.ts';
 import { type Config, ConfigError } from './config.ts';
+import { prepareData } from './prepare-data.ts';
 import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
 
 /**

@@ -1,24 +1,21 @@
-import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
+import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { chooseCoding, codeBody } from '../http-messages/content-coding.ts';
-import type { Exchange, ReadyContent, Reply, WholeRequest } from '../http-messages/exchange.ts';
-import { readCredentials } from '../http-messages/read-credentials.ts';
-import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { readCallerHeaders } from '../http-messages/caller-headers.ts';
+import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse, Repeat } from '../http-messages/send-response.ts';
+import { areRepeatable, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
-import { failedReply, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
+import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { createLargeOperations } from './large-operations.ts';
-import { limitComparisons } from './limit-comparisons.ts';
-import { limitIntrospection } from './limit-introspection.ts';
-import { limitNesting, malformed } from './limit-nesting.ts';
-import { limitRootFields } from './limit-root-fields.ts';
+import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
 import { renderResult } from './render-result.ts';
-import { createResponseMemo } from './response-memo.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
@@ -29,13 +26,7 @@ type GraphqlOptions = {
   readonly onFault: (requestId: string, cause: unknown) => void;
 };
 
-/** Saved queries one document may ask for, fragments that it may have and spread, equal names in one selection, fields of its introspection, levels and tokens of its text, bytes of its request. */
-const maxRootFields = 100;
-const maxFragments = 100;
-const maxRepeats = 10;
-const maxIntrospectionFields = 50_000;
-const maxNesting = 50;
-const maxTokens = 5_000;
+/** Bytes of a request's body. */
 const maxBodyBytes = 1024 * 1024;
 
 /** Large operations that go on, and that wait, at the same time. */
@@ -45,20 +36,18 @@ const maxLargeWaiting = 16;
 /** Characters of the documents that are kept as parsed; a syntax tree takes a hundred times the memory of its text. */
 const maxDocumentLength = 256 * 1024;
 
-/** The GraphQL door (contract 3.1): GraphQL over HTTP, with the tokens, errors and entries of REST. */
-export type GraphqlDoor = {
-  /** Reads the request and answers it; whatever fails is a reply too. */
-  answer(exchange: Exchange): Promise<Reply>;
-  /** Answers a request that came before in the same words, where all its entries are at hand and unchanged. */
-  answerAtOnce(request: WholeRequest, requestId: string): ReadyContent | undefined;
-};
-
-/** Makes the door. */
-export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
+/**
+ * Makes the handler of the GraphQL route (contract 3.1): GraphQL over HTTP, with the tokens, errors and entries of REST.
+ * Whatever fails is a response too.
+ */
+export function createGraphqlHandler(
+  options: GraphqlOptions,
+): (context: RequestContext) => Promise<HttpResponse> {
+  const { pipeline, endpoints, graphiql, onFault } = options;
   const yoga = createYoga<OperationContext>({
-    schema: currentSchema(options.endpoints),
+    schema: currentSchema(endpoints),
     graphqlEndpoint: '/graphql',
-    graphiql: options.graphiql && graphiqlPage,
+    graphiql: graphiql && graphiqlPage,
     // Bundled, so that it works offline; loaded for the first browser that asks, for it is large.
     renderGraphiQL: async page => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
@@ -69,66 +58,51 @@ export function createGraphqlDoor(options: GraphqlOptions): GraphqlDoor {
       documentCache: documentCache<DocumentNode>(),
       errorCache: documentCache<Error>(),
     },
-    plugins: [limits, sameErrorCodes, cacheExtensions, reportFaults(options.onFault), keepResult],
+    plugins: [limits, sameErrorCodes, cacheExtensions, reportFaults(onFault), keepResult],
   });
-
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
-  const memo = createResponseMemo(options.pipeline);
 
-  /** @param signal aborts when the caller leaves, or its time is over: then what has an answer is answered */
-  async function execute(exchange: Exchange, signal: AbortSignal): Promise<Reply> {
-    const { request, queryText } = exchange;
-    const wantsPage = options.graphiql && request.method === 'GET' && queryText === '';
-    if (!wantsPage || !request.headers.accept?.includes('text/html')) {
-      options.pipeline.tokens.authenticate(readCredentials(request.headers));
-      // Yoga would answer who asks for a stream with one.
-      if (!/json|\*\/\*|application\/\*/i.test(request.headers.accept || '*/*')) throw notAcceptable();
-    }
-    const body = request.method === 'POST' ? await exchange.readBody(maxBodyBytes) : undefined;
+  /** Authenticates, once for all fields; the page for browsers needs no token. */
+  function readCaller({ request: { method, headers }, queryText }: RequestContext) {
+    const callerHeaders = readCallerHeaders(headers);
+    const isPage = graphiql && method === 'GET' && queryText === '' && headers.accept?.includes('text/html');
+    if (isPage) return { headers: callerHeaders, caller: undefined };
+    const caller = pipeline.tokens.authenticate(callerHeaders.credentials);
+    // Yoga would stream to a client that accepts nothing but a stream.
+    if (!/json|\*\/\*|application\/\*/i.test(headers.accept || '*/*')) throw notAcceptable();
+    return { headers: callerHeaders, caller };
+  }
+
+  /** @param signal aborts when the caller leaves, or its time is over: fields that have their rows by then are answered */
+  async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
+    const { request, requestId, queryText } = context;
+    const asked = { requestId, signal, ...readCaller(context) };
+    const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);
     try {
-      const context = openContext(options.pipeline, { ...exchange, signal }, budget);
+      const operation = openContext(pipeline, asked, budget);
       const response = await yoga.fetch(
         `http://gateway/graphql?${queryText}`,
-        { method: request.method, headers: fetchHeaders(exchange), body, signal: exchange.signal },
-        context,
+        { method: request.method, headers: fetchHeaders(context), body, signal: context.signal },
+        operation,
       );
-      const reply = await toReply(response, context);
-      memo.set(
-        { method: request.method, headers: request.headers, queryText, body: latin1(body) },
-        reply,
-        context,
-      );
-      return await coded(exchange, reply);
+      return await encoded(context, await toResponse(response, operation), operation, pipeline);
     } finally {
       budget.close();
     }
   }
 
-  return {
-    async answer(exchange) {
-      try {
-        const { queryTimeoutMs } = options.pipeline;
-        return await withinDeadline(exchange.signal, queryTimeoutMs, signal => execute(exchange, signal));
-      } catch (thrown) {
-        const error = toGatewayError(thrown);
-        if (error.code === 'internal') options.onFault(exchange.requestId, error.cause);
-        return failedReply(error, exchange.requestId);
-      }
-    },
-    answerAtOnce(request, requestId) {
-      const found = memo.get(request, requestId);
-      // What is to be compressed takes the longer way.
-      return found && !chooseCoding(request.headers['accept-encoding'], found.text.length)
-        ? found
-        : undefined;
-    },
+  return async context => {
+    try {
+      return await withinDeadline(context.signal, pipeline.queryTimeoutMs, signal =>
+        execute(context, signal),
+      );
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      if (error.code === 'internal') onFault(context.requestId, error.cause);
+      return failedResponse(error, context.requestId);
+    }
   };
-}
-
-/** A text's UTF-8 bytes as a string of their codes. */
-function latin1(text: string | undefined): string {
-  return Buffer.from(text ?? '').toString('latin1');
 }
 
 /** What a newcomer finds in GraphiQL: a question, and where the token goes. The page is public, so it holds none. */
@@ -147,7 +121,7 @@ const graphiqlPage = {
   headers: '{ "X-API-KEY": "paste the token here" }',
 };
 
-/** The schema of what is served now; built anew when a saved query changes. */
+/** The schema of what is served now, rebuilt when a saved query changes. */
 function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
   let built: { version: number; schema: GraphQLSchema } | undefined;
   return () => {
@@ -165,39 +139,6 @@ function documentCache<Value extends object>() {
     sizeCalculation: (_value, text) => text.length + 1,
   });
 }
-
-const limitingRules = [
-  limitRootFields(maxRootFields),
-  limitComparisons(maxFragments, maxRepeats),
-  limitIntrospection(maxIntrospectionFields),
-];
-
-const limits: Plugin<OperationContext> = {
-  onRequestParse({ requestParser, setRequestParser }) {
-    if (!requestParser) return;
-    setRequestParser(async request => {
-      try {
-        return await requestParser(request);
-      } catch (thrown) {
-        if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
-        throw malformed(
-          `The variables or extensions of the request are not JSON: ${thrown.message.slice(0, 120)}`,
-        );
-      }
-    });
-  },
-  onParse: ({ setParseFn }) =>
-    setParseFn((source, parseOptions) => {
-      limitNesting(String(source), maxNesting, maxTokens);
-      return parse(source, { ...parseOptions, maxTokens });
-    }),
-  onValidate: ({ setValidationFn }) =>
-    setValidationFn((schema, document, rules) => {
-      // First, for they are cheap: GraphQL's own rules take up to a second for a document that these refuse.
-      const refusals = validate(schema, document, limitingRules);
-      return refusals.length > 0 ? refusals : validate(schema, document, rules);
-    }),
-};
 
 function reportFaults(onFault: GraphqlOptions['onFault']): Plugin<OperationContext, OperationContext> {
   return {
@@ -237,7 +178,10 @@ const cacheExtensions: Plugin<OperationContext> = {
  * Yoga answers 406 and 415 without a body; ours have one.
  * @throws GatewayError also for an operation that is over its budget
  */
-async function toReply(response: Response, { budget, output: { result } }: OperationContext): Promise<Reply> {
+async function toResponse(
+  response: Response,
+  { budget, output: { result } }: OperationContext,
+): Promise<HttpResponse> {
   budget.signal.throwIfAborted();
   const body = result ? await renderResult(result, budget) : Buffer.from(await response.arrayBuffer());
   if (body.length === 0 && response.status === 406) throw notAcceptable();
@@ -261,18 +205,65 @@ function notAcceptable(): GatewayError {
   );
 }
 
-/** Compresses a reply for a client that takes it so. */
-async function coded({ request }: Exchange, reply: Reply): Promise<Reply> {
-  const coding = chooseCoding(request.headers['accept-encoding'], reply.body.length);
-  if (!coding) return reply;
+/** Compresses a response for a client that accepts it. */
+async function encoded(
+  { request }: RequestContext,
+  response: HttpResponse,
+  operation: OperationContext,
+  pipeline: PipelineDeps,
+): Promise<HttpResponse> {
+  const { headers, body } = response;
+  const encoding = chooseEncoding(request.headers['accept-encoding'], body.length);
+  if (!encoding) return { ...response, repeat: repeatOf(pipeline, response, operation) };
   return {
-    ...reply,
-    headers: { ...reply.headers, 'content-encoding': coding, vary: 'Accept-Encoding' },
-    body: await codeBody(reply.body, coding),
+    ...response,
+    headers: { ...headers, 'content-encoding': encoding, vary: 'Accept-Encoding' },
+    body: await encodeBody(body, encoding),
   };
 }
 
-function fetchHeaders({ request }: Exchange): Headers {
+/** Longer results are made again each time: one of them would push hundreds out of memory. */
+const maxRepeatedBytes = 1024 * 1024;
+
+/** A result with errors begins otherwise, and is not repeated. */
+const dataStart = '{"data":{';
+
+/** A result of cache entries alone is given again without executing its operation: only the extensions are new. */
+function repeatOf(
+  pipeline: PipelineDeps,
+  { status, headers, body }: HttpResponse,
+  operation: OperationContext,
+): Repeat | undefined {
+  const paths = operation.fieldAnswers.map(({ path }) => path);
+  const answers = operation.fieldAnswers.map(({ answer }) => answer);
+  if (status !== 200 || body.length > maxRepeatedBytes) return undefined;
+  if (answers.length === 0 || !areRepeatable(pipeline, answers)) return undefined;
+  const text = body.toString('latin1');
+  const end = endOf(operation);
+  if (!text.startsWith(dataStart) || !text.endsWith(end)) return undefined;
+  const start = text.slice(0, -end.length);
+  const sent = {
+    'content-type': headers['content-type'],
+    'cache-control': 'no-store',
+    vary: 'Accept-Encoding',
+  };
+  return {
+    bytes: answers.reduce((bytes, answer) => bytes + answer.body.length, start.length),
+    again(requestId) {
+      const next = repeatAnswers(pipeline, answers, requestId);
+      if (!next) return undefined;
+      const fieldAnswers = next.map((answer, at) => ({ path: paths[at]!, answer }));
+      return { headers: sent, text: start + endOf({ requestId, fieldAnswers }) };
+    },
+  };
+}
+
+/** The end of a result; ASCII alone: names of fields, states and numbers. */
+function endOf(operation: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): string {
+  return `,"extensions":${JSON.stringify(extensionsOf(operation))}}`;
+}
+
+function fetchHeaders({ request }: RequestContext): Headers {
   const { accept, 'content-type': contentType } = request.headers;
   return new Headers({
     ...(accept ? { accept } : {}),

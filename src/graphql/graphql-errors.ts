@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
-import type { Reply } from '../http-messages/exchange.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
 
 /** Gives every error of Yoga's own a code of our table. */
 export const sameErrorCodes: Plugin = {
@@ -60,7 +60,7 @@ export function faultOf(error: GraphQLError): GatewayError | undefined {
 }
 
 /** Whatever fails before there is an operation: same form, the error's own status. */
-export function failedReply(error: GatewayError, requestId: string): Reply {
+export function failedResponse(error: GatewayError, requestId: string): HttpResponse {
   const { retryAfterSeconds } = error;
   return {
     status: error.status,

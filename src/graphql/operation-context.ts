@@ -1,59 +1,62 @@
 import DataLoader from 'dataloader';
+import type { Caller } from '../auth/tokens.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
-import { openGathering, type RunEndpointQuery } from '../batch/gather-queries.ts';
+import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { Exchange } from '../http-messages/exchange.ts';
-import { readCredentials } from '../http-messages/read-credentials.ts';
-import { readRedactHeader } from '../http-messages/read-redact-header.ts';
-import { readsNoCache } from '../http-messages/reads-no-cache.ts';
+import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import { readLabelsHeader } from '../pipeline/query-labels.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundedList } from './bounded-list.ts';
 import type { OperationBudget } from './operation-budget.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 
+/** Who asks an operation, as read and authenticated once for all its fields. */
+export type OperationRequest = {
+  readonly requestId: string;
+  readonly headers: CallerHeaders;
+  /** Absent for the GraphiQL page alone, which executes nothing. */
+  readonly caller: Caller | undefined;
+  /** Aborted when the caller goes away, or its time is over. */
+  readonly signal: AbortSignal;
+};
+
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
   readonly requestId: string;
   readonly budget: OperationBudget;
-  /** Holds what the operation came to, ready to be written; Yoga copies the context, so it is set within. */
+  /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
   readonly output: { result?: object };
-  /** The answers that the fields got, in the order in which they came. */
+  /** The answers of the fields, in the order of their arrival. */
   readonly fieldAnswers: FieldAnswer[];
 };
 
 /** One field, by its path in the result, and the pipeline's answer to it. */
 export type FieldAnswer = { readonly path: string; readonly answer: Answer };
 
-/** Milliseconds that fields which need a query wait for those that may yet: for a look into the store, not for a query. */
-const patienceMs = 60;
+/** Milliseconds that fields which need a query wait for those that may need one: a look into the store, not a query. */
+const batchTimeoutMs = 60;
 
-/** One operation's context: its fields share one DataLoader, so equal fields are one request to the pipeline. */
+/** Opens the context of one operation: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
-  { requestId, request: { headers }, signal: caller }: Exchange,
+  { requestId, headers, caller, signal: outer }: OperationRequest,
   budget: OperationBudget,
 ): OperationContext {
-  const signal = AbortSignal.any([caller, budget.signal]);
-  type Key = { readonly endpoint: EndpointDefinition; readonly parameters: RawParameters };
-  const load = async ({ endpoint, parameters }: Key, runEndpointQuery: RunEndpointQuery) => {
-    const answer = await runEndpoint(
-      { ...pipeline, runEndpointQuery },
-      {
-        requestId,
-        credentials: readCredentials(headers),
-        endpoint: endpoint.name,
-        readInput: () => ({
-          parameters,
-          redactPii: readRedactHeader(headers),
-          noCache: readsNoCache(headers),
-          labels: readLabelsHeader(headers),
-        }),
-        signal,
-      },
-    );
+  const signal = AbortSignal.any([outer, budget.signal]);
+  // The schema of the operation is of this version or a later one.
+  const { version } = pipeline.endpoints;
+  type Key = { readonly definition: EndpointDefinition; readonly parameters: RawParameters };
+  const load = async ({ definition, parameters }: Key, runQuery: RunQuery) => {
+    const answer = await runEndpoint(pipeline, {
+      requestId,
+      headers,
+      caller,
+      endpoint: { definition, version },
+      readParameters: () => parameters,
+      signal,
+      runQuery,
+    });
     const { columns, body } = answer;
     budget.addRows(body.length);
     await budget.enterIfLarge(signal);
@@ -62,15 +65,15 @@ export function openContext(
   };
   type Loaded = Awaited<ReturnType<typeof load>>;
   const loader = new DataLoader<Key, Loaded, string>(keys => loadTogether(keys), {
-    cacheKeyFn: ({ endpoint, parameters }) => JSON.stringify([endpoint.name, parameters]),
+    cacheKeyFn: ({ definition, parameters }) => JSON.stringify([definition.name, parameters]),
   });
-  /** What the cache lacks of them is left to one run where the saved query has a batch form. */
+  /** Those that the cache lacks share one run where the saved query has a batch form. */
   async function loadTogether(keys: readonly Key[]): Promise<(Loaded | GatewayError)[]> {
-    if (keys.length === 1) return [await load(keys[0]!, pipeline.runEndpointQuery).catch(toGatewayError)];
-    const gathering = openGathering(pipeline.runStatement, keys.length, patienceMs);
+    if (keys.length === 1) return [await load(keys[0]!, pipeline.runQuery).catch(toGatewayError)];
+    const batch = openBatch(pipeline.runStatement, keys.length, batchTimeoutMs);
     return Promise.all(
       keys.map(key => {
-        const place = gathering.join();
+        const place = batch.join();
         return load(key, place.run).catch(toGatewayError).finally(place.leave);
       }),
     );
@@ -78,11 +81,11 @@ export function openContext(
 
   const fieldAnswers: FieldAnswer[] = [];
   const loadRows = async (
-    endpoint: EndpointDefinition,
+    definition: EndpointDefinition,
     parameters: RawParameters,
     path: string,
   ): Promise<Rows> => {
-    const { answer, rows } = await loader.load({ endpoint, parameters });
+    const { answer, rows } = await loader.load({ definition, parameters });
     fieldAnswers.push({ path, answer });
     return rows;
   };

@@ -2,11 +2,6 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
-/** Whether the request announces a body; `Content-Length: 0` is none, whatever the Content-Type says. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
 /** Reads no more of a body in chunks than came with the head, until somebody collects it: what waits unread is counted in bytes, not chunks. */
 export function holdChunks({ headers, socket }: IncomingMessage): void {
   if (headers['transfer-encoding'] !== undefined) socket.pause();

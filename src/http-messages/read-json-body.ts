@@ -1,19 +1,22 @@
 import { GatewayError } from '../base/errors.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 
 /**
  * Reads a JSON object from a request body; an empty body is an empty object.
  * @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body`
  */
-export async function readJsonBody(exchange: Exchange, maxBytes: number): Promise<Record<string, unknown>> {
-  const type = exchange.request.headers['content-type'];
+export async function readJsonBody(
+  context: RequestContext,
+  maxBytes: number,
+): Promise<Record<string, unknown>> {
+  const type = context.request.headers['content-type'];
   if (type !== undefined && !isJson(type)) {
     throw new GatewayError(
       'unsupported_media_type',
       `Content-Type is ${JSON.stringify(type)}; allowed: application/json`,
     );
   }
-  const text = await exchange.readBody(maxBytes);
+  const text = await context.readBody(maxBytes);
   if (text.trim() === '') return {};
   const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

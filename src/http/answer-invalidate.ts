@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
-import type { Exchange, Reply } from '../http-messages/exchange.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
-import { readCredentials } from '../http-messages/read-credentials.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 
@@ -18,12 +19,12 @@ const orderSchema = z.strictObject({
  * endpoint; with `parameters` (and `sql`) only the one entry of those values goes.
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
-export async function answerInvalidate(deps: PipelineDeps, exchange: Exchange): Promise<Reply> {
-  const caller = deps.tokens.authenticate(readCredentials(exchange.request.headers));
+export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
+  const caller = deps.tokens.authenticate(readCredentials(context.request.headers));
   if (!caller.scopes.has('admin')) {
     throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
   }
-  const order = orderSchema.safeParse(await readJsonBody(exchange, maxBodyBytes));
+  const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {
     throw new GatewayError(
       'invalid_body',

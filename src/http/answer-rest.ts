@@ -1,147 +1,183 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
-import { acceptsJson } from '../http-messages/accepts-json.ts';
-import { type Coding, chooseCoding, codeBody, codedNow } from '../http-messages/content-coding.ts';
-import type { Exchange, ReadyReply, Reply } from '../http-messages/exchange.ts';
-import { flatHead } from '../http-messages/flat-head.ts';
-import { readCredentials } from '../http-messages/read-credentials.ts';
-import { isPlanCurrent, type Plan } from '../pipeline/plan-request.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { readCallerHeaders } from '../http-messages/caller-headers.ts';
+import {
+  acceptsJson,
+  type ContentEncoding,
+  chooseEncoding,
+  encodeBody,
+} from '../http-messages/content-negotiation.ts';
+import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { readJsonBody } from '../http-messages/read-json-body.ts';
+import { readQueryString } from '../http-messages/read-query-string.ts';
+import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
+import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
+import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import { type ExplainedEndpoint, explainEndpoint } from '../pipeline/explain-endpoint.ts';
+import type { EndpointRequest, Plan } from '../pipeline/plan-request.ts';
+import type { Rendered } from '../pipeline/representation.ts';
 import {
   type Answer,
-  answerAtOnce,
+  areRepeatable,
   type PipelineDeps,
+  repeatAnswers,
   runEndpoint,
-  runPlan,
 } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
-import { cacheHeaders, isNotModified } from './cache-headers.ts';
-import { readInput } from './read-input.ts';
-import { receiptHeader } from './receipt-header.ts';
-import { createRequestMemo, type PreparedHit } from './request-memo.ts';
-
-/** The REST door (contract 2.1): one endpoint's rows for a GET, HEAD or POST. */
-export type RestDoor = {
-  /**
-   * Reads the request and answers it.
-   * @param endpoint name or UUID
-   * @throws GatewayError
-   */
-  answer(exchange: Exchange, endpoint: string): Promise<Reply>;
-  /** Answers a request that came before in the same words, where a fresh entry is at hand; else undefined. */
-  answerAtOnce(request: IncomingMessage, requestId: string): ReadyReply | undefined;
-};
-
-/** Longer bodies are sent as buffers: there a second copy costs more than a second system call. */
-const maxReadyBytes = 64 * 1024;
+import { requestKey } from './fast-path.ts';
+import { isNotModified, rowsHeaders, serverTiming, withoutContent } from './rows-headers.ts';
 
 /**
- * Makes the door.
- * @param addHeaders completes the head of an answer with what all routes have
+ * Reads a request to the REST route and answers it (contract 2.1): one endpoint's rows for a GET, HEAD or POST.
+ * @param endpoint name or UUID
+ * @throws GatewayError
  */
-export function createRestDoor(
-  deps: PipelineDeps,
-  addHeaders: (request: IncomingMessage, headers: OutgoingHttpHeaders) => void,
-): RestDoor {
-  const memo = createRequestMemo();
+export type RestHandler = (context: RequestContext, endpoint: string) => Promise<HttpResponse>;
 
-  async function ask(exchange: Exchange, endpoint: string, signal: AbortSignal): Promise<Answer> {
-    const { request, requestId } = exchange;
-    const known = memo.get(request)?.plan;
-    if (known && isPlanCurrent(deps, known)) return runPlan(deps, known, { requestId, signal });
-    const { headers } = request;
-    if (!acceptsJson(headers.accept)) {
-      throw new GatewayError(
-        'not_acceptable',
-        `Accept is ${JSON.stringify(headers.accept?.slice(0, 120))}; offered: application/json`,
-      );
-    }
-    const answer = await runEndpoint(deps, {
-      requestId,
-      credentials: readCredentials(headers),
-      endpoint,
-      readInput: definition => readInput(exchange, definition),
-      signal,
-    });
-    memo.set(request, { plan: answer.plan, hit: undefined });
+/** Plans of earlier requests. */
+const maxPlansLength = 16 * 1024 * 1024;
+
+/** What a plan keeps beside its texts. */
+const planLength = 1024;
+
+/** Makes the handler of the REST route. */
+export function createRestHandler(deps: PipelineDeps): RestHandler {
+  const plans = new LRUCache<string, Plan>({
+    maxSize: maxPlansLength,
+    sizeCalculation: (_plan, key) => planLength + key.length,
+  });
+
+  async function ask(asked: EndpointRequest, { request }: RequestContext): Promise<Answer> {
+    const key = requestKey(request);
+    const known = key === undefined ? undefined : plans.get(key);
+    // A request in these words was acceptable.
+    if (!known) rejectUnacceptable(request.headers.accept);
+    const answer = await runEndpoint(deps, asked, known);
+    if (key !== undefined && answer.plan !== known) plans.set(key, answer.plan);
     return answer;
   }
 
-  /** Has the answer ready to be sent more than once, if it is short. */
-  function prepare(request: IncomingMessage, plan: Plan, body: Buffer): PreparedHit | undefined {
-    const coding = chooseCoding(request.headers['accept-encoding'], body.length);
-    const sent = coding ? codedNow(body, coding) : body;
-    if (!sent || sent.length > maxReadyBytes) return undefined;
-    const hit = { body, coding, text: sent.toString('latin1'), ageSeconds: -1, head: [] };
-    memo.set(request, { plan, hit });
-    return hit;
-  }
+  return async (context, endpoint) => {
+    const { request, requestId, signal: caller, queryText } = context;
+    const asked: EndpointRequest = {
+      requestId,
+      headers: readCallerHeaders(request.headers),
+      endpoint,
+      readParameters: definition => readParameters(context, definition),
+      signal: caller,
+    };
+    if (asksToExplain(queryText)) return explainResponse(await explainEndpoint(deps, asked));
 
-  function headOf(request: IncomingMessage, answer: Answer, { coding, text }: PreparedHit): string[] {
-    const headers = rowsHeaders(answer, coding);
-    headers['content-length'] = text.length;
-    addHeaders(request, headers);
-    return [...flatHead(headers), 'server-timing', '', 'x-request-id', ''];
-  }
+    const answer = await withinDeadline(caller, deps.queryTimeoutMs, signal =>
+      ask({ ...asked, signal }, context),
+    );
+    const encoding = chooseEncoding(request.headers['accept-encoding'], answer.body.length);
+    const headers = rowsHeaders(answer, encoding);
+    headers['server-timing'] = serverTiming(answer);
+    // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
+    if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
+      return { status: 304, headers: withoutContent(headers), body: noBody };
+    }
+    const body = encoding ? await encodeBody(answer.body, encoding) : answer.body;
+    return { status: 200, headers, body, repeat: repeatOf(deps, answer, body, encoding) };
+  };
+}
 
+const noBody = Buffer.alloc(0);
+
+/** Rows that were served before: most are served once, and then repeating them would only keep them in memory. */
+const served = new WeakSet<Rendered>();
+
+/** @param body as it is sent, encoded or not */
+function repeatOf(
+  deps: PipelineDeps,
+  answer: Answer,
+  body: Buffer,
+  encoding: ContentEncoding | undefined,
+): Repeat | undefined {
+  if (!served.has(answer.rows)) {
+    served.add(answer.rows);
+    return undefined;
+  }
+  if (body.length > maxJoinedBytes || !areRepeatable(deps, [answer])) return undefined;
+  let ageSeconds: number | undefined;
+  let headers = {};
+  let text: string | undefined;
   return {
-    async answer(exchange, endpoint) {
-      const { request } = exchange;
-      const answer = await withinDeadline(exchange.signal, deps.queryTimeoutMs, signal =>
-        ask(exchange, endpoint, signal),
-      );
-      const coding = chooseCoding(request.headers['accept-encoding'], answer.body.length);
-      const headers = rowsHeaders(answer, coding);
-      headers['server-timing'] = serverTiming(answer);
-      // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
-      if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
-        return { status: 304, headers: withoutContent(headers), body: noBody };
+    // The body, its text, and the rows that it was encoded from.
+    bytes: 2 * body.length + (encoding ? answer.body.length : 0),
+    again(requestId) {
+      const [next] = repeatAnswers(deps, [answer], requestId) ?? [];
+      if (!next) return undefined;
+      if (next.cache.ageSeconds !== ageSeconds) {
+        ageSeconds = next.cache.ageSeconds;
+        headers = rowsHeaders(next, encoding);
       }
-      return { status: 200, headers, body: coding ? await codeBody(answer.body, coding) : answer.body };
-    },
-    answerAtOnce(request, requestId) {
-      if (request.headers['if-none-match'] !== undefined) return undefined;
-      const known = memo.get(request);
-      if (!known) return undefined;
-      const { plan } = known;
-      let { hit } = known;
-      const answer = answerAtOnce(deps, plan, requestId, body => {
-        if (hit?.body !== body) hit = prepare(request, plan, body);
-        return hit !== undefined;
-      });
-      if (!answer || !hit) return undefined;
-      if (hit.ageSeconds !== answer.cache.ageSeconds) {
-        hit.head = headOf(request, answer, hit);
-        hit.ageSeconds = answer.cache.ageSeconds;
-      }
-      hit.head[hit.head.length - 3] = serverTiming(answer);
-      return hit;
+      text ??= body.toString('latin1');
+      return { headers, timing: serverTiming(next), text };
     },
   };
 }
 
-/** All that the head of an answer with rows says of them. */
-function rowsHeaders(answer: Answer, coding: Coding | undefined): OutgoingHttpHeaders {
-  const headers = cacheHeaders(answer, coding);
-  if (answer.receipt) headers['query-receipt'] = receiptHeader(answer.receipt);
-  if (answer.isTruncated) {
-    headers['result-truncated'] = '?1'; // a Boolean of RFC 9651
-    headers['result-max-rows'] = answer.endpoint.maxRows;
+function rejectUnacceptable(accept: string | undefined): void {
+  if (acceptsJson(accept)) return;
+  throw new GatewayError(
+    'not_acceptable',
+    `Accept is ${JSON.stringify(accept?.slice(0, 120))}; offered: application/json`,
+  );
+}
+
+/** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
+async function readParameters(
+  context: RequestContext,
+  { sandbox }: EndpointDefinition,
+): Promise<RawParameters> {
+  const query = readQueryString(context.queryText);
+  rejectLql(query);
+  if (!hasBody(context.request)) return query;
+  const getMayHaveBody = sandbox && query.sql === undefined;
+  if (context.request.method !== 'POST' && !getMayHaveBody) return query;
+  const body = await readJsonBody(context, maxBodyBytes);
+  rejectLql(body);
+  return Object.assign(query, body);
+}
+
+/** Rows that ignore a filter would be wrong rows (contract 2.7). */
+function rejectLql(parameters: RawParameters): void {
+  if (parameters.lql === undefined) return;
+  throw new GatewayError(
+    'invalid_parameter',
+    'Parameter "lql" is given; Logflare\'s query language is not offered, allowed: `sql`',
+  );
+}
+
+/** Whether a request asks what its query would do: `explain=true` in the query string (contract 4.10). */
+function asksToExplain(queryText: string): boolean {
+  return queryText.includes('explain') && readQueryString(queryText).explain === 'true';
+}
+
+/** The body that `docs/rest.md` and OpenAPI describe; unknown members are left out. */
+function explainResponse(explained: ExplainedEndpoint): HttpResponse {
+  const { endpoint, verdict, parameters, cacheKey, maxBytesBilled } = explained;
+  const shared = {
+    endpoint: endpoint.name,
+    parameters: Object.fromEntries(parameters.map(({ name, value }) => [name, value])),
+    cache_key: cacheKey,
+    max_bytes_billed: maxBytesBilled,
+  };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify({ explain: { ...shared, ...renderVerdict(verdict) } })),
+  };
+}
+
+function renderVerdict(verdict: ExplainedEndpoint['verdict']): object {
+  if ('code' in verdict) {
+    const { code, message, position } = verdict;
+    return { verdict: 'refused', error: { code, message, ...position } };
   }
-  headers['content-type'] = 'application/json; charset=utf-8';
-  if (coding) headers['content-encoding'] = coding;
-  return headers;
+  const { columns, sources, estimatedBytes } = verdict;
+  return { verdict: 'ok', estimated_bytes: estimatedBytes, sources, columns };
 }
-
-/** A 304 says nothing of a content that it does not have. */
-function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  const { 'content-type': _type, 'content-encoding': _coding, ...others } = headers;
-  return others;
-}
-
-function serverTiming({ stages }: Answer): string {
-  let text = '';
-  for (const { name, ms } of stages) text += `${text && ', '}${name};dur=${ms.toFixed(2)}`;
-  return text;
-}
-
-const noBody = Buffer.alloc(0);

@@ -1,7 +1,9 @@
 import type { Tokens } from '../auth/tokens.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { Exchange, Reply } from '../http-messages/exchange.ts';
-import { readCredentials } from '../http-messages/read-credentials.ts';
+
+import { readCredentials } from '../http-messages/caller-headers.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
 /**
@@ -11,9 +13,9 @@ import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 export async function answerWarm(
   tokens: Pick<Tokens, 'authenticate'>,
   schedule: Pick<WarmSchedule, 'state'>,
-  exchange: Exchange,
-): Promise<Reply> {
-  const caller = tokens.authenticate(readCredentials(exchange.request.headers));
+  context: RequestContext,
+): Promise<HttpResponse> {
+  const caller = tokens.authenticate(readCredentials(context.request.headers));
   if (!caller.scopes.has('admin')) {
     throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
   }

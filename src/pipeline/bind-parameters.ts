@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { GatewayError } from '../base/errors.ts';
 import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import type { EndpointQuery } from '../batch/endpoint-query.ts';
+import { type CacheKey, cacheKey } from '../cache/cache-key.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { patternProblem } from '../googlesql/functions/pattern-size.ts';
@@ -12,6 +14,19 @@ export type RawParameters = Readonly<Record<string, unknown>>;
 const maxValueLength = 4096;
 const maxPatternLength = 1024;
 const maxSqlLength = 65_536;
+
+/** A query whose values are canonical, and the name of its cache entry. */
+export type BoundQuery = EndpointQuery & { readonly key: CacheKey };
+
+/**
+ * Binds a saved query to what a caller sent: definition → parameters → key.
+ * @throws GatewayError `invalid_parameter`
+ */
+export function bindQuery(definition: EndpointDefinition, raw: RawParameters): BoundQuery {
+  const parameters = bindParameters(definition, raw);
+  const query = { definition, parameters, callerSql: readCallerSql(definition, raw) };
+  return { ...query, key: cacheKey(query) };
+}
 
 /**
  * Reads the declared parameters of an endpoint; what is not declared is ignored.

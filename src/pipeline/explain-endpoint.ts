@@ -2,12 +2,12 @@ import { GatewayError, type SqlPosition, toGatewayError } from '../base/errors.t
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
-import type { Explanation, QueryParameter } from '../engine/engine.ts';
-import { type EndpointQuestion, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
-import { redactError } from './redact-error.ts';
+import type { Engine, Explanation, QueryParameter } from '../engine/engine.ts';
+import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
+import { redactError } from './representation.ts';
 import { startStages } from './stages.ts';
 
-/** What an endpoint would do for a question, found out without running a query. */
+/** What an endpoint would do for a request, found out without running a query. */
 export type ExplainedEndpoint = {
   readonly endpoint: EndpointDefinition;
   /** What the engine says of the statement, or what is wrong with it. */
@@ -27,40 +27,40 @@ export type RefusedStatement = {
   readonly position: SqlPosition | undefined;
 };
 
+type ExplainDeps = PlanDeps & { readonly engine: Pick<Engine, 'explain'> };
+
 /**
- * Explains a question as `runEndpoint` would answer it, for tokens with the scope `explain`: no query runs, and the cache is
- * not read. SQL that the engine refuses is a verdict, not a failure.
- * @throws GatewayError `unauthorized`, `forbidden`, `endpoint_not_found`, `invalid_parameter`, and what a broken or absent
- * engine throws
+ * Explains what `runEndpoint` would do for a request, for tokens with the scope `explain`: no query runs, and the cache is not
+ * read. SQL that the engine refuses is a verdict, not a failure.
+ * @throws GatewayError as `planRequest`, `forbidden`, and what a broken or absent engine throws
  */
 export async function explainEndpoint(
-  deps: PlanDeps,
-  question: EndpointQuestion & { readonly requestId: string; readonly signal: AbortSignal },
+  deps: ExplainDeps,
+  request: EndpointRequest,
 ): Promise<ExplainedEndpoint> {
-  const { scopes } = deps.tokens.authenticate(question.credentials);
-  if (!scopes.has('explain')) {
+  const caller = request.caller ?? deps.tokens.authenticate(request.headers.credentials);
+  if (!caller.scopes.has('explain')) {
     throw new GatewayError('forbidden', 'The access token lacks the scope "explain"');
   }
-  const plan = await planRequest(deps, question, startStages());
+  const plan = await planRequest(deps, { ...request, caller }, startStages());
   const { definition, query } = plan;
-  const { parameters } = query;
+  const { parameters, key } = query;
   return {
     endpoint: definition,
-    verdict: await judge(deps, plan, question),
+    verdict: await judge(deps, plan, request),
     parameters: definition.window ? boundWindow(definition.window, parameters, deps.clock.now()) : parameters,
-    cacheKey: plan.cacheRequest.key.digest,
-    maxBytesBilled: plan.maxBytesBilled,
+    cacheKey: key.digest,
+    maxBytesBilled: plan.optionsFor().maxBytesBilled,
   };
 }
 
 async function judge(
-  { engine, queryTimeoutMs: timeoutMs }: PlanDeps,
-  { caller, query, labels, maxBytesBilled, redact }: Plan,
-  { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
+  { engine, queryTimeoutMs: timeoutMs }: ExplainDeps,
+  { query, optionsFor, redact }: Plan,
+  { requestId, signal }: EndpointRequest,
 ): Promise<Explanation | RefusedStatement> {
   try {
-    const options = { signal, timeoutMs, caller: caller.tokenId, labels: labels(requestId), maxBytesBilled };
-    return await engine.explain(statementOf(query), options);
+    return await engine.explain(statementOf(query), { signal, timeoutMs, ...optionsFor(requestId) });
   } catch (thrown) {
     const error = redactError(thrown, redact);
     const { code, message, position } = toGatewayError(error);

@@ -1,8 +1,7 @@
 import type { Cache } from '../cache/cache.ts';
-import { cacheKey } from '../cache/cache-key.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
-import { findEndpoint } from './find-endpoint.ts';
+import { bindQuery, type RawParameters } from './bind-parameters.ts';
+import { findEndpoint } from './plan-request.ts';
 
 type InvalidateDeps = {
   readonly endpoints: Pick<EndpointRegistry, 'find'>;
@@ -26,8 +25,6 @@ export async function invalidateEndpoint(
     await cache.invalidateGroup(definition.name, definition.id);
     return 'endpoint';
   }
-  const values = bindParameters(definition, parameters);
-  const key = cacheKey(definition, values, readCallerSql(definition, parameters));
-  await cache.invalidateEntry(definition.name, key);
+  await cache.invalidateEntry(definition.name, bindQuery(definition, parameters).key);
   return 'entry';
 }

@@ -1,145 +1,184 @@
 import type { Caller, Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ResultSet } from '../base/rows.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
-import type { RunEndpointQuery } from '../batch/gather-queries.ts';
-import { cacheKey } from '../cache/cache-key.ts';
+import type { QueryOptions } from '../batch/run-batch.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { boundWindow, keepsWindow } from '../engine/bound-window.ts';
-import type { Engine } from '../engine/engine.ts';
+import { boundWindow } from '../engine/bound-window.ts';
+import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
-import { bindParameters, type RawParameters, readCallerSql } from './bind-parameters.ts';
-import { findEndpoint } from './find-endpoint.ts';
-import type { Redaction } from './form-of.ts';
+import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
 import { labelsOf, readLabels } from './query-labels.ts';
-import { redactError } from './redact-error.ts';
+import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
 export type PlanDeps = {
   readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
   readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
-  readonly runEndpointQuery: RunEndpointQuery;
-  /** For the verdict on a query that is not to run. */
-  readonly engine: Pick<Engine, 'explain'>;
+  readonly runQuery: RunQuery;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
-  /** What is redacted for endpoints that don't say it themselves. */
+  /** What is redacted for endpoints that do not list kinds themselves. */
   readonly redactKinds: readonly RedactionKind[];
   readonly clock: Clock;
 };
 
-/** One question to one saved query, by whichever door it came. */
-export type EndpointQuestion = {
-  /** The access token as presented; absent when there was none. */
-  readonly credentials: string | undefined;
-  /** Name or UUID of the endpoint. */
-  readonly endpoint: string;
+/** An endpoint, and the version of all definitions when it was found, or an earlier one. */
+export type ServedEndpoint = { readonly definition: EndpointDefinition; readonly version: number };
+
+/** One request to one saved query, from any handler. */
+export type EndpointRequest = {
+  readonly requestId: string;
+  /** Aborted when the caller goes away, or its time is over. */
+  readonly signal: AbortSignal;
+  readonly headers: CallerHeaders;
+  /** The caller, where the handler has authenticated it already. */
+  readonly caller?: Caller | undefined;
+  /** Name or UUID of the endpoint, or the endpoint itself where the handler has found it already. */
+  readonly endpoint: string | ServedEndpoint;
   /** Called once the caller and the endpoint are known: what may carry parameters depends on the endpoint. */
-  readonly readInput: (definition: EndpointDefinition) => RequestInput | Promise<RequestInput>;
+  readonly readParameters: (definition: EndpointDefinition) => RawParameters | Promise<RawParameters>;
+  /** Runs the query where one is needed. Default: that of the pipeline. */
+  readonly runQuery?: RunQuery;
 };
 
-/** What a caller asks of an endpoint, not yet validated. */
-export type RequestInput = {
-  readonly parameters: RawParameters;
-  /** Overrides the endpoint's setting for this request (contract 2.5). */
-  readonly redactPii: boolean | undefined;
-  /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
-  readonly noCache: boolean;
-  /** `LF-ENDPOINT-LABELS` as it was sent; absent where it was not. */
-  readonly labels?: string | undefined;
-};
-
-/** What a question means: it may be asked again as long as `isPlanCurrent`. */
+/** What a request means. Another request in the same words has the same plan while `isPlanCurrent`. */
 export type Plan = {
-  /** The version of all definitions that were served then. */
+  /** The version of all definitions when the plan was made. */
   readonly endpointsVersion: number;
   readonly caller: Caller;
   readonly definition: EndpointDefinition;
-  readonly query: EndpointQuery;
-  /** What the cache is asked; also names the rows of endpoints that are not cached. */
+  readonly query: BoundQuery;
+  /** The question to the cache; also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
-  /** Labels of the query, for the request that runs it. */
-  readonly labels: (requestId?: string) => Readonly<Record<string, string>>;
-  /** The smaller of the endpoint's and the token's limit. */
-  readonly maxBytesBilled: number | undefined;
-  /** Runs the statement, within the limits and under the labels of the caller. */
-  readonly run: (signal: AbortSignal, requestId?: string) => Promise<ResultSet>;
-  /** What the caller is not to see; absent: the rows are given as they are. */
+  /** In whose name, under which labels and within which limit of bytes the query runs. */
+  readonly optionsFor: (requestId?: string) => Omit<QueryOptions, 'signal'>;
   readonly redact: Redaction;
   readonly mustLoad: boolean;
 };
 
 /**
- * Finds out who asks what: token, endpoint, parameters, cache key.
- * @throws GatewayError `unauthorized`, `endpoint_not_found`, `invalid_parameter`, and those of `readInput`
+ * Finds out who asks what: token → endpoint → parameters → cache key.
+ * @throws GatewayError `unauthorized`, `endpoint_not_found`, `invalid_header`, `invalid_parameter`, and those of
+ * `readParameters`
  */
-export async function planRequest(deps: PlanDeps, question: EndpointQuestion, stages: Stages): Promise<Plan> {
-  const caller = deps.tokens.authenticate(question.credentials);
-  const { version: endpointsVersion } = deps.endpoints;
-  const definition = findEndpoint(deps.endpoints, question.endpoint);
+export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
+  const { headers, endpoint } = request;
+  const caller = request.caller ?? deps.tokens.authenticate(headers.credentials);
+  const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
+  const { definition, version: endpointsVersion } = served;
   stages.done('auth');
 
-  // Until the request has said whether it wants to see personal data, a failure shows none.
+  // An error is redacted unless the request has asked for unredacted rows.
   const kinds = definition.redactKinds ?? deps.redactKinds;
   let redact: Redaction = kinds;
   try {
-    const input = await question.readInput(definition);
-    redact = (input.redactPii ?? definition.redactPii) ? kinds : undefined;
-    const mustLoad = input.noCache && caller.scopes.has('no-cache');
-    const meaning = readMeaning(deps, caller, definition, input);
+    if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
+    const raw = await request.readParameters(definition);
+    redact = (headers.redactPii ?? definition.redactPii) ? kinds : undefined;
+    const query = bindQuery(definition, raw);
+    // The engine applies the window; a refusal must not depend on what the cache holds.
+    if (definition.window) boundWindow(definition.window, query.parameters, deps.clock.now());
+    const runs = planRuns(request.runQuery ?? deps.runQuery, query, caller, headers);
+    const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, runs);
+    const mustLoad = headers.noCache && caller.scopes.has('no-cache');
     stages.done('params');
-    return { endpointsVersion, caller, definition, redact, mustLoad, ...meaning };
+    const { optionsFor } = runs;
+    return { endpointsVersion, caller, definition, query, cacheRequest, optionsFor, redact, mustLoad };
   } catch (thrown) {
     throw redactError(thrown, redact);
   }
 }
 
-/** What the input asks of the endpoint: its query, the cache's request, and the limits and labels of the caller. */
-function readMeaning(deps: PlanDeps, caller: Caller, definition: EndpointDefinition, input: RequestInput) {
-  const parameters = bindParameters(definition, input.parameters);
-  // The engine keeps the window; whether it can is said before the cache is asked.
-  if (definition.window) boundWindow(definition.window, parameters, deps.clock.now());
-  const callerSql = readCallerSql(definition, input.parameters);
-  const query = { definition, parameters, callerSql };
-  const own = readLabels(definition.labels, input.labels);
-  const maxBytesBilled = smaller(definition.maxBytesBilled, caller.maxBytesBilled);
-
-  const labels = (requestId?: string) =>
-    labelsOf(own, { endpoint: definition.name, tokenId: caller.tokenId, requestId });
-  const run = (signal: AbortSignal, requestId?: string) =>
-    deps.runEndpointQuery(query, {
-      signal,
-      caller: caller.tokenId,
-      labels: labels(requestId),
-      maxBytesBilled,
-    });
-
-  const load = { run: (signal: AbortSignal) => run(signal), maxBytesBilled };
-  // No one request waits for it, and what comes of it is everybody's: behind callers, within the saved query's own limit.
-  const refreshLoad = {
-    run: (signal: AbortSignal) =>
-      deps.runEndpointQuery(query, {
+/** How the query runs for its caller, and how it runs for nobody in particular. */
+function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, headers: CallerHeaders) {
+  const { name: endpoint, labels: allowed, maxBytesBilled: endpointLimit } = query.definition;
+  const { tokenId } = caller;
+  const own = readLabels(allowed, headers.labels);
+  const maxBytesBilled = smaller(endpointLimit, caller.maxBytesBilled);
+  const labels = (requestId?: string) => labelsOf(own, { endpoint, tokenId, requestId });
+  const optionsFor = (requestId?: string) => ({ caller: tokenId, labels: labels(requestId), maxBytesBilled });
+  const load: Load = { run: signal => runQuery(query, { signal, ...optionsFor() }), maxBytesBilled };
+  // No request waits for a refresh, and everybody gets its rows: it runs behind callers, within the saved query's own limit.
+  const refreshLoad: Load = {
+    run: signal =>
+      runQuery(query, {
         signal,
         labels: labels(),
-        maxBytesBilled: definition.maxBytesBilled,
+        maxBytesBilled: endpointLimit,
         priority: 'background',
       }),
-    maxBytesBilled: definition.maxBytesBilled,
+    maxBytesBilled: endpointLimit,
   };
-  const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, { load, refreshLoad });
-  return { query, cacheRequest, labels, maxBytesBilled, run };
+  return { load, refreshLoad, optionsFor };
+}
+
+function findServed(endpoints: PlanDeps['endpoints'], reference: string): ServedEndpoint {
+  const { version } = endpoints;
+  return { definition: findEndpoint(endpoints, reference), version };
+}
+
+/** What a worker asks for one key: a request of nobody's. */
+export type WarmPlan = {
+  readonly query: BoundQuery;
+  /** The question to the cache, of which the query runs by `runQuery`. */
+  readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
+};
+
+type WarmPlanDeps = {
+  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  /** Milliseconds one query may take. */
+  readonly queryTimeoutMs: number;
+};
+
+/**
+ * Plans the warming of a key: under the endpoint's own name, and within its own limit of bytes.
+ * @param payload as the schedule holds it: the endpoint's UUID and canonical parameters, `sql` among them, as JSON
+ * @returns undefined where no endpoint takes these parameters any more
+ */
+export function planWarming(
+  { endpoints, queryTimeoutMs }: WarmPlanDeps,
+  payload: string,
+): WarmPlan | undefined {
+  const query = readPayload(endpoints, payload);
+  if (!query) return undefined;
+  const { name: endpoint, maxBytesBilled } = query.definition;
+  const labels = labelsOf({}, { endpoint, tokenId: 'worker', requestId: undefined });
+  return {
+    query,
+    cacheRequest(runQuery) {
+      const run = (signal: AbortSignal) => runQuery(query, { signal, labels, maxBytesBilled });
+      const load = { run, maxBytesBilled };
+      return cacheRequestOf(queryTimeoutMs, query, { load, refreshLoad: load });
+    },
+  };
+}
+
+function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string): BoundQuery | undefined {
+  try {
+    const { endpoint, parameters } = JSON.parse(payload);
+    const definition = endpoints.find(endpoint);
+    return definition && bindQuery(definition, parameters);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
- * Whether the same question still means the same: the token is accepted, the definitions are those of then, and the endpoint's
- * window is not left.
+ * Finds an endpoint by name or UUID.
+ * @throws GatewayError `endpoint_not_found`
  */
-export function isPlanCurrent({ tokens, endpoints, clock }: PlanDeps, plan: Plan): boolean {
-  const { caller, endpointsVersion, definition, query } = plan;
-  if (!tokens.isCurrent(caller) || endpoints.version !== endpointsVersion) return false;
-  return !definition.window || keepsWindow(definition.window, query.parameters, clock.now());
+export function findEndpoint(
+  endpoints: Pick<EndpointRegistry, 'find'>,
+  reference: string,
+): EndpointDefinition {
+  const definition = endpoints.find(reference);
+  if (definition) return definition;
+  const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
+  throw new GatewayError('endpoint_not_found', `No endpoint has the name or UUID ${JSON.stringify(shown)}`);
 }
 
 /** The smaller of two limits, of which either may be absent. */
@@ -148,26 +187,17 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return Math.min(one, other);
 }
 
-/** What the cache is asked for a query, and the runs that answer it where the cache can't. */
-export function cacheRequestOf(
+/** The question to the cache for a query, with the runs that answer it where the cache cannot. */
+function cacheRequestOf(
   queryTimeoutMs: number,
-  query: EndpointQuery,
-  loads: { readonly load: Load; readonly refreshLoad: Load },
+  { definition, key }: BoundQuery,
+  { load, refreshLoad }: { readonly load: Load; readonly refreshLoad: Load },
 ): CacheRequest {
-  const { definition, parameters, callerSql } = query;
-  return {
-    endpoint: definition.name,
-    key: cacheKey(definition, parameters, callerSql),
-    lifetimes: lifetimesOf(definition),
-    waitMs: queryTimeoutMs,
-    ...loads,
-  };
-}
-
-function lifetimesOf({ cacheSeconds, staleSeconds, staleIfErrorSeconds }: EndpointDefinition) {
-  return {
+  const { name: endpoint, cacheSeconds, staleSeconds, staleIfErrorSeconds } = definition;
+  const lifetimes = {
     freshMs: cacheSeconds * 1000,
     staleMs: staleSeconds * 1000,
     staleIfErrorMs: staleIfErrorSeconds * 1000,
   };
+  return { endpoint, key, lifetimes, waitMs: queryTimeoutMs, load, refreshLoad };
 }

@@ -1,5 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 /** Who ran which query: what the gateway itself says of every query. */
 type QueryFacts = {
   readonly endpoint: string;
@@ -7,12 +5,6 @@ type QueryFacts = {
   /** Absent where the query ran for no one request. */
   readonly requestId: string | undefined;
 };
-
-/** The text of `LF-ENDPOINT-LABELS`; Node joins several such headers by commas. */
-export function readLabelsHeader(headers: IncomingHttpHeaders): string | undefined {
-  const value = headers['lf-endpoint-labels'];
-  return value === undefined ? undefined : String(value);
-}
 
 /**
  * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels are for accounts, not for access: what is not allowed or not a pair

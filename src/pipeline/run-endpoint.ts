@@ -2,159 +2,148 @@ import { toGatewayError } from '../base/errors.ts';
 import type { Column, Receipt } from '../base/rows.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
-import type { Cache } from '../cache/cache.ts';
+import type { Cache, CacheAnswer } from '../cache/cache.ts';
 import { type CacheRequest, flightOf } from '../cache/cache-request.ts';
-import { type Entry, renderBody } from '../cache/entry.ts';
+import { renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { keepsWindow } from '../engine/bound-window.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import { type Form, formNow, formOf, type Rendered } from './form-of.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
-import {
-  type EndpointQuestion,
-  isPlanCurrent,
-  type Plan,
-  type PlanDeps,
-  planRequest,
-} from './plan-request.ts';
-import { redactError } from './redact-error.ts';
+import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
+import { type Rendered, type Representation, redactError, representationOf } from './representation.ts';
 import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
-  /** For doors that gather the queries of one operation themselves. */
+  /** For requests that ask what their query would do. */
+  readonly engine: Pick<Engine, 'explain'>;
+  /** For handlers that batch the queries of one operation themselves. */
   readonly runStatement: RunStatement;
   readonly cache: Cache;
   /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
   readonly sharedRuns: SingleFlight<Rendered>;
-  /** Redacts what would hold the event loop for too long. */
   readonly redactor: Redactor;
-  /** Hears of every answer that is worth warming; must cost next to nothing. */
+  /** Notes a read of an endpoint that is warmed; must cost next to nothing. */
   readonly recordRead?: (digest: string, query: EndpointQuery) => void;
   readonly emit: (event: PipelineEvent) => void;
 };
 
-/** A question, and what a door knows of the request that it came with. */
-export type EndpointRequest = EndpointQuestion & {
-  readonly requestId: string;
-  /** Aborted when the caller goes away. */
-  readonly signal: AbortSignal;
-};
-
-/** The answer to an EndpointRequest, ready for any door to send. */
+/** The answer to an EndpointRequest, ready for any handler to send. */
 export type Answer = {
-  /** What the request meant; a door may ask `answerAtOnce` or `runPlan` with it. */
+  /** What the request meant: for a later one in the same words. */
   readonly plan: Plan;
   readonly endpoint: EndpointDefinition;
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** Whether the query had more rows than the endpoint's `maxRows`. */
   readonly isTruncated: boolean;
-  /** `{"result":[…]}`, UTF-8, redacted where asked for; the same object as long as the entry is the same. */
+  /** `{"result":[…]}`, UTF-8, redacted where asked for; the same object while the entry is the same. */
   readonly body: Buffer;
   /** Equal for equal bodies; absent where the endpoint is not cached. */
   readonly bodyDigest: string | undefined;
+  /** The rows as the cache holds them, by which `repeatAnswers` recognises them. */
+  readonly rows: Rendered;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
-  /** What the query cost that this answer waited for; absent where it came from the cache: that cost nothing. */
+  /** What the query cost that this answer waited for; absent where it came from the cache. */
   readonly receipt: Receipt | undefined;
   /** What the pipeline spent its time on, in order. */
   readonly stages: readonly Stage[];
 };
 
 /**
- * The path of every request: who asks → which endpoint → with which parameters → cache → engine → redaction.
+ * The path of every request: token → endpoint → parameters → cache → engine → redaction.
+ * @param known the plan of an earlier request in the same words, which spares planning while it is current
  * @throws GatewayError with a code of `errorCodes`; anything else thrown below comes out as `internal`
  */
-export async function runEndpoint(deps: PipelineDeps, request: EndpointRequest): Promise<Answer> {
+export async function runEndpoint(
+  deps: PipelineDeps,
+  request: EndpointRequest,
+  known?: Plan,
+): Promise<Answer> {
   const stages = startStages();
-  let plan: Plan | undefined;
+  let plan = known && isPlanCurrent(deps, known) ? known : undefined;
   try {
-    plan = await planRequest(deps, request, stages);
-    return await answerPlan(deps, plan, request, stages);
+    plan ??= await planRequest(deps, request, stages);
+    const { rows, state, receipt } = await readRows(deps, plan, request);
+    stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
+    const shown = await representationOf(rows, plan.redact, deps.redactor);
+    if (plan.redact) stages.done('redact');
+    const answer = toAnswer(deps, plan, rows, shown, state, receipt, stages.list());
+    announce(deps, answer, request.requestId, stages.totalMs());
+    return answer;
   } catch (thrown) {
     throw failed(deps, request, stages, redactError(thrown, plan?.redact));
   }
 }
 
 /**
- * The shorter path of a request that means what an earlier one meant: cache → engine → redaction.
- * @param plan one for which `isPlanCurrent`
- * @throws as `runEndpoint`
+ * The fast path of hits: gives answers again while each one's entry is still the one that this process holds, fresh.
+ * @returns undefined where one of them has to go through `runEndpoint`
  */
-export async function runPlan(
+export function repeatAnswers(
   deps: PipelineDeps,
-  plan: Plan,
-  request: Pick<EndpointRequest, 'requestId' | 'signal'>,
-): Promise<Answer> {
-  const stages = startStages();
-  try {
-    return await answerPlan(deps, plan, request, stages);
-  } catch (thrown) {
-    const error = redactError(thrown, plan.redact);
-    throw failed(deps, { ...request, endpoint: plan.definition.name }, stages, error);
+  answers: readonly Answer[],
+  requestId: string,
+): Answer[] | undefined {
+  const startedMs = performance.now();
+  if (!areRepeatable(deps, answers)) return undefined;
+  const ms = performance.now() - startedMs;
+  return answers.map(({ plan, rows, body, bodyDigest: digest }) => {
+    const answer = toAnswer(deps, plan, rows, { body, digest }, 'hit', undefined, [{ name: 'cache', ms }]);
+    announce(deps, answer, requestId, ms);
+    return answer;
+  });
+}
+
+/** Whether `repeatAnswers` would give these answers now. */
+export function areRepeatable(deps: PipelineDeps, answers: readonly Answer[]): boolean {
+  for (const { plan, rows } of answers) {
+    if (plan.mustLoad || plan.definition.cacheSeconds === 0 || !isPlanCurrent(deps, plan)) return false;
+    if (deps.cache.peek(plan.cacheRequest) !== rows) return false;
   }
+  return true;
 }
 
 /**
- * The shortest path: answers at once where this process has a fresh entry.
- * @param canSend whether the door has all it needs to send this body at once
- * @returns undefined where there is no such entry, or the plan is not current any more
+ * Whether a request in the same words still means the same: the token is accepted, no definition has changed, and the endpoint's
+ * window still allows the parameters.
  */
-export function answerAtOnce(
+function isPlanCurrent({ tokens, endpoints, clock }: PlanDeps, plan: Plan): boolean {
+  const { caller, endpointsVersion, definition, query } = plan;
+  if (!tokens.isCurrent(caller) || endpoints.version !== endpointsVersion) return false;
+  return !definition.window || keepsWindow(definition.window, query.parameters, clock.now());
+}
+
+type ReadRows = {
+  readonly rows: Rendered;
+  readonly state: CacheState;
+  readonly receipt?: Receipt | undefined;
+};
+
+/** Rows from the cache, or from a query where the cache has none, or the endpoint is not cached. */
+async function readRows(
   deps: PipelineDeps,
-  plan: Plan,
-  requestId: string,
-  canSend: (body: Buffer) => boolean,
-): Answer | undefined {
-  const startedMs = performance.now();
-  const entry = peekPlan(deps, plan);
-  const form = entry && formNow(entry, plan.redact);
-  if (!form || !canSend(form.body)) return undefined;
-  const ms = performance.now() - startedMs;
-  return answered(deps, plan, requestId, entry, form, 'hit', [{ name: 'cache', ms }], ms);
-}
-
-/** The body that `answerAtOnce` would give; asked by doors that keep something made of it. */
-export function bodyAtOnce(deps: PipelineDeps, plan: Plan): Buffer | undefined {
-  const entry = peekPlan(deps, plan);
-  return entry && formNow(entry, plan.redact)?.body;
-}
-
-function peekPlan(deps: PipelineDeps, plan: Plan): Entry | undefined {
-  if (plan.mustLoad || plan.definition.cacheSeconds === 0 || !isPlanCurrent(deps, plan)) return undefined;
-  return deps.cache.peek(plan.cacheRequest);
-}
-
-async function answerPlan(
-  deps: PipelineDeps,
-  plan: Plan,
-  { requestId, signal }: Pick<EndpointRequest, 'requestId' | 'signal'>,
-  stages: Stages,
-): Promise<Answer> {
-  const { mustLoad } = plan;
-  const { load } = plan.cacheRequest;
-  const run = (inner: AbortSignal) => plan.run(inner, requestId);
-  const cacheRequest = { ...plan.cacheRequest, load: { ...load, run } };
-  if (plan.definition.cacheSeconds === 0) {
-    const rows = await runUncached(deps, plan, cacheRequest, signal);
-    stages.done('query');
-    return finish(rows, 'off', rows.receipt);
+  { definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
+  { requestId, signal: caller, runQuery = deps.runQuery }: EndpointRequest,
+): Promise<ReadRows> {
+  const run = (signal: AbortSignal) => runQuery(query, { signal, ...optionsFor(requestId) });
+  const request = { ...cacheRequest, load: { ...cacheRequest.load, run } };
+  if (definition.cacheSeconds === 0) {
+    const rows = await runUncached(deps, definition, request, caller);
+    return { rows, state: 'off', receipt: rows.receipt };
   }
-  const { entry, state, receipt } = await deps.cache.read(cacheRequest, { signal, mustLoad });
-  stages.done(state === 'miss' ? 'query' : 'cache');
-  return finish(entry, state, receipt);
-
-  async function finish(rows: Rendered, cache: CacheState, receipt: Receipt | undefined): Promise<Answer> {
-    const form = await formOf(rows, plan.redact, deps.redactor);
-    if (plan.redact) stages.done('redact');
-    const answer = answered(deps, plan, requestId, rows, form, cache, stages.list(), stages.totalMs());
-    return receipt ? { ...answer, receipt } : answer;
-  }
+  const { entry: rows, ...answer }: CacheAnswer = await deps.cache.read(request, {
+    signal: caller,
+    mustLoad,
+  });
+  return { rows, ...answer };
 }
 
-/** Every request runs the query, unless the definition lets those that come together share a run. */
+/** Every request runs the query, unless the definition lets concurrent ones share a run. */
 async function runUncached(
   deps: PipelineDeps,
-  { definition }: Plan,
+  { coalesce }: EndpointDefinition,
   cacheRequest: CacheRequest,
   signal: AbortSignal,
 ): Promise<Rendered> {
@@ -163,58 +152,51 @@ async function runUncached(
     const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner);
     return { ...result, isTruncated, createdAtMs, body: renderBody(rowsJson) };
   };
-  return definition.coalesce ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
+  return coalesce ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
 }
 
-function answered(
-  deps: PipelineDeps,
+function toAnswer(
+  { clock }: PipelineDeps,
   plan: Plan,
-  requestId: string,
   rows: Rendered,
-  form: Form,
+  { body, digest: bodyDigest }: Representation,
   state: CacheState,
+  receipt: Receipt | undefined,
   stages: readonly Stage[],
-  ms: number,
 ): Answer {
-  const { definition, caller } = plan;
-  if (definition.warmSeconds > 0) deps.recordRead?.(plan.cacheRequest.key.digest, plan.query);
-  const answer: Answer = {
-    plan,
-    endpoint: definition,
-    columns: rows.columns,
-    rowCount: rows.rowCount,
-    isTruncated: rows.isTruncated,
-    body: form.body,
-    bodyDigest: form.digest,
-    cache: {
-      state,
-      ageSeconds: Math.max(0, Math.floor((deps.clock.now() - rows.createdAtMs) / 1000)),
-    },
-    receipt: undefined,
-    stages,
-  };
+  const { definition: endpoint } = plan;
+  const { columns, rowCount, isTruncated, createdAtMs } = rows;
+  const ageSeconds = Math.max(0, Math.floor((clock.now() - createdAtMs) / 1000));
+  const cache = { state, ageSeconds };
+  return { plan, endpoint, columns, rowCount, isTruncated, body, bodyDigest, rows, cache, receipt, stages };
+}
+
+/** Reports an answer: to the schedule of what is warmed, and as an event. */
+function announce(deps: PipelineDeps, answer: Answer, requestId: string, ms: number): void {
+  const { plan, endpoint, cache, rows, rowCount, stages } = answer;
+  if (endpoint.warmSeconds > 0) deps.recordRead?.(plan.query.key.digest, plan.query);
   deps.emit({
     type: 'endpoint.answered',
     requestId,
-    endpoint: definition.name,
-    tokenId: caller.tokenId,
-    cache: state,
-    rows: rows.rowCount,
+    endpoint: endpoint.name,
+    tokenId: plan.caller.tokenId,
+    cache: cache.state,
+    rows: rowCount,
     isWarmed: rows.isWarmed ?? false,
     stages,
     ms,
   });
-  return answer;
 }
 
 function failed(
   deps: PipelineDeps,
-  { requestId, endpoint }: Pick<EndpointRequest, 'requestId' | 'endpoint'>,
+  { requestId, endpoint: asked }: EndpointRequest,
   stages: Stages,
   thrown: unknown,
 ): Error {
   const error = toGatewayError(thrown);
   const { code, cause } = error;
+  const endpoint = typeof asked === 'string' ? asked : asked.definition.name;
   deps.emit({ type: 'endpoint.failed', requestId, endpoint, code, ms: stages.totalMs(), cause });
   return error;
 }

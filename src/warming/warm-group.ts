@@ -1,7 +1,8 @@
+import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
-import { openGathering, type RunEndpointQuery } from '../batch/gather-queries.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
+import type { CacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest } from '../cache/cache-request.ts';
 import type { BytesBudget } from './bytes-budget.ts';
 import type { ClaimedGroup } from './schedule.ts';
@@ -22,11 +23,17 @@ export type GroupOutcome = {
   readonly dropped: readonly string[];
 };
 
+/** What is asked of the cache for one key. */
+export type KeyPlan = {
+  readonly query: EndpointQuery & { readonly key: CacheKey };
+  /** The question to the cache, of which the query runs by `runQuery`. */
+  readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
+};
+
 type WarmGroupDeps = {
   readonly cache: Pick<Cache, 'warm'>;
-  /** The query that a key was made of, as its endpoint is defined now; undefined where it isn't. */
-  readonly queryOf: (payload: string) => EndpointQuery | undefined;
-  readonly cacheRequestOf: (query: EndpointQuery, run: RunEndpointQuery) => CacheRequest;
+  /** Plans a key as its endpoint is defined now; undefined where it is not any more. */
+  readonly planKey: (payload: string) => KeyPlan | undefined;
   /** Runs with the priority of what nobody waits for. */
   readonly runStatement: RunStatement;
   readonly budget: Pick<BytesBudget, 'isUsedUp'>;
@@ -55,22 +62,21 @@ export async function warmGroup(
     skipped[why] = (skipped[why] ?? 0) + 1;
   };
   const dropped: string[] = [];
-  const queries: EndpointQuery[] = [];
+  const plans: KeyPlan[] = [];
   for (const { digest, payload } of keys) {
-    const query = deps.queryOf(payload);
-    const isCurrent = query && deps.cacheRequestOf(query, never).key.digest === digest;
-    if (isCurrent && query.definition.warmSeconds > 0) queries.push(query);
+    const plan = deps.planKey(payload);
+    if (plan?.query.key.digest === digest && plan.query.definition.warmSeconds > 0) plans.push(plan);
     else {
       dropped.push(digest);
       skip('outdated');
     }
   }
-  for (let at = 0; at < queries.length && !signal.aborted; at += maxTogether) {
-    const some = queries.slice(at, at + maxTogether);
+  for (let at = 0; at < plans.length && !signal.aborted; at += maxTogether) {
+    const some = plans.slice(at, at + maxTogether);
     if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
     else await warmTogether(deps, some, counts, skip);
   }
-  const definition = queries[0]?.definition;
+  const definition = plans[0]?.query.definition;
   return {
     endpoint: definition?.name ?? '',
     periodMs: definition ? definition.warmSeconds * 1000 : emptyPeriodMs,
@@ -80,31 +86,28 @@ export async function warmGroup(
   };
 }
 
-/** Stands in where a request is only made for its key. */
-const never: RunEndpointQuery = () => Promise.reject(new Error('This request is not to be run'));
-
 async function warmTogether(
   deps: WarmGroupDeps,
-  queries: readonly EndpointQuery[],
+  plans: readonly KeyPlan[],
   counts: Counts,
   skip: (why: WarmSkip) => void,
 ): Promise<void> {
-  const counted: RunStatement = async (statement, terms) => {
+  const counted: RunStatement = async (statement, options) => {
     counts.runs++;
-    const result = await deps.runStatement(statement, terms);
+    const result = await deps.runStatement(statement, options);
     const bytes = result.receipt?.bytesProcessed ?? 0;
     counts.bytes += bytes;
     const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
     counts.savedBytes += bytes * ((list?.length ?? 1) - 1);
     return result;
   };
-  const gathering = openGathering(counted, queries.length, claimTimeoutMs);
+  const batch = openBatch(counted, plans.length, claimTimeoutMs);
   await Promise.all(
-    queries.map(async query => {
-      const place = gathering.join();
+    plans.map(async ({ query, cacheRequest }) => {
+      const place = batch.join();
       const { warmSeconds } = query.definition;
       try {
-        const outcome = await deps.cache.warm(deps.cacheRequestOf(query, place.run), warmSeconds * 1000);
+        const outcome = await deps.cache.warm(cacheRequest(place.run), warmSeconds * 1000);
         if (outcome === 'refreshed') counts.refreshed++;
         else skip(outcome);
       } catch {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { batchQueries } from '../../src/batch/batch-queries.ts';
 import { statementOf } from '../../src/batch/endpoint-query.ts';
-import { gatherQueries } from '../../src/batch/gather-queries.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { runBatch } from '../../src/batch/run-batch.ts';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
@@ -45,9 +45,9 @@ let engines: Readonly<Record<'DuckDB' | 'BigQuery', Engine>>;
 let runs: number;
 const runOn =
   (name: keyof typeof engines): RunStatement =>
-  (statement, terms) => {
+  (statement, options) => {
     runs++;
-    return engines[name].run(statement, { ...terms, timeoutMs: 20_000 });
+    return engines[name].run(statement, { ...options, timeoutMs: 20_000 });
   };
 
 beforeAll(async () => {
@@ -116,15 +116,15 @@ const query = (project: string, interval: string) => ({
   parameters: bindParameters(definition, { project, interval }),
   callerSql: undefined,
 });
-const terms = { signal: new AbortController().signal };
+const options = { signal: new AbortController().signal };
 
 async function expectEqualToSingles(run: RunStatement, projects: readonly string[], interval: string) {
   const queries = projects.map(project => query(project, interval));
-  const gathered = gatherQueries(run, setImmediate);
-  const answers = await Promise.all(queries.map(each => gathered(each, terms)));
+  const batched = batchQueries(run, setImmediate);
+  const answers = await Promise.all(queries.map(each => batched(each, options)));
   let rows = 0;
   for (const [at, answer] of answers.entries()) {
-    const single = await run(statementOf(queries[at]!), terms);
+    const single = await run(statementOf(queries[at]!), options);
     rows += single.rowCount;
     expect({ project: projects[at], rows: answer.rowsJson.toString() }).toEqual({
       project: projects[at],
@@ -200,7 +200,7 @@ test.each(['DuckDB', 'BigQuery'] as const)(
     const answers = await runBatch(
       runOn(name),
       references.map(project => query(project, 'daily')),
-      terms,
+      options,
     );
     expect(runs).toBe(1);
     expect(answers.map(answer => 'rowCount' in answer && answer.rowCount > 0)).toEqual(

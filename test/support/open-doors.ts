@@ -4,16 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueToken } from '../../src/auth/token-file.ts';
 import { createTokens } from '../../src/auth/tokens.ts';
+import type { RunQuery } from '../../src/batch/batch-queries.ts';
 import { statementOf } from '../../src/batch/endpoint-query.ts';
-import type { RunEndpointQuery } from '../../src/batch/gather-queries.ts';
-import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { createCache } from '../../src/cache/cache.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
 import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { createGraphqlDoor } from '../../src/graphql/answer-graphql.ts';
+import { createGraphqlHandler } from '../../src/graphql/answer-graphql.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { runQuery } from '../../src/pipeline/run-query.ts';
+import { createRunStatement } from '../../src/pipeline/run-statement.ts';
 import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { createRedactor } from '../../src/redaction/redactor.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
@@ -54,16 +53,15 @@ export async function openDoors({ sqlFiles, engine, queryTimeoutMs = 5000 }: Ope
   const store = createMemoryStore({ maxBytes: 1_000_000, clock });
   const cache = createCache({ store, memoryBytes: 1_000_000, clock, emit });
   const sharedRuns: Parameters<typeof createHttpServer>[0]['pipeline']['sharedRuns'] = createSingleFlight();
-  const runStatement: RunStatement = (statement, terms) =>
-    runQuery({ engine, emit, queryTimeoutMs }, statement, terms);
-  const runEndpointQuery: RunEndpointQuery = (query, terms) => runStatement(statementOf(query), terms);
+  const runStatement = createRunStatement({ engine, emit, queryTimeoutMs });
+  const runQuery: RunQuery = (query, options) => runStatement(statementOf(query), options);
   const redaction = { redactKinds: redactionKinds, redactor: createRedactor() };
-  const runs = { engine, runStatement, runEndpointQuery, sharedRuns, queryTimeoutMs };
+  const runs = { engine, runStatement, runQuery, sharedRuns, queryTimeoutMs };
   const pipeline = { tokens, endpoints, cache, clock, emit, ...runs, ...redaction };
   const { server } = createHttpServer({
     pipeline,
     schedule: createMemorySchedule({ clock, maxKeys: 1 }),
-    graphql: createGraphqlDoor({
+    graphql: createGraphqlHandler({
       pipeline,
       endpoints,
       graphiql: false,

@@ -1,11 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
-import type { RunEndpointQuery } from '../../src/batch/gather-queries.ts';
+import { statementOf } from '../../src/batch/endpoint-query.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import { bindParameters } from '../../src/pipeline/bind-parameters.ts';
-import { cacheRequestOf } from '../../src/pipeline/plan-request.ts';
+import { planWarming } from '../../src/pipeline/plan-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { createBytesBudget } from '../../src/warming/bytes-budget.ts';
 import { createHotKeys } from '../../src/warming/hot-keys.ts';
@@ -66,19 +64,10 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     const receipt = { bytesProcessed: 1000 };
     return { columns, rowsJson: Buffer.from(JSON.stringify(rows)), rowCount: rows.length, receipt };
   };
-  const query = (thing: string, kind = ''): EndpointQuery => ({
-    definition,
-    parameters: bindParameters(definition, { thing, kind }),
-    callerSql: undefined,
-  });
-  const requestOf = (asked: EndpointQuery, run: RunEndpointQuery) => {
-    const load = { run: (signal: AbortSignal) => run(asked, { signal }) };
-    return cacheRequestOf(1000, asked, { load, refreshLoad: load });
-  };
-  const queryOf = (payload: string): EndpointQuery => {
-    const { parameters } = JSON.parse(payload);
-    return query(parameters.thing, parameters.kind ?? '');
-  };
+  const endpoints = { find: () => definition };
+  const planKey = (payload: string) => planWarming({ endpoints, queryTimeoutMs: 1000 }, payload);
+  const plan = (thing: string, kind = '') =>
+    planKey(JSON.stringify({ endpoint: 'things', parameters: { thing, kind } }))!;
   const warmer = createWarmer({
     schedule,
     budget,
@@ -86,18 +75,15 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     emit,
     random,
     concurrency,
-    warmGroup: (claim, signal) =>
-      warmGroup({ cache, budget, runStatement, queryOf, cacheRequestOf: requestOf }, claim, signal),
+    warmGroup: (claim, signal) => warmGroup({ cache, budget, runStatement, planKey }, claim, signal),
   });
 
   /** A caller's read: the state it met. */
   async function read(thing: string, kind?: string): Promise<string> {
-    const asked = query(thing, kind);
-    const request = requestOf(asked, (each, terms) =>
-      runStatement({ endpoint: 'things', sql: '', parameters: each.parameters, maxRows: 1 }, terms),
-    );
+    const { query, cacheRequest } = plan(thing, kind);
+    const request = cacheRequest((each, options) => runStatement(statementOf(each), options));
     const { state } = await cache.read(request, { signal: new AbortController().signal });
-    hotKeys.recordRead(request.key.digest, asked);
+    hotKeys.recordRead(request.key.digest, query);
     await hotKeys.flush();
     return state;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptsJson } from '../../src/http-messages/accepts-json.ts';
+import { acceptsJson } from '../../src/http-messages/content-negotiation.ts';
 
 test.each([
   [undefined, true],

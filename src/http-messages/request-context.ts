@@ -1,25 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
-import type { Exchange } from './exchange.ts';
 import { decodeBody, readBody } from './read-body.ts';
 
-type ExchangeOptions = {
+/** One HTTP request on its way to a handler. */
+export type RequestContext = {
+  readonly request: IncomingMessage;
+  /** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
+  readonly requestId: string;
+  /** The path as received, without query string and without a trailing slash. */
+  readonly path: string;
+  /** The query string as received, without the `?`. */
+  readonly queryText: string;
+  /** Aborted with a `cancelled` GatewayError when the caller goes away. */
+  readonly signal: AbortSignal;
+  /**
+   * Reads the whole request body as UTF-8 text.
+   * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`
+   */
+  readBody(maxBytes: number): Promise<string>;
+};
+
+type ContextOptions = {
   readonly requestId: string;
   /** The body, where it was read already. */
   readonly bodyBytes: Buffer | undefined;
   /** Milliseconds in which at least a part of the body must arrive. */
   readonly receiveTimeoutMs: number;
-  /** Holds what aborts the exchanges under way. */
+  /** Holds what aborts the requests in flight. */
   readonly aborts: Set<AbortController>;
 };
 
 /** Reads what every route needs to know of a request; its signal aborts when the caller goes away, or the gateway stops. */
-export function openExchange(
+export function openRequestContext(
   request: IncomingMessage,
   response: ServerResponse,
-  { requestId, bodyBytes, receiveTimeoutMs: timeoutMs, aborts }: ExchangeOptions,
-): Exchange {
+  { requestId, bodyBytes, receiveTimeoutMs: timeoutMs, aborts }: ContextOptions,
+): RequestContext {
   const caller = new AbortController();
   aborts.add(caller);
   response.once('close', () => {
@@ -43,14 +60,19 @@ export function readRequestId({ headers }: IncomingMessage): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** The path as it came over the wire, without a trailing slash. */
+/** Whether the request announces a body; `Content-Length: 0` is none, whatever the Content-Type says. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** The path as received, without a trailing slash. */
 export function pathOf(request: IncomingMessage): string {
   const [path] = splitTarget(request);
   return path.length > 1 ? path.replace(/\/$/, '') : '/';
 }
 
 /** Path and query string; a target may be a whole URL (RFC 9112, section 3.2.2). */
-export function splitTarget({ url = '' }: IncomingMessage): [string, string] {
+function splitTarget({ url = '' }: IncomingMessage): [string, string] {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const at = target.indexOf('?');
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];

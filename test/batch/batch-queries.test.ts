@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { ResultSet } from '../../src/base/rows.ts';
+import { batchQueries, openBatch } from '../../src/batch/batch-queries.ts';
 import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
-import { gatherQueries, openGathering } from '../../src/batch/gather-queries.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { splitRows } from '../../src/batch/split-rows.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
@@ -62,12 +62,12 @@ function rowsOf(rows: readonly object[]): ResultSet {
 
 test('queries that come together are one run, those of another kind another', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const answers = await Promise.all([
-    gathered(query('a'), never),
-    gathered(query('b'), never),
-    gathered(query('a'), never),
-    gathered(query('a', 'k'), never),
+    batched(query('a'), never),
+    batched(query('b'), never),
+    batched(query('a'), never),
+    batched(query('a', 'k'), never),
   ]);
   expect(runs).toEqual([['a', 'b'], ['a']]);
   expect(answers.map(({ rowsJson }) => rowsJson.toString())).toEqual(answers.map(() => '[{"n":7}]'));
@@ -76,13 +76,13 @@ test('queries that come together are one run, those of another kind another', as
 test('queries of other limits of bytes do not share a run, which has but one', async () => {
   const limits: (number | undefined)[] = [];
   const { run } = openEngine();
-  const noted: RunStatement = (statement, terms) => {
-    limits.push(terms.maxBytesBilled);
-    return run(statement, terms);
+  const noted: RunStatement = (statement, options) => {
+    limits.push(options.maxBytesBilled);
+    return run(statement, options);
   };
-  const gathered = gatherQueries(noted, setImmediate);
+  const batched = batchQueries(noted, setImmediate);
   const asked = [100, undefined, 100, 200].map((maxBytesBilled, at) =>
-    gathered(query(`thing ${at}`), { ...never, maxBytesBilled }),
+    batched(query(`thing ${at}`), { ...never, maxBytesBilled }),
   );
   expect((await Promise.all(asked)).map(({ rowCount }) => rowCount)).toEqual([1, 1, 1, 1]);
   expect(limits).toEqual([100, undefined, 200]);
@@ -90,9 +90,9 @@ test('queries of other limits of bytes do not share a run, which has but one', a
 
 test('what a caller waits for does not share a run that goes behind callers', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const priorities = ['background', 'interactive', 'background', 'interactive'] as const;
-  const asked = priorities.map((priority, at) => gathered(query(`thing ${at}`), { ...never, priority }));
+  const asked = priorities.map((priority, at) => batched(query(`thing ${at}`), { ...never, priority }));
   await Promise.all(asked);
   expect(runs).toEqual([
     ['thing 0', 'thing 2'],
@@ -102,13 +102,13 @@ test('what a caller waits for does not share a run that goes behind callers', as
 
 test('a run that is refused for what its first caller has waiting is begun anew for the others', async () => {
   const { run, runs } = openEngine();
-  const share: RunStatement = async (statement, terms) => {
-    if (terms.caller === 'greedy') throw new GatewayError('too_many_requests', 'too many');
-    return run(statement, terms);
+  const share: RunStatement = async (statement, options) => {
+    if (options.caller === 'greedy') throw new GatewayError('too_many_requests', 'too many');
+    return run(statement, options);
   };
-  const gathered = gatherQueries(share, setImmediate);
+  const batched = batchQueries(share, setImmediate);
   const callers = ['greedy', 'modest', 'greedy', 'other'];
-  const asked = callers.map((caller, at) => gathered(query(`thing ${at}`), { ...never, caller }));
+  const asked = callers.map((caller, at) => batched(query(`thing ${at}`), { ...never, caller }));
   const answers = await Promise.allSettled(asked);
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
   expect(runs).toEqual([['thing 1', 'thing 3']]);
@@ -116,9 +116,9 @@ test('a run that is refused for what its first caller has waiting is begun anew 
 
 test('one that the engine can not stand is found by halves: it fails, the others have their rows', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const things = ['a', 'b', 'bad', 'c', 'd', 'e'];
-  const answers = await Promise.allSettled(things.map(thing => gathered(query(thing), never)));
+  const answers = await Promise.allSettled(things.map(thing => batched(query(thing), never)));
   expect(answers.map(({ status }) => status === 'fulfilled')).toEqual(things.map(thing => thing !== 'bad'));
   expect(runs).toEqual([things, ['a', 'b', 'bad'], ['a', 'b'], ['bad'], ['c', 'd', 'e']]);
 });
@@ -129,23 +129,23 @@ test.each([
   ['any query of the same tables is refused', 'forbidden'],
 ])('where %s, nothing is tried again', async (_, fault) => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
-  const answers = await Promise.allSettled(['a', fault].map(thing => gathered(query(thing), never)));
+  const batched = batchQueries(run, setImmediate);
+  const answers = await Promise.allSettled(['a', fault].map(thing => batched(query(thing), never)));
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(runs).toHaveLength(1);
 });
 
 test('a run goes on as long as one of its callers waits', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const [first, second] = [new AbortController(), new AbortController()];
-  const left = expect(gathered(query('a'), first)).rejects.toThrow('gone');
-  const stays = gathered(query('b'), second);
+  const left = expect(batched(query('a'), first)).rejects.toThrow('gone');
+  const stays = batched(query('b'), second);
   await new Promise(setImmediate);
   first.abort(new GatewayError('cancelled', 'gone'));
   await left;
   expect((await stays).rowCount).toBe(1);
-  const last = Promise.allSettled([gathered(query('a'), first), gathered(query('c'), second)]);
+  const last = Promise.allSettled([batched(query('a'), first), batched(query('c'), second)]);
   await new Promise(setImmediate);
   second.abort(new GatewayError('cancelled', 'gone'));
   const ended = await last;
@@ -155,9 +155,9 @@ test('a run goes on as long as one of its callers waits', async () => {
 
 test('a run ends when the last of its callers has left', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const callers = [new AbortController(), new AbortController()];
-  const both = Promise.allSettled(callers.map((each, n) => gathered(query(`thing ${n}`), each)));
+  const both = Promise.allSettled(callers.map((each, n) => batched(query(`thing ${n}`), each)));
   await new Promise(setImmediate);
   expect(runs).toEqual([['thing 0', 'thing 1']]);
   for (const each of callers) each.abort(new GatewayError('cancelled', 'gone'));
@@ -166,9 +166,9 @@ test('a run ends when the last of its callers has left', async () => {
 
 test('a run that was left is not tried again in halves', async () => {
   const { run, runs } = openEngine();
-  const gathered = gatherQueries(run, setImmediate);
+  const batched = batchQueries(run, setImmediate);
   const leaving = new AbortController();
-  const all = ['a', 'b', 'c', 'd'].map(thing => gathered(query(thing), leaving));
+  const all = ['a', 'b', 'c', 'd'].map(thing => batched(query(thing), leaving));
   const left = Promise.allSettled(all);
   await new Promise(setImmediate);
   leaving.abort();
@@ -179,8 +179,8 @@ test('a run that was left is not tried again in halves', async () => {
 
 test('who leaves twice counts once', async () => {
   const { run, runs } = openEngine();
-  const gathering = openGathering(run, 3, 60_000);
-  const [a, b, c] = [gathering.join(), gathering.join(), gathering.join()];
+  const batch = openBatch(run, 3, 60_000);
+  const [a, b, c] = [batch.join(), batch.join(), batch.join()];
   const first = a.run(query('a'), never);
   b.leave();
   b.leave();
@@ -189,10 +189,10 @@ test('who leaves twice counts once', async () => {
   expect(runs).toEqual([['a', 'c']]);
 });
 
-test('a gathering runs when each participant has come or left, without waiting for its patience', async () => {
+test('a batch runs when each participant has asked or left, without waiting for its time-out', async () => {
   const { run, runs } = openEngine();
-  const gathering = openGathering(run, 3, 60_000);
-  const [a, b, c] = [gathering.join(), gathering.join(), gathering.join()];
+  const batch = openBatch(run, 3, 60_000);
+  const [a, b, c] = [batch.join(), batch.join(), batch.join()];
   const rows = [a.run(query('a'), never), b.run(query('b'), never)];
   expect(runs).toEqual([]);
   c.leave();

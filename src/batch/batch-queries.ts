@@ -1,0 +1,142 @@
+import DataLoader from 'dataloader';
+import { type GatewayError, toGatewayError } from '../base/errors.ts';
+import { orAborted } from '../base/or-aborted.ts';
+import type { ResultSet } from '../base/rows.ts';
+import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
+import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';
+
+/** Runs one query; throws what the engine throws. */
+export type RunQuery = (query: EndpointQuery, options: QueryOptions) => Promise<ResultSet>;
+
+/** A query as somebody asked for it. */
+type Asked = { readonly query: EndpointQuery; readonly options: QueryOptions };
+
+/**
+ * Makes a runner whose queries wait for others of the same batch group, limit of bytes and priority, and share one run with them.
+ * @param schedule called with the first query of each group; calls back when the run is to start
+ */
+export function batchQueries(run: RunStatement, schedule: (start: () => void) => void): RunQuery {
+  const loaders = new Map<string, DataLoader<Asked, ResultSet>>();
+
+  function openLoader(group: string): DataLoader<Asked, ResultSet> {
+    const answer = (all: readonly Asked[]) => {
+      loaders.delete(group);
+      return answerAll(run, all);
+    };
+    const loader = new DataLoader<Asked, ResultSet>(answer, { cache: false, batchScheduleFn: schedule });
+    loaders.set(group, loader);
+    return loader;
+  }
+
+  return (query, options) => {
+    const batchGroup = batchGroupOf(query);
+    if (batchGroup === undefined) return run(statementOf(query), options);
+    const group = `${batchGroup} ${options.maxBytesBilled} ${options.priority}`;
+    const rows = (loaders.get(group) ?? openLoader(group)).load({ query, options });
+    // A caller who leaves does not wait for the run of the others.
+    return orAborted(rows, options.signal);
+  };
+}
+
+/** Queries that may share a run, of a known number of participants. */
+export type Batch = {
+  /** Joins before it is known whether a query is needed. Each participant then runs one query, or leaves. */
+  join(): { readonly run: RunQuery; leave(): void };
+};
+
+/**
+ * Opens a batch that runs once each participant has asked or left.
+ * @param timeoutMs milliseconds after the first query at which the batch runs anyway; later queries are another batch
+ */
+export function openBatch(run: RunStatement, participants: number, timeoutMs: number): Batch {
+  let expected = participants;
+  let starts: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const startAll = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const ready = starts;
+    starts = [];
+    for (const start of ready) start();
+  };
+  const batched = batchQueries(run, start => {
+    starts.push(start);
+    timer ??= setTimeout(startAll, timeoutMs);
+  });
+  return {
+    join() {
+      let isExpected = true;
+      const leave = () => {
+        if (isExpected) expected--;
+        isExpected = false;
+        if (expected <= 0) startAll();
+      };
+      return {
+        run(query, options) {
+          const rows = batched(query, options);
+          leave();
+          return rows;
+        },
+        leave,
+      };
+    },
+  };
+}
+
+async function answerAll(run: RunStatement, all: readonly Asked[]): Promise<(ResultSet | GatewayError)[]> {
+  const answers = new Map<Asked, ResultSet | GatewayError>();
+  let open = all;
+  while (open.length > 0) {
+    for (const asked of open) {
+      const { signal } = asked.options;
+      if (signal.aborted) answers.set(asked, toGatewayError(signal.reason));
+    }
+    await answerOnce(
+      run,
+      open.filter(asked => !answers.has(asked)),
+      answers,
+    );
+    open = all.filter(asked => !answers.has(asked));
+  }
+  return all.map(asked => answers.get(asked)!);
+}
+
+/** Answers queries by one run in the name of the first caller; those that are to run again get no answer. */
+async function answerOnce(
+  run: RunStatement,
+  open: readonly Asked[],
+  answers: Map<Asked, ResultSet | GatewayError>,
+): Promise<void> {
+  const [first] = open;
+  if (!first) return;
+  const queries = open.map(({ query }) => query);
+  const signal = abortWithTheLast(open.map(({ options }) => options.signal));
+  const results = await runBatch(run, queries, { ...first.options, signal }).catch((thrown: unknown) => {
+    const error = toGatewayError(thrown);
+    return open.map(() => error);
+  });
+  open.forEach((asked, at) => {
+    const result = results[at]!;
+    // Too many queries of the first caller are waiting: that is no reason to refuse the others.
+    const isOfFirst = 'code' in result && result.code === 'too_many_requests';
+    if (!isOfFirst || asked.options.caller === first.options.caller) answers.set(asked, result);
+  });
+}
+
+/** A signal that aborts when all of these have. */
+function abortWithTheLast(signals: readonly AbortSignal[]): AbortSignal {
+  if (signals.length === 1) return signals[0]!;
+  const controller = new AbortController();
+  let left = signals.length;
+  for (const signal of signals) {
+    signal.addEventListener(
+      'abort',
+      () => {
+        left--;
+        if (left === 0) controller.abort(signal.reason);
+      },
+      { once: true, signal: controller.signal },
+    );
+  }
+  return controller.signal;
+}

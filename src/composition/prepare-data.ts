@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { replaceFile } from '../auth/replace-file.ts';
+import { readTokens } from '../auth/token-file.ts';
+import { withFileLock } from '../auth/with-file-lock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Progress } from '../base/progress-bar.ts';
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { sampleProjects } from '../sample/vocabulary.ts';
+import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { databasePath } from './compose-engine.ts';
+import type { Config } from './config.ts';
+
+type PrepareDeps = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  readonly onProgress: (progress: Progress) => void;
+};
+
+/** The file of issued tokens. */
+export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): string {
+  return config.TOKENS_FILE ?? join(config.DATA_DIR, 'tokens.json');
+}
+
+/**
+ * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
+ * The warehouse has its own tables and rows: for it, only the token.
+ * @returns the plain token to accept, if any, and a project that has rows
+ */
+export async function prepareData(
+  config: Config,
+  { clock, emit, onProgress }: PrepareDeps,
+): Promise<{ accessToken: string | undefined; sampleProject: string }> {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const sampleProject =
+    config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
+  return { accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)), sampleProject };
+}
+
+/** Brings the sample of the embedded engine up to now. */
+async function bringSample(
+  config: Config,
+  { clock, emit, onProgress }: PrepareDeps,
+): Promise<string> {
+  try {
+    const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
+    await writeSampleInChild(task, onProgress);
+  } catch (error) {
+    // Another gateway reads the same file: its rows will do.
+    if (!(error instanceof DatabaseBusyError)) throw error;
+    emit({ type: 'sample.skipped', message: error.message });
+  }
+  return sampleProjects[0];
+}
+
+/** The token of a data folder for which none was issued: made once, kept beside the data. */
+async function sampleToken(config: Config): Promise<string | undefined> {
+  if (config.TOKEN_HASHES || (await readTokens(tokensFile(config))).length > 0) return undefined;
+  const file = join(config.DATA_DIR, 'sample-token');
+  return withFileLock(file, async () => {
+    const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+    if (kept) return kept;
+    const token = `sample_${randomBytes(18).toString('base64url')}`;
+    await replaceFile(file, `${token}\n`);
+    return token;
+  });
+}

@@ -1,0 +1,141 @@
+import {
+  type ASTNode,
+  GraphQLError,
+  Lexer,
+  parse,
+  Source,
+  TokenKind,
+  type ValidationRule,
+  validate,
+} from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { limitIntrospection } from './limit-introspection.ts';
+
+/** Saved queries one document may ask for, fragments that it may have and spread, equal names in one selection, fields of its introspection, levels and tokens of its text. */
+const maxRootFields = 100;
+const maxFragments = 100;
+const maxRepeats = 10;
+const maxIntrospectionFields = 50_000;
+const maxNesting = 50;
+const maxTokens = 5_000;
+
+/** Refuses documents that would cost too much, before anything is executed. */
+export const limits: Plugin = {
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return;
+    setRequestParser(async request => {
+      try {
+        return await requestParser(request);
+      } catch (thrown) {
+        if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
+        throw malformed(
+          `The variables or extensions of the request are not JSON: ${thrown.message.slice(0, 120)}`,
+        );
+      }
+    });
+  },
+  onParse: ({ setParseFn }) =>
+    setParseFn((source, parseOptions) => {
+      limitNesting(String(source), maxNesting, maxTokens);
+      return parse(source, { ...parseOptions, maxTokens });
+    }),
+  onValidate: ({ setValidationFn }) =>
+    setValidationFn((schema, document, rules) => {
+      // First, for they are cheap: GraphQL's own rules take up to a second for a document that these refuse.
+      const refusals = validate(schema, document, limitingRules);
+      return refusals.length > 0 ? refusals : validate(schema, document, rules);
+    }),
+};
+
+const opening: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
+const closing: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
+
+/**
+ * Refuses a document whose braces, brackets and parentheses are nested deeper than `max`. The parser and everything after it
+ * call themselves for each level, and would run out of stack. Tokens are read one by one, so no depth harms this.
+ * @param maxTokens a longer document is left to the parser, which refuses it
+ * @throws GraphQLError: as `malformed`, or a syntax error of the lexer
+ */
+function limitNesting(text: string, max: number, maxTokens: number): void {
+  const lexer = new Lexer(new Source(text));
+  let depth = 0;
+  for (let tokens = 0; tokens < maxTokens; tokens++) {
+    const { kind } = lexer.advance();
+    if (kind === TokenKind.EOF) return;
+    if (opening.has(kind)) depth++;
+    else if (closing.has(kind)) depth--;
+    if (depth > max) throw malformed(`The document is nested more than ${max} levels deep; allowed: ${max}`);
+  }
+}
+
+/** What Yoga says of a request that has no document; `sameErrorCodes` makes it `invalid_graphql`, always with status 400. */
+function malformed(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+}
+
+/**
+ * Refuses a document that makes GraphQL's own rules compare too much: they compare each field with all others of its name, and
+ * fragments with each other, which takes a second where a document of a few KB has hundreds of them.
+ * @param maxFragments fragments, and places where one is spread
+ * @param maxRepeats times that one selection has one name
+ */
+function limitComparisons(maxFragments: number, maxRepeats: number): ValidationRule {
+  return context => {
+    const refuse = (node: ASTNode, what: string, max: number) =>
+      context.reportError(
+        new GraphQLError(`The document has more than ${max} ${what}; allowed: ${max}`, { nodes: node }),
+      );
+    let fragments = 0;
+    let spreads = 0;
+    const countSpread = (node: ASTNode) => {
+      if (++spreads === maxFragments + 1) refuse(node, 'spreads of fragments', maxFragments);
+    };
+    return {
+      FragmentDefinition(node) {
+        if (++fragments === maxFragments + 1) refuse(node, 'fragments', maxFragments);
+      },
+      FragmentSpread: countSpread,
+      InlineFragment: countSpread,
+      SelectionSet({ selections }) {
+        const repeats = new Map<string, number>();
+        for (const selection of selections) {
+          if (selection.kind !== 'Field') continue;
+          const name = (selection.alias ?? selection.name).value;
+          const count = (repeats.get(name) ?? 0) + 1;
+          repeats.set(name, count);
+          if (count !== maxRepeats + 1) continue;
+          refuse(selection, `fields of the name "${name}" in one selection`, maxRepeats);
+        }
+      },
+    };
+  };
+}
+
+/**
+ * Refuses a document that asks for more than `max` saved queries; each one may cost a query at the warehouse.
+ * Fields of fragments count too.
+ */
+function limitRootFields(max: number): ValidationRule {
+  return context => {
+    const queryType = context.getSchema().getQueryType();
+    let count = 0;
+    return {
+      Field(node) {
+        if (context.getParentType() !== queryType || node.name.value.startsWith('__')) return;
+        count++;
+        if (count !== max + 1) return;
+        context.reportError(
+          new GraphQLError(`The document asks for more than ${max} saved queries; allowed: ${max}`, {
+            nodes: node,
+          }),
+        );
+      },
+    };
+  };
+}
+
+const limitingRules = [
+  limitRootFields(maxRootFields),
+  limitComparisons(maxFragments, maxRepeats),
+  limitIntrospection(maxIntrospectionFields),
+];

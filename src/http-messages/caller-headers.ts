@@ -1,0 +1,67 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+
+/** The request headers that say who asks, and how the rows are to be found and shown. */
+export type CallerHeaders = {
+  /** The access token as presented; empty for a Bearer without one, absent where neither header is there. */
+  readonly credentials: string | undefined;
+  /**
+   * `LF-ENDPOINT-REDACT-PII`: overrides the endpoint's setting for this request. A value that is neither true nor false is an
+   * error, which is for the pipeline to throw: a caller without a token hears of that first.
+   */
+  readonly redactPii: boolean | undefined | GatewayError;
+  /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
+  readonly noCache: boolean;
+  /** `LF-ENDPOINT-LABELS` as sent; Node joins several such headers by commas. */
+  readonly labels: string | undefined;
+};
+
+/** Reads the headers of a caller, once a request (contract 2.3, 2.5). */
+export function readCallerHeaders(headers: IncomingHttpHeaders): CallerHeaders {
+  return {
+    credentials: readCredentials(headers),
+    redactPii: readRedactPii(headers['lf-endpoint-redact-pii']),
+    noCache: asksForNoCache(headers['cache-control']),
+    labels: headers['lf-endpoint-labels']?.toString(),
+  };
+}
+
+/** Stands for an absent header in a key; no header can hold it, so that absent and empty differ. */
+const absent = '\n';
+
+/**
+ * Joins all headers that `readCallerHeaders` reads, and Accept: requests with different keys may have different answers. For
+ * handlers that remember whole requests.
+ */
+export function callerHeadersKey(headers: IncomingHttpHeaders): string {
+  const { authorization = absent, accept = absent, 'cache-control': control = absent } = headers;
+  const apiKey = headers['x-api-key'] ?? absent;
+  const redact = headers['lf-endpoint-redact-pii'] ?? absent;
+  const labels = headers['lf-endpoint-labels'] ?? absent;
+  return `${authorization}\n${apiKey}\n${redact}\n${control}\n${accept}\n${labels}`;
+}
+
+/** `Authorization: Bearer <token>`, else `X-API-KEY`. */
+export function readCredentials(headers: IncomingHttpHeaders): string | undefined {
+  const bearer = /^bearer(?:\s+(.*))?$/i.exec(headers.authorization ?? '');
+  if (bearer) return (bearer[1] ?? '').trim();
+  const key = headers['x-api-key'];
+  return Array.isArray(key) ? key[0] : key;
+}
+
+/** `true` or `false` in any letter case. */
+function readRedactPii(value: string | string[] | undefined): CallerHeaders['redactPii'] {
+  if (value === undefined) return undefined;
+  const text = String(value).trim().toLowerCase();
+  if (text === 'true') return true;
+  if (text === 'false') return false;
+  return new GatewayError(
+    'invalid_header',
+    `Header LF-ENDPOINT-REDACT-PII is ${JSON.stringify(String(value).slice(0, 60))}; allowed: true, false`,
+  );
+}
+
+/** Source: RFC 9111, section 5.2.1.4. */
+function asksForNoCache(cacheControl: string | undefined): boolean {
+  return cacheControl !== undefined && /(?:^|,)\s*no-cache\s*(?:,|$)/i.test(cacheControl);
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { addCorsHeaders, type CorsPolicy } from './cors.ts';
+import type { HttpEvent } from './http-events.ts';
+import { pathOf } from './request-context.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
+
+/** A handler's response. */
+export type HttpResponse = {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+  /** Answers the next request in the same words; absent where each request has to be read anew. */
+  readonly repeat?: Repeat | undefined;
+};
+
+/** How a 200 is given again while the rows that it was made of are the same. */
+export type Repeat = {
+  /** Bytes of memory that it holds. */
+  readonly bytes: number;
+  /** The response as it would be now, without what all routes add; undefined where the request has to be read anew. */
+  again(requestId: string): RepeatedResponse | undefined;
+};
+
+export type RepeatedResponse = {
+  /** The same object while they are the same. */
+  readonly headers: Readonly<OutgoingHttpHeaders>;
+  /** `Server-Timing`, which differs from response to response. */
+  readonly timing?: string;
+  /** The bytes of the body as latin1. */
+  readonly text: string;
+};
+
+export type SendDeps = {
+  readonly cors: CorsPolicy;
+  readonly unread: UnreadAnswers;
+  readonly emit: (event: HttpEvent) => void;
+};
+
+/** One request, and what is known of it before it is read. */
+export type Incoming = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** When it came, as performance.now(). */
+  readonly startedMs: number;
+};
+
+type Sending = Incoming & {
+  /** End the connection after this response. */
+  readonly mustClose: boolean;
+};
+
+/** Sends a response. */
+export function sendResponse(
+  deps: SendDeps,
+  sending: Sending,
+  { status, headers, body }: HttpResponse,
+): void {
+  const { request, response, requestId, mustClose } = sending;
+  headers['x-request-id'] = requestId;
+  // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6).
+  if (status !== 204 && status !== 304) headers['content-length'] = body.length;
+  if (mustClose) headers.connection = 'close';
+  addCommonHeaders(deps, request, headers);
+  response.writeHead(status, headers);
+  // As a latin1 string a short body leaves together with the headers, in one system call.
+  if (body.length <= maxJoinedBytes || request.method === 'HEAD') {
+    response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
+    deps.unread.watch(response);
+  } else deps.unread.write(response, body);
+  reportAnswered(deps, sending, status, body.length);
+}
+
+/** Longer bodies are sent as buffers: there the copy costs more than a second system call. */
+export const maxJoinedBytes = 64 * 1024;
+
+/** Adds what every response says, whatever its route. */
+export function addCommonHeaders(
+  deps: Pick<SendDeps, 'cors'>,
+  request: IncomingMessage,
+  headers: OutgoingHttpHeaders,
+): void {
+  headers['x-content-type-options'] = 'nosniff';
+  addCorsHeaders(deps.cors, request.headers, headers);
+}
+
+/** Reports that a response was handed to the socket. */
+export function reportAnswered(
+  { emit }: SendDeps,
+  { request, requestId, startedMs }: Incoming,
+  status: number,
+  bytes: number,
+): void {
+  const ms = performance.now() - startedMs;
+  const { method = '' } = request;
+  emit({ type: 'http.answered', requestId, method, path: pathOf(request), status, bytes, ms });
+}

@@ -1,0 +1,115 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Receipt } from '../base/rows.ts';
+import type { ContentEncoding } from '../http-messages/content-negotiation.ts';
+import { vary } from '../http-messages/render-error.ts';
+import type { Answer } from '../pipeline/run-endpoint.ts';
+
+/** The headers of a response with rows, but for `Server-Timing` and those of all routes. */
+export function rowsHeaders(answer: Answer, encoding: ContentEncoding | undefined): OutgoingHttpHeaders {
+  const headers = cacheHeaders(answer, encoding);
+  if (answer.receipt) headers['query-receipt'] = receiptHeader(answer.receipt);
+  if (answer.isTruncated) {
+    headers['result-truncated'] = '?1'; // a Boolean of RFC 9651
+    headers['result-max-rows'] = answer.endpoint.maxRows;
+  }
+  headers['content-type'] = 'application/json; charset=utf-8';
+  if (encoding) headers['content-encoding'] = encoding;
+  return headers;
+}
+
+/**
+ * Says where an answer came from and who may keep it for how long (contract 5.10).
+ * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
+ */
+function cacheHeaders(
+  { endpoint, cache, bodyDigest, plan }: Answer,
+  encoding: ContentEncoding | undefined,
+): OutgoingHttpHeaders {
+  if (cache.state === 'off' || bodyDigest === undefined) {
+    return {
+      'cache-control': 'no-store',
+      'x-cache': 'BYPASS',
+      'cache-status': `${cacheName}; fwd=bypass`,
+      vary,
+    };
+  }
+  const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
+  const ttl = cacheSeconds - cache.ageSeconds;
+  return {
+    etag: entityTag(bodyDigest, encoding),
+    age: String(cache.ageSeconds),
+    'cache-control':
+      `${endpoint.public ? 'public' : 'private'}, max-age=${cacheSeconds}` +
+      `, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`,
+    // nginx counts max-age from its own request, whatever Age says, and prefers this header. From a 304 it takes a 0 here for
+    // max-age, so a stale answer gets one second, by the end of which the refresh may be through.
+    ...(endpoint.public ? { 'x-accel-expires': String(Math.max(1, ttl)) } : {}),
+    vary,
+    'x-cache': { hit: 'HIT', stale: 'STALE', 'stale-if-error': 'STALE', miss: 'MISS' }[cache.state],
+    'cache-status': `${cacheName}; ${cacheStatus()}`,
+  };
+
+  function cacheStatus(): string {
+    switch (cache.state) {
+      case 'miss':
+        return `fwd=${plan.mustLoad ? 'request' : 'miss'}; stored`;
+      case 'stale-if-error':
+        return `hit; ttl=${ttl}; detail=stale-if-error`;
+      default:
+        return `hit; ttl=${ttl}`;
+    }
+  }
+}
+
+const cacheName = 'saved-query-gateway';
+
+/** A strong tag differs between the encodings of one body. */
+function entityTag(digest: string, encoding: ContentEncoding | undefined): string {
+  return `"${digest}${encoding === undefined ? '' : `-${encoding}`}"`;
+}
+
+/**
+ * Whether the caller has this very body already (RFC 9110, section 13.1.2).
+ * @param ifNoneMatch the request's header: a list of tags, or `*`
+ */
+export function isNotModified(ifNoneMatch: string | undefined, tag: unknown): boolean {
+  if (ifNoneMatch === undefined || typeof tag !== 'string') return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  // The comparison is the weak one: a proxy may have marked our tag as weak.
+  return ifNoneMatch.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === tag);
+}
+
+/** The headers of a 304, which says nothing of a content that it does not have. */
+export function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const { 'content-type': _type, 'content-encoding': _encoding, ...others } = headers;
+  return others;
+}
+
+/** The stages of an answer as the header `Server-Timing`. */
+export function serverTiming({ stages }: Answer): string {
+  let text = '';
+  for (const { name, ms } of stages) text += `${text && ', '}${name};dur=${ms.toFixed(2)}`;
+  return text;
+}
+
+/**
+ * Writes what a query cost as the header `Query-Receipt`: a dictionary of structured fields.
+ * Source: RFC 9651, sections 3.2 and 4.1.
+ */
+function receiptHeader({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt): string {
+  const members = [`bytes-processed=${integer(bytesProcessed)}`];
+  if (bytesBilled !== undefined) members.push(`bytes-billed=${integer(bytesBilled)}`);
+  if (slotMs !== undefined) members.push(`slot-ms=${integer(slotMs)}`);
+  if (jobId !== undefined) members.push(`job-id=${string(jobId)}`);
+  return members.join(', ');
+}
+
+/** A structured field's integer has at most 15 digits. */
+function integer(value: number): string {
+  return String(Math.min(Math.round(value), 999_999_999_999_999));
+}
+
+/** A structured field's string holds printable ASCII alone. */
+function string(text: string): string {
+  return `"${text.replace(/[^ -~]/g, '').replace(/["\\]/g, '\\$&')}"`;
+}

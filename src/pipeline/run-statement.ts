@@ -1,0 +1,39 @@
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { RunStatement } from '../batch/run-batch.ts';
+import type { Engine, QueryPriority } from '../engine/engine.ts';
+import type { PipelineEvent } from './pipeline-events.ts';
+
+type RunStatementOptions = {
+  readonly engine: Pick<Engine, 'run'>;
+  readonly emit: (event: PipelineEvent) => void;
+  /** Milliseconds one query may take. */
+  readonly queryTimeoutMs: number;
+  /** Of statements whose options state none. Default `interactive`. */
+  readonly priority?: QueryPriority;
+};
+
+/** Makes the only way to the engine: each statement runs in the time left for its query, and is reported as events. */
+export function createRunStatement(options: RunStatementOptions): RunStatement {
+  const { engine, emit, queryTimeoutMs, priority = 'interactive' } = options;
+  return async (statement, { startedMs = performance.now(), ...rest }) => {
+    const { endpoint } = statement;
+    const beganMs = performance.now();
+    const tookMs = () => performance.now() - beganMs;
+    const timeoutMs = Math.ceil(queryTimeoutMs - (beganMs - startedMs));
+    if (timeoutMs <= 0) {
+      throw new GatewayError('deadline_exceeded', `The query did not finish within ${queryTimeoutMs} ms`);
+    }
+    emit({ type: 'engine.query_started', endpoint });
+    try {
+      const result = await engine.run(statement, { priority, ...rest, timeoutMs });
+      const { rowCount: rows, rowsJson, receipt } = result;
+      const bytes = rowsJson.length;
+      emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes, receipt });
+      return result;
+    } catch (error) {
+      const { code: outcome } = toGatewayError(error);
+      emit({ type: 'engine.query', endpoint, outcome, ms: tookMs(), rows: 0, bytes: 0 });
+      throw error;
+    }
+  };
+}
