@@ -1,4 +1,4 @@
-const doors = ['http', 'graphql'];
+const handlers = ['http', 'graphql'];
 const room = name => `^src/${name}/`;
 const only = (...names) => `^src/(${names.join('|')})/`;
 
@@ -22,18 +22,18 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: 'doors-do-not-see-each-other',
-      comment: 'What both doors need belongs to pipeline/, to http-messages/ or to base/.',
+      name: 'handlers-do-not-see-each-other',
+      comment: 'What both handlers need belongs to pipeline/, to http-messages/ or to base/.',
       severity: 'error',
-      from: { path: `^src/(${doors.join('|')})/` },
-      to: { path: `^src/(${doors.join('|')})/`, pathNot: '^src/$1/' },
+      from: { path: `^src/(${handlers.join('|')})/` },
+      to: { path: `^src/(${handlers.join('|')})/`, pathNot: '^src/$1/' },
     },
     {
-      name: 'nothing-below-sees-a-door',
-      comment: 'Only the composition root opens doors. Pass what you need down as an argument.',
+      name: 'nothing-below-sees-a-handler',
+      comment: 'Only the composition root makes handlers. Pass what you need down as an argument.',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: only(...doors, 'composition', 'commands') },
-      to: { path: `^src/(${doors.join('|')})/` },
+      from: { path: '^src/[^/]+/', pathNot: only(...handlers, 'composition', 'commands') },
+      to: { path: `^src/(${handlers.join('|')})/` },
     },
     {
       name: 'nothing-below-sees-the-top',
@@ -73,7 +73,7 @@ module.exports = {
     },
     {
       name: 'messages-know-no-endpoint',
-      comment: 'http-messages/ reads and writes HTTP; what a request means is for the doors and pipeline/ to say.',
+      comment: 'http-messages/ reads and writes HTTP; what a request means is for the handlers and pipeline/ to say.',
       severity: 'error',
       from: { path: room('http-messages') },
       to: { path: '^src/', pathNot: only('http-messages', 'base') },

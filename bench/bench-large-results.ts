@@ -91,7 +91,7 @@ async function measure(server: Server, form: string): Promise<ProberResult & { r
   return { ...probed, refused };
 }
 
-/** A request of every kind: nothing, a hit by both doors, and a small query that is run each time. */
+/** A request of every kind: nothing, a hit by both handlers, and a small query that is run each time. */
 function probesOf({ token, origin }: Pick<Server, 'origin' | 'token'>): Record<string, ServerRequest> {
   const gateway = { token, origin } as GatewayProcess; // what a request is made of
   const sql = 'select "1" as x';

@@ -15,7 +15,7 @@ import { readMb } from './process-usage.ts';
 const manyProjects = 10_000;
 const blocks = 3;
 const emit = () => undefined;
-const terms = { signal: new AbortController().signal };
+const options = { signal: new AbortController().signal };
 
 /** What warming N projects of `usage.api-counts` costs in one batch, beside one run of the single query on the same data. */
 export async function benchWarm(): Promise<void> {
@@ -65,7 +65,7 @@ async function measure({
     parameters: bindParameters(definition, { project, interval: 'daily' }),
     callerSql: undefined,
   });
-  const single: Work = run => run(statementOf(queryOf(projectName(singleAt))), terms);
+  const single: Work = run => run(statementOf(queryOf(projectName(singleAt))), options);
   const singleMb = await mbRead(databasePath, single);
 
   console.log(
@@ -81,7 +81,7 @@ async function measure({
   runs();
   for (const count of counts) {
     const queries = Array.from({ length: count }, (_, n) => queryOf(projectName(n)));
-    const batch: Work = runStatement => runBatch(runStatement, queries, terms);
+    const batch: Work = runStatement => runBatch(runStatement, queries, options);
     const [batches, singles]: [number[], number[]] = [[], []];
     for (let block = 0; block < blocks; block++) {
       singles.push(await timed(() => single(run)));
@@ -110,7 +110,7 @@ function countedRuns(engine: DuckDbEngine): { run: RunStatement; runs(): number 
   return {
     run(statement) {
       count++;
-      return engine.run(statement, { ...terms, timeoutMs: 600_000 });
+      return engine.run(statement, { ...options, timeoutMs: 600_000 });
     },
     runs() {
       const counted = count;

@@ -9,13 +9,13 @@ export type EndpointQuery = {
   readonly callerSql: string | undefined;
 };
 
-/** The query as the engine takes it. */
+/** The query as a statement for the engine. */
 export function statementOf({ definition, parameters, callerSql }: EndpointQuery): Statement {
   const { name: endpoint, sql, maxRows, window } = definition;
   return { endpoint, sql, callerSql, parameters, maxRows, window };
 }
 
-/** The value that the batch form of a query takes a list of; undefined where the query can't be part of a batch. */
+/** The query's value in the list of a batch form; undefined if the query can't be part of a batch. */
 export function batchValueOf({ definition, parameters, callerSql }: EndpointQuery): string | undefined {
   const { batch } = definition;
   if (!batch || callerSql !== undefined) return undefined;
@@ -24,12 +24,12 @@ export function batchValueOf({ definition, parameters, callerSql }: EndpointQuer
 }
 
 /**
- * Patterns that may not mean the same beside others: a quotation that nothing ends, a named group, and anchors elsewhere than
- * at the ends, which RE2 reads differently at the start of a pattern (`$^h` alone matches `https`).
+ * Patterns that may mean something else within an alternation: an unterminated quotation, a named group, and anchors elsewhere
+ * than at the ends, which RE2 reads differently at the start of a pattern (`$^h` alone matches `https`).
  */
 const standsAlone = /\\Q|\(\?P?<|(?<!^|\[)\^|\$(?!$)/;
 
-/** Equal for queries that one run of a batch form can answer; undefined where the query can't be part of a batch. */
+/** Equal for queries that one run of a batch form can answer; undefined if the query can't be part of a batch. */
 export function batchGroupOf(query: EndpointQuery): string | undefined {
   if (batchValueOf(query) === undefined) return undefined;
   const { definition, parameters } = query;

@@ -5,9 +5,9 @@ import type { RunOptions, Statement } from '../engine/engine.ts';
 import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { splitRows } from './split-rows.ts';
 
-/** How a query is to be run: the time it has is for the runner to say. */
+/** How a query runs; its time-out is the runner's own. */
 export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
-  /** When its time began, as `performance.now()`: that of the first run, where it is part of several. Default: now. */
+  /** When its time began, as `performance.now()`; several runs for one query share it. Default: now. */
   readonly startedMs?: number;
 };
 
@@ -18,10 +18,10 @@ export type RunStatement = (statement: Statement, options: QueryOptions) => Prom
 const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_000 };
 
 /**
- * Answers queries of one batch group, in as few runs as the limits allow. A run that fails for what is in it is cut in halves
- * until the fault is alone: it gets its own error, the others their rows. All runs share the time of one query.
- * @param queries of which `batchGroupOf` is one and the same
- * @returns in their order
+ * Answers queries of one batch group, in as few runs as the limits allow. A run that fails because of one of its values is
+ * bisected until that value is alone: it gets its own error, the others their rows. All runs share the time of one query.
+ * @param queries with one and the same `batchGroupOf`
+ * @returns in the order of the queries
  */
 export async function runBatch(
   run: RunStatement,
@@ -42,7 +42,7 @@ export async function runBatch(
       });
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      if (part.length > 1 && !options.signal.aborted && isOfItsContent(error)) {
+      if (part.length > 1 && !options.signal.aborted && isOfItsValues(error)) {
         const half = Math.ceil(part.length / 2);
         await answerPart(part.slice(0, half));
         await answerPart(part.slice(half));
@@ -53,8 +53,8 @@ export async function runBatch(
   }
 }
 
-/** Whether fewer values in one run may fare better: not where the engine is away, refuses any query, or nobody waits. */
-function isOfItsContent({ code, isOfSource }: GatewayError): boolean {
+/** Whether a run of fewer values may succeed: not if the engine is unavailable, refuses any query, or nobody waits. */
+function isOfItsValues({ code, isOfSource }: GatewayError): boolean {
   const isOfTheMoment = ['cancelled', 'unavailable', 'overloaded', 'too_many_requests', 'deadline_exceeded'];
   return !isOfSource && !isOfTheMoment.includes(code);
 }
@@ -67,7 +67,7 @@ async function runPart(
   const first = part[0]!;
   const { definition, parameters } = first;
   const { batch, name: endpoint, maxRows, window } = definition;
-  // One query alone is no batch: its own form is as good, and its error is its own.
+  // A single query runs in its own form, so its error is its own.
   if (!batch || part.length === 1) return [await run(statementOf(first), options)];
   const values = part.map(query => batchValueOf(query)!);
   const statement = {
@@ -90,7 +90,7 @@ async function runPart(
   return splitRows(result, values, maxRows).map(rows => ({ ...rows, receipt }));
 }
 
-/** What one of so many answers of a run cost: together they cost what the run did. */
+/** The share of one answer in the cost of a run. */
 function shareOf({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt, count: number): Receipt {
   const share = (whole: number | undefined) => whole && Math.ceil(whole / count);
   return {
@@ -101,7 +101,7 @@ function shareOf({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt, count:
   };
 }
 
-/** Cuts queries into parts of one run each. */
+/** Splits queries into parts of one run each. */
 function partsOf(queries: readonly EndpointQuery[]): EndpointQuery[][] {
   const parts: EndpointQuery[][] = [];
   let room = { values: 0, characters: 0, patterns: 0, rows: 0 };

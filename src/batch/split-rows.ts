@@ -4,7 +4,7 @@ import type { ResultSet } from '../base/rows.ts';
  * Gives each key its rows of a batch result, as the single query would have rendered them: without the key, in the batch's
  * order, at most `maxRows`. The text of the other columns is not touched, so that no digit is lost.
  * @param result its first column is the key, a STRING
- * @throws Error where a row has a key that was not asked for
+ * @throws Error if a row has a key that was not asked for
  */
 export function splitRows(
   { columns, rowsJson, rowCount }: ResultSet,
@@ -40,14 +40,14 @@ export function splitRows(
   });
 }
 
-/** Where a JSON text's string that starts at its quotation mark ends; behind its last quotation mark. */
+/** The end of the JSON string that starts at this quotation mark, after its closing one. */
 function endOfString(json: string, start: number): number {
   let at = start + 1;
   while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at + 1;
 }
 
-/** Where the object ends that is open at a place outside of strings; behind its brace. */
+/** The end of the object that encloses this position, after its brace; the position is outside of strings. */
 function endOfObject(json: string, start: number): number {
   let depth = 1;
   for (let at = start; ; at++) {

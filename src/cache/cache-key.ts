@@ -12,7 +12,7 @@ export type CacheKey = {
   readonly canonical: string;
 };
 
-/** Names the one entry that holds the rows of these values, whatever door and spelling they came by. */
+/** Names the one entry that holds the rows of these values, whatever handler and spelling they came by. */
 export function cacheKey({
   definition,
   parameters,

@@ -50,7 +50,7 @@ export type CacheAnswer = {
   readonly receipt?: Receipt;
 };
 
-/** The one cache of every door (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
+/** The one cache of all handlers (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
 export type Cache = {
   /** The entry in this process, while it is fresh and nothing speaks against it; never waits. */
   peek(request: CacheRequest): Entry | undefined;

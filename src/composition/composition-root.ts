@@ -48,12 +48,12 @@ export type GatewayDeps = {
 /** A gateway that is ready to listen. */
 export type Gateway = {
   readonly server: Server;
-  /** What is open at the server. */
+  /** For tests and metrics. */
   readonly http: Pick<HttpServer, 'connections' | 'unreadBytes'>;
   readonly endpoints: EndpointRegistry;
   /**
-   * Answers what is under way, then ends the engine and the store.
-   * @param options default: takes no more connections at once, and waits for what is under way
+   * Answers the requests in flight, then closes the engine and the store.
+   * @param options default: accepts no more connections from now on, and waits for the requests in flight
    */
   close(options?: StopOptions): Promise<void>;
 };
@@ -91,7 +91,7 @@ export async function composeGateway(
     engine,
     cache,
     runStatement,
-    runQuery: createRunQuery(runStatement, config.GATHER_MS),
+    runQuery: createRunQuery(runStatement, config.BATCH_WINDOW_MS),
     recordRead: warming.hotKeys.recordRead,
     sharedRuns: createSingleFlight(),
     clock,
@@ -111,7 +111,7 @@ export async function composeGateway(
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
     openapi: openApiOf(endpoints),
-    // A gateway without its store still answers; that all of them are out of service at once would be worse.
+    // A gateway without its store still answers; unready, all gateways would be out of service at once.
     health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
@@ -139,7 +139,7 @@ export async function composeGateway(
 
 /**
  * Puts a worker together: it warms what gateways read, over the Redis that it shares with them.
- * @returns ends it
+ * @returns a function that ends it
  * @throws Error where there is no such Redis; AggregateError as above
  */
 export async function composeWorker(
@@ -163,7 +163,7 @@ export async function composeWorker(
   };
 }
 
-/** What gateways and workers have alike. */
+/** What gateways and workers share. */
 async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent) => void) {
   await mkdir(config.DATA_DIR, { recursive: true });
   const engine = guardEngine(await openEngine(config, { clock, emit }), { clock, emit });
@@ -189,10 +189,10 @@ async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent
   return { engine, endpoints, cache, run, close };
 }
 
-/** @param batchMs milliseconds that a query with a batch form waits for others; 0: none waits */
-function createRunQuery(run: RunStatement, batchMs: number): RunQuery {
-  if (batchMs === 0) return (query, options) => run(statementOf(query), options);
-  return batchQueries(run, start => setTimeout(start, batchMs));
+/** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: none waits */
+function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
+  if (batchWindowMs === 0) return (query, options) => run(statementOf(query), options);
+  return batchQueries(run, start => setTimeout(start, batchWindowMs));
 }
 
 /**
@@ -235,10 +235,10 @@ function openApiOf(endpoints: EndpointRegistry): () => Buffer {
   };
 }
 
-/** Milliseconds between two looks at the schedule. */
-const lookMs = 1000;
+/** Milliseconds between two polls of the schedule. */
+const pollMs = 1000;
 
-/** What remembers reads and when they are due, and warms them where this process is to. */
+/** Remembers reads and when they are due, and warms them if that is this process's task. */
 type Warming = {
   readonly schedule: WarmSchedule;
   readonly hotKeys: HotKeys;
@@ -264,7 +264,7 @@ function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warm
   const schedule = url ? createRedisSchedule({ url, maxKeys }) : createMemorySchedule({ clock, maxKeys });
   const hotKeys = createHotKeys({ schedule, emit });
   const warmer = isWorker ? openWarmer(config, deps, schedule) : undefined;
-  warmer?.start(lookMs);
+  warmer?.start(pollMs);
   return {
     schedule,
     hotKeys,
@@ -292,7 +292,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           cache,
           budget,
           runStatement,
-          planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
+          planKey: question => planWarming({ endpoints, queryTimeoutMs }, question),
         },
         claim,
         signal,

@@ -65,7 +65,7 @@ export const variables = {
   MAX_WAITING_QUERIES: { schema: count(512, 1, 65_536), meaning: 'Queries that wait for one of those; more get 503.' },
   MAX_WAITING_PER_TOKEN: { schema: count(128, 1, 65_536), meaning: 'Queries of one access token that wait; more get 429.' },
   MAX_RESULT_MB: { schema: count(16, 1, 256), meaning: 'Megabytes of JSON that one result may have; larger ones get 400. Above 16, a result may hold up other requests for more than 100 ms.' },
-  GATHER_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
+  BATCH_WINDOW_MS: { schema: count(0, 0, 1000), meaning: 'Milliseconds that a query with a batch form waits for others, to share one run; 0 = it does not wait.' },
   ENGINE_MEMORY_MB: { schema: count(2048, 64, 1_048_576), meaning: 'Megabytes of the embedded engine for data, sorts and aggregates, shared out evenly among the queries that may run at the same time.' },
   CACHE_MEMORY_MB: { schema: count(64, 0, 1_048_576), meaning: 'Megabytes of the in-process cache; 0 = with Redis every hit reads Redis.' },
   CACHE_MAX_ENTRY_MB: { schema: count(8, 1, 256), meaning: 'Megabytes of an answer that the cache keeps; larger ones run the query for each request.' },

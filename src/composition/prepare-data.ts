@@ -39,11 +39,8 @@ export async function prepareData(
   return { accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)), sampleProject };
 }
 
-/** Brings the sample of the embedded engine up to now. */
-async function bringSample(
-  config: Config,
-  { clock, emit, onProgress }: PrepareDeps,
-): Promise<string> {
+/** Extends the sample of the embedded engine up to now. */
+async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
   try {
     const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
     await writeSampleInChild(task, onProgress);

@@ -7,34 +7,34 @@ import { type Config, readConfig } from './config.ts';
 /** A process that has started. */
 export type Running = {
   /**
-   * Ends what it does.
-   * @param signal which asked for it: SIGINT is somebody at a terminal, who wants it soon
+   * Stops.
+   * @param signal its cause: SIGINT comes from a terminal, and is urgent
    */
   stop(signal: 'SIGINT' | 'SIGTERM'): Promise<void>;
 };
 
 type ProcessOptions = {
-  /** What it is, in the message of a start that fails. */
+  /** Names the process in the message of a failed start. */
   readonly name: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Says in plain words why a start failed. */
+  /** Explains in plain words why a start failed. */
   readonly explain: (error: unknown) => string;
 };
 
-/** What a start is given. */
+/** What a start needs. */
 export type ProcessDeps = {
   readonly emit: (event: GatewayEvent) => void;
   readonly log: Pick<LogOutput, 'droppedLines'>;
-  /** Says something to a person, on standard output. */
+  /** Prints text for a person, on standard output. */
   readonly print: (text: string) => void;
 };
 
-/** Milliseconds in which the last lines of the log must be taken, and a failed start must tell why. */
+/** Milliseconds for flushing the last lines of the log, the reason of a failed start included. */
 const lastLinesMs = 500;
 
 /**
- * Runs a process until SIGINT or SIGTERM. Every way to end takes a bounded time, whoever has stopped reading or answering: a
- * signal (exit code 0), an error that nobody caught, a rejection that nobody handled, a start that fails (1).
+ * Runs a process until SIGINT or SIGTERM. Every way to end takes a bounded time, even if nobody reads the log: a signal (exit
+ * code 0), an uncaught error, an unhandled rejection, a failed start (1).
  */
 export async function runProcess(
   { name, environment, explain }: ProcessOptions,
@@ -63,7 +63,7 @@ async function exit(log: LogOutput, code: number): Promise<void> {
   process.exit(code);
 }
 
-/** Hears of all that ends a process. */
+/** Listens to everything that ends a process. */
 function watchLife(
   drainMs: number,
   emit: (event: GatewayEvent) => void,
@@ -79,7 +79,7 @@ function watchLife(
   process.on('unhandledRejection', fail);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // Before the start there is nothing to lose; whoever asks again does not want to wait.
+      // Before the start there is nothing to lose; a second signal means that somebody does not want to wait.
       if (!running || isStopping) return void end(0);
       isStopping = true;
       emit({ type: 'process.stopping', signal });

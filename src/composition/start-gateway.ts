@@ -39,10 +39,10 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   };
 }
 
-/** Milliseconds without a new connection after which a gateway that was told to end takes no more. */
+/** Milliseconds without a new connection after which a stopping gateway accepts no more. */
 const quietMs = 500;
 
-/** Fewer sample rows than these are written before a bar could be read. */
+/** Fewer sample rows are written before anybody could read a progress bar. */
 const worthABar = 5000;
 
 function welcome(config: Config, origin: string, token: string | undefined, project: string): string {
@@ -65,7 +65,7 @@ Try:
 `;
 }
 
-/** In production the log is no place for a token. */
+/** Where the token is found; in production it is not printed. */
 function whereTokenIs({ ACCESS_TOKEN, DATA_DIR }: Config, token: string | undefined): string {
   if (token === undefined) return 'issued tokens only (npm run token -- list)';
   return ACCESS_TOKEN
@@ -73,7 +73,7 @@ function whereTokenIs({ ACCESS_TOKEN, DATA_DIR }: Config, token: string | undefi
     : `in ${DATA_DIR}/sample-token, until one is issued`;
 }
 
-/** A failure that was foreseen says enough itself; only a fault of ours needs its stack. */
+/** An expected failure is explained by its message; only a bug needs its stack. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException; // absent on other errors

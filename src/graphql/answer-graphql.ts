@@ -22,18 +22,18 @@ type GraphqlOptions = {
   readonly endpoints: EndpointRegistry;
   /** Serve the GraphiQL page to browsers. */
   readonly graphiql: boolean;
-  /** Hears of faults of ours; the caller is told none of it but the request's id. */
+  /** Called with bugs; the caller gets only the request's id. */
   readonly onFault: (requestId: string, cause: unknown) => void;
 };
 
 /** Bytes of a request's body. */
 const maxBodyBytes = 1024 * 1024;
 
-/** Large operations that go on, and that wait, at the same time. */
+/** Large operations that run, and that wait, at the same time. */
 const maxLarge = 2;
 const maxLargeWaiting = 16;
 
-/** Characters of the documents that are kept as parsed; a syntax tree takes a hundred times the memory of its text. */
+/** Characters of the documents whose syntax trees are kept; a tree takes a hundred times the memory of its text. */
 const maxDocumentLength = 256 * 1024;
 
 /**
@@ -105,7 +105,7 @@ export function createGraphqlHandler(
   };
 }
 
-/** What a newcomer finds in GraphiQL: a question, and where the token goes. The page is public, so it holds none. */
+/** What GraphiQL shows at first: a query, and where the token goes. The page is public, so it holds no token. */
 const graphiqlPage = {
   title: 'Saved queries',
   defaultQuery: `# The saved queries that are served:
@@ -132,7 +132,7 @@ function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
   };
 }
 
-/** What was made of documents that came before, by their text. */
+/** Keeps results of parsing and validation by the text of the document. */
 function documentCache<Value extends object>() {
   return new LRUCache<string, Value>({
     maxSize: maxDocumentLength,
@@ -152,7 +152,7 @@ function reportFaults(onFault: GraphqlOptions['onFault']): Plugin<OperationConte
   };
 }
 
-/** Has Yoga settle status and headers alone: the result is written by `renderResult`, within the operation's budget. */
+/** Leaves status and headers to Yoga; `renderResult` writes the result, within the operation's budget. */
 const keepResult: Plugin<OperationContext, OperationContext> = {
   onResultProcess({ result, setResult, serverContext }) {
     const stringify = (sanitized: object) => {
@@ -167,7 +167,7 @@ const cacheExtensions: Plugin<OperationContext> = {
   onExecute: ({ args }) => ({
     onExecuteDone: ({ result, setResult }) => {
       if (Symbol.asyncIterator in result) return;
-      // Yoga's argument type leaves the context open; it is the one of openContext.
+      // Yoga's type leaves the context open; it is that of openContext.
       const context = args.contextValue as OperationContext;
       setResult({ ...result, extensions: { ...result.extensions, ...extensionsOf(context) } });
     },

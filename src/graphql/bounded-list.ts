@@ -5,15 +5,15 @@ import type { OperationBudget } from './operation-budget.ts';
 export type ListOptions<From, To> = {
   /** Bytes of all items as JSON, at most. */
   readonly bytes: number;
-  /** Brings an item into the form that its fields are read from. */
+  /** Converts an item to the form from which its fields are read. */
   readonly convert: (item: From) => To;
-  /** Called once an item's fields were read; what it throws is the error of the whole list. */
+  /** Called after an item's fields have been read; an error that it throws is the error of the whole list. */
   readonly check?: (() => void) | undefined;
 };
 
 /**
- * Gives a list within the budget of its operation: its fields are counted before any is read, and those of a long list are read
- * in slices.
+ * Resolves a list within the budget of its operation: its fields are counted before any is read, and those of a long list are
+ * read in slices.
  * @param signal aborts waiting
  * @throws GatewayError `result_too_large`, `overloaded`
  */
@@ -27,7 +27,7 @@ export async function boundedList<From, To>(
   budget.addFields(items.length * count, count * bytes + items.length * nameBytes);
   await budget.enterIfLarge(signal);
   if (budget.isSmall() && !check) return items.map(convert);
-  // The executor takes either; Pothos has no type for a field that may give one or the other.
+  // The executor accepts both; Pothos has no type for a field that may return either.
   return inSlices(budget, items, convert, check) as unknown as readonly To[];
 }
 
@@ -54,7 +54,7 @@ type SelectedFields = {
   readonly nameBytes: number;
 };
 
-/** By the nodes of one field, which the executor passes for all its values. */
+/** Keyed by the nodes of a field: the executor passes the same array for all its values. */
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 
 /**

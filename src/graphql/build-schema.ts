@@ -40,7 +40,7 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
             type: column.repeated && column.type !== 'STRUCT' ? [columnType(column)] : columnType(column),
             nullable: !column.required && !column.repeated,
             description: column.description,
-            // Pothos wants the value of the type above; which one that is, only the header knows.
+            // Pothos wants a value of the type above, which only the header knows.
             resolve: source => source[column.name] as never,
           }),
         ]),
@@ -121,7 +121,7 @@ function loadRows(
   return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
 }
 
-/** A caller's SQL may leave columns out; asking for one of those is the caller's fault, and the error of the whole field. */
+/** A caller's SQL may leave columns out; selecting one of those is an error of the whole field. */
 function listRows(
   { columns: declared }: EndpointDefinition,
   { columns, rows, bytes }: Rows,
@@ -139,7 +139,7 @@ function listRows(
   for (const column of absent) {
     const get = () => {
       asked ??= column;
-      // The executor takes no null here, and would call it a fault of ours.
+      // The executor would report a null here as a bug.
       if (column.required || column.repeated) check();
       return null;
     };
@@ -174,7 +174,7 @@ function columnType({ type }: ColumnDefinition) {
   return columnTypes[type] ?? 'String';
 }
 
-/** GraphQL's type of a BigQuery type; what is not here is text. */
+/** GraphQL types of BigQuery types; the others are strings. */
 const columnTypes: Partial<
   Record<ColumnDefinition['type'], 'Boolean' | 'BigInt' | 'Float64' | 'DateTime' | 'JSON'>
 > = {

@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 
-/** Gives every error of Yoga's own a code of our table. */
+/** Replaces the codes of Yoga's own errors by codes of our table. */
 export const sameErrorCodes: Plugin = {
   onResultProcess: ({ result, setResult }) => {
     if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
@@ -28,7 +28,7 @@ function withOurCode(error: GraphQLError): GraphQLError {
   });
 }
 
-/** A failure of ours keeps its message and gets its code; anything else is a bug and says nothing. */
+/** A GatewayError keeps its message and gets its code; anything else is a bug, and its message is masked. */
 export function maskError(thrown: unknown): Error {
   if (!(thrown instanceof GraphQLError)) return toGraphqlError(toGatewayError(thrown));
   const { originalError: original } = thrown;
@@ -54,12 +54,12 @@ function toGraphqlError(error: GatewayError, at?: GraphQLError): GraphQLError {
 
 const faults = new WeakMap<GraphQLError, GatewayError>();
 
-/** The fault of ours that a masked error stands for. */
+/** The bug behind a masked error. */
 export function faultOf(error: GraphQLError): GatewayError | undefined {
   return faults.get(error);
 }
 
-/** Whatever fails before there is an operation: same form, the error's own status. */
+/** The response to a request that failed before its operation: same form, the error's own status. */
 export function failedResponse(error: GatewayError, requestId: string): HttpResponse {
   const { retryAfterSeconds } = error;
   return {

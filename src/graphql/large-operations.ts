@@ -1,16 +1,16 @@
 import { GatewayError } from '../base/errors.ts';
 
-/** Where large operations wait for each other. */
+/** A semaphore for large operations. */
 export type LargeOperations = {
   /**
-   * Takes a place, or waits for one in the order of the calls.
-   * @returns gives the place back; call it once
-   * @throws GatewayError `overloaded` where too many wait already; the signal's reason when it aborts first
+   * Acquires a permit, in the order of the calls.
+   * @returns releases the permit; call it once
+   * @throws GatewayError `overloaded` if too many wait already; the signal's reason when it aborts first
    */
   take(signal: AbortSignal): Promise<() => void>;
 };
 
-/** Lets `max` large operations go on at the same time, while at most `maxWaiting` wait. */
+/** Lets `max` large operations run at the same time, while at most `maxWaiting` wait. */
 export function createLargeOperations(max: number, maxWaiting: number): LargeOperations {
   let free = max;
   const waiting = new Set<() => void>();

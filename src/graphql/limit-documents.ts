@@ -11,7 +11,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { limitIntrospection } from './limit-introspection.ts';
 
-/** Saved queries one document may ask for, fragments that it may have and spread, equal names in one selection, fields of its introspection, levels and tokens of its text. */
+/** Limits of one document: saved queries, fragments and their spreads, equal names in one selection, fields of its introspection, levels and tokens of its text. */
 const maxRootFields = 100;
 const maxFragments = 100;
 const maxRepeats = 10;
@@ -41,7 +41,7 @@ export const limits: Plugin = {
     }),
   onValidate: ({ setValidationFn }) =>
     setValidationFn((schema, document, rules) => {
-      // First, for they are cheap: GraphQL's own rules take up to a second for a document that these refuse.
+      // These run first because they are cheap: GraphQL's own rules take up to a second for documents that these refuse.
       const refusals = validate(schema, document, limitingRules);
       return refusals.length > 0 ? refusals : validate(schema, document, rules);
     }),
@@ -52,7 +52,7 @@ const closing: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BR
 
 /**
  * Refuses a document whose braces, brackets and parentheses are nested deeper than `max`. The parser and everything after it
- * call themselves for each level, and would run out of stack. Tokens are read one by one, so no depth harms this.
+ * recurse for each level, and would overflow the stack; this reads tokens one by one.
  * @param maxTokens a longer document is left to the parser, which refuses it
  * @throws GraphQLError: as `malformed`, or a syntax error of the lexer
  */
@@ -68,14 +68,14 @@ function limitNesting(text: string, max: number, maxTokens: number): void {
   }
 }
 
-/** What Yoga says of a request that has no document; `sameErrorCodes` makes it `invalid_graphql`, always with status 400. */
+/** Yoga's own error for a request without a document; `sameErrorCodes` makes it `invalid_graphql`, always with status 400. */
 function malformed(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
 }
 
 /**
- * Refuses a document that makes GraphQL's own rules compare too much: they compare each field with all others of its name, and
- * fragments with each other, which takes a second where a document of a few KB has hundreds of them.
+ * Refuses a document that makes GraphQL's own rules quadratic: they compare each field with all others of its name, and fragments
+ * with each other, which takes a second if a document of a few KB has hundreds of them.
  * @param maxFragments fragments, and places where one is spread
  * @param maxRepeats times that one selection has one name
  */

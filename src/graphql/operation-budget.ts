@@ -8,19 +8,19 @@ export const maxResultFields = 250_000;
 /** Bytes of one result, and of the rows that it is made of. Documented in `docs/graphql.md`. */
 export const maxResultBytes = 16 * 1024 * 1024;
 
-/** Up to these an operation is done in one go: slices would cost more than they give others. */
-const atOnce = { fields: 5_000, bytes: 256 * 1024 };
+/** Up to these an operation runs in one go: slicing it would cost more than it gives others. */
+const unsliced = { fields: 5_000, bytes: 256 * 1024 };
 
-/** Over these an operation is large: few of them go on at the same time. */
+/** Above these an operation is large: few of them run at the same time. */
 const large = { fields: 20_000, rowsBytes: 512 * 1024, bytes: 2 * 1024 * 1024 };
 
 /** What one operation may cost: counted while it executes, so that no fragment or alias hides anything. */
 export type OperationBudget = {
-  /** Aborted with the failure as soon as the budget is exceeded: what still runs for the operation is of no use. */
+  /** Aborted with the error as soon as the budget is exceeded: whatever still runs for the operation is useless. */
   readonly signal: AbortSignal;
   /** Shared by all that is done for the operation. */
   readonly turns: Turns;
-  /** Whether so far all of it can be done in one go. */
+  /** Whether the operation so far can run in one go. */
   isSmall(): boolean;
   /**
    * Counts fields of the result, and an upper bound of the bytes they are written with.
@@ -33,7 +33,7 @@ export type OperationBudget = {
    */
   addRows(bytes: number): void;
   /**
-   * Waits until a large operation may go on: few do at the same time, because each holds all its rows in memory.
+   * Waits until a large operation may go on: few run at the same time, because each holds all its rows in memory.
    * @throws GatewayError `overloaded` where too many wait already; the signal's reason when it aborts first
    */
   enterIfLarge(signal: AbortSignal): Promise<void>;
@@ -42,7 +42,7 @@ export type OperationBudget = {
    * @throws GatewayError `result_too_large`
    */
   addWritten(bytes: number): void;
-  /** To be called once, at the end of the operation. */
+  /** Releases what the operation holds; call it once, at its end. */
   close(): void;
 };
 
@@ -65,7 +65,7 @@ export function openBudget(largeOperations: LargeOperations): OperationBudget {
   return {
     signal: controller.signal,
     turns: takeTurns(),
-    isSmall: () => fields <= atOnce.fields && estimatedBytes + rowsBytes <= atOnce.bytes,
+    isSmall: () => fields <= unsliced.fields && estimatedBytes + rowsBytes <= unsliced.bytes,
     addFields(count, bytes) {
       fields += count;
       estimatedBytes += bytes;

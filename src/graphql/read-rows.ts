@@ -15,10 +15,10 @@ export type Rows = {
   readonly bytes: number;
 };
 
-/** Bytes of a body that is parsed in one go. */
-const maxBytesAtOnce = 64 * 1024;
+/** Longer bodies are parsed row by row. */
+const maxUnslicedBytes = 64 * 1024;
 
-/** Bytes of one row, which is always parsed in one go, and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
+/** Bytes of one row, which is never sliced, and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 
@@ -27,7 +27,7 @@ const maxExactRowBytes = 256 * 1024;
  * @throws GatewayError `result_too_large` for a row over the limit
  */
 export async function readRows(body: Buffer, turns: Turns): Promise<Row[]> {
-  if (body.length <= maxBytesAtOnce) {
+  if (body.length <= maxUnslicedBytes) {
     return (parseExactJson(body.toString()) as { result: Row[] }).result; // our own rendering
   }
   const rows: Row[] = [];
@@ -36,7 +36,7 @@ export async function readRows(body: Buffer, turns: Turns): Promise<Row[]> {
     const end = endOfRow(body, at);
     rows.push(parseRow(body, at, end));
     while (turns.isOver()) await turns.next();
-    // After a row comes the comma before the next one, or the bracket that ends the list.
+    // A comma or the closing bracket follows a row.
     at = end + 1;
   }
   return rows;
@@ -63,7 +63,7 @@ const backslash = 0x5c;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
-/** Where the object that starts here ends; behind its brace. */
+/** The end of the object that starts here, after its brace. */
 function endOfRow(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
@@ -75,7 +75,7 @@ function endOfRow(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
-/** The place of the quotation mark that ends the string that starts here: the first with an even number of backslashes before it. */
+/** The closing quotation mark of the string that starts here: the first with an even number of backslashes before it. */
 function closingQuote(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(quote, start + 1);
   while (end >= 0) {
@@ -92,7 +92,7 @@ export function columnsBytes(columns: readonly Column[]): number {
   return columns.reduce((bytes, { name }) => bytes + 2 * name.length + 32, 0);
 }
 
-/** Makes what brings a row from the wire form of REST into that of GraphQL's scalars: instants are text, JSON is JSON. */
+/** Makes a converter of rows from the wire form of REST to that of GraphQL's scalars: instants are text, JSON is JSON. */
 export function rowConverter(columns: readonly Column[]): (row: Row) => Row {
   const converted = columns.filter(({ type }) => converters[type] !== undefined);
   if (converted.length === 0) return row => row;
@@ -110,7 +110,7 @@ function convert({ type, mode }: Column, value: unknown): unknown {
 }
 
 const converters: Partial<Record<ColumnType, (value: unknown) => unknown>> = {
-  // Six digits are always there; those that say nothing go.
+  // `formatTimestamp` writes six digits; trailing zeros are dropped.
   TIMESTAMP: micros => formatTimestamp(BigInt(String(micros))).replace(/\.?0+Z$/, 'Z'),
   DATETIME: text => `${text}Z`,
   JSON: text => parseExactJson(String(text)),

@@ -2,10 +2,10 @@ import { GatewayError } from '../base/errors.ts';
 import { keptDigits } from '../base/exact-json.ts';
 import type { OperationBudget } from './operation-budget.ts';
 
-/** Levels below which a value is written in one piece: data, field, list of rows, row. */
+/** Values below this level are written in one piece: data, field, list of rows, row. */
 const maxDepth = 4;
 
-/** Characters that are gathered before they become bytes. */
+/** Characters that are buffered before they become bytes. */
 const blockLength = 64 * 1024;
 
 /**
@@ -31,7 +31,7 @@ export async function renderResult(result: unknown, budget: OperationBudget): Pr
   return Buffer.concat(blocks);
 }
 
-/** The JSON text of a value, piece by piece; what has no JSON in an object is left out, as JSON.stringify does. */
+/** The JSON text of a value, piece by piece; members without a JSON form are left out, as JSON.stringify does. */
 function* pieces(value: unknown, depth: number): Generator<string> {
   if (depth >= maxDepth || !isContainer(value)) {
     yield stringify(value);
@@ -60,7 +60,7 @@ function stringify(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (thrown) {
-    // JSON.stringify calls itself for each level; JSON.parse, which read the value, does not.
+    // JSON.stringify recurses for each level; JSON.parse, which read the value, does not.
     if (!(thrown instanceof RangeError)) throw thrown;
     throw new GatewayError('result_too_large', 'A JSON value of the result is nested too deeply');
   }

@@ -9,7 +9,7 @@ import type { Rows } from './read-rows.ts';
 export type FieldContext = {
   /** The rows of one endpoint for one set of parameters. */
   readonly loadRows: (endpoint: EndpointDefinition, parameters: RawParameters, path: string) => Promise<Rows>;
-  /** The items of a list field, within the operation's budget; every list is given so. */
+  /** The items of a list field, within the operation's budget; every list is resolved by it. */
   readonly list: <From, To>(
     items: readonly From[],
     info: GraphQLResolveInfo,

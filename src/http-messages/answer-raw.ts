@@ -6,7 +6,7 @@ import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
 import { type Compat, renderError } from './render-error.ts';
 
-/** What Node's parser refused, before there was a request to answer. */
+/** The error for a request that Node's parser refused. */
 export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): GatewayError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -23,19 +23,19 @@ export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer 
   }
 }
 
-/** Answers on the bare socket and closes it. */
+/** Answers on the bare socket, for lack of a request, and closes it. */
 export function answerRaw(
   { cors, compat }: { cors: CorsPolicy; compat: Compat },
   socket: Duplex,
   error: GatewayError,
 ): void {
-  // The parser may complain again about what follows the first fault.
+  // The parser may report what follows the first error as further errors.
   if (socket.writableEnded) return;
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  // After CONNECT nobody else listens, and an error that nobody hears ends the process.
+  // After CONNECT the socket has no other listener, and an unhandled error would end the process.
   socket.on('error', () => socket.destroy());
   const requestId = randomUUID();
   const { status, headers, body } = renderError(error, requestId, compat);
@@ -50,11 +50,11 @@ export function answerRaw(
   addCorsHeaders(cors, {}, all);
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));
-  // What is still on its way is read and dropped: closing on it would reset the connection before the answer is read.
+  // Unread input is drained: closing with it pending would reset the connection before the response is read.
   socket.removeAllListeners('data');
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-/** Milliseconds a refused client has to read its answer. */
+/** Milliseconds that a refused client has to read its response. */
 const lingerMs = 2000;

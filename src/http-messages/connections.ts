@@ -7,8 +7,8 @@ import { maxPipelined } from './http-limits.ts';
 export type RequestPair = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /**
- * What is done with a request: it is answered; it is refused, as the first that is too many on its connection; or it is left alone,
- * because the connection ends with that refusal.
+ * What happens to a request: `answer` it; `refuse` it, as the first over the limit of its connection; or `ignore` it, because the
+ * connection ends with that refusal.
  */
 export type Admission = 'answer' | 'refuse' | 'ignore';
 
@@ -16,34 +16,34 @@ export type Admission = 'answer' | 'refuse' | 'ignore';
 export type Connections = {
   readonly count: number;
   /**
-   * Takes a new connection in. Where there are too many, one without a request under way makes place: first those that never
-   * sent one, then the one that has been idle for the longest.
-   * @returns false where all have a request under way
+   * Adds a new connection. If there are too many, one without a request in flight is evicted: first those that never sent a
+   * request, then the one that has been idle for the longest.
+   * @returns false if all have a request in flight
    */
   add(socket: Socket): boolean;
-  /** Notes that a request has come, and says what is to be done with it: see `Admission`. */
+  /** Records that a request has arrived, and decides what happens to it. */
   begin(request: IncomingMessage, response: ServerResponse): Admission;
-  /** The last request of a connection, while its answer has not been sent whole. Answers leave in the order of requests. */
-  underWay(socket: Duplex): RequestPair | undefined;
-  /** Ends the connections that have no request under way, and had none for so many milliseconds. */
+  /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
+  inFlight(socket: Duplex): RequestPair | undefined;
+  /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
   endIdle(idleMs: number): void;
-  /** Destroys all. */
+  /** Destroys all connections. */
   destroy(): void;
 };
 
 type Connection = {
   readonly socket: Socket;
   last: RequestPair | undefined;
-  /** When the connection was opened, or its last request came; as performance.now(). */
+  /** When the connection was opened, or its last request arrived; as performance.now(). */
   activeMs: number;
-  /** Requests that came before the one ahead of them was answered, and are not answered yet. */
+  /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
 };
 
 /**
  * Makes the list of a server's connections.
- * @param onEvicted called for each connection that had to make place
+ * @param onEvicted called for each evicted connection
  */
 export function createConnections(max: number, onEvicted: () => void): Connections {
   const all = new Map<Duplex, Connection>();
@@ -80,7 +80,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
       connection.isRefused = connection.pipelined > maxPipelined;
       return connection.isRefused ? 'refuse' : 'answer';
     },
-    underWay(socket) {
+    inFlight(socket) {
       const connection = all.get(socket);
       return connection && isBusy(connection) ? connection.last : undefined;
     },

@@ -7,8 +7,8 @@ const exposed =
   'Age, Cache-Control, Cache-Status, ETag, Query-Receipt, Result-Max-Rows, Result-Truncated, Retry-After, Server-Timing, X-Cache, X-Request-Id';
 
 /**
- * Adds the CORS headers that any answer has, errors too (contract 2.24); none for an origin that is not allowed.
- * @param headers where they go; `vary` is added to
+ * Adds the CORS headers of any response, errors included (contract 2.24); none for an origin that is not allowed.
+ * @param headers receives them; an existing `vary` is extended
  */
 export function addCorsHeaders(
   { origins }: CorsPolicy,
@@ -23,7 +23,7 @@ export function addCorsHeaders(
   if (!isAnyAllowed) headers.vary = headers.vary ? `${headers.vary}, Origin` : 'Origin';
 }
 
-/** What a preflight asks for beyond `corsHeaders`. Tokens are never ambient, so any request header may be sent. */
+/** The headers of a preflight response. Tokens are never ambient, so any request header may be sent. */
 export function preflightHeaders(
   requestHeaders: IncomingHttpHeaders,
   methods: readonly string[],

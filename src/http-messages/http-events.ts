@@ -1,12 +1,12 @@
-/** Why the server ended a connection that its client did not end. */
+/** Why the server ended a connection. */
 export type EndReason =
-  /** A head, or a body, did not arrive. */
+  /** The headers or the body did not arrive in time. */
   | 'slow_sender'
-  /** An answer was not taken. */
+  /** A response was not read. */
   | 'slow_reader'
-  /** Too many bytes wait for their readers. */
+  /** Too many bytes of responses were unread. */
   | 'unread_limit'
-  /** Too many connections are open. */
+  /** Too many connections were open. */
   | 'connection_limit';
 
 /** What happens at the HTTP server. */
@@ -22,7 +22,7 @@ export type HttpEvent =
     }
   /** A connection was ended for one of the limits. */
   | { readonly type: 'http.connection_ended'; readonly reason: EndReason }
-  /** The server stops: it answers what has come, and takes no more. */
+  /** The server stops: it answers the requests that have arrived, and accepts no more. */
   | { readonly type: 'http.stopping'; readonly connections: number }
-  /** A fault of ours was answered with 500. */
+  /** A bug was answered with 500. */
   | { readonly type: 'http.bug'; readonly requestId: string; readonly cause: unknown };

@@ -7,10 +7,10 @@ export function holdChunks({ headers, socket }: IncomingMessage): void {
   if (headers['transfer-encoding'] !== undefined) socket.pause();
 }
 
-/** What a body may be. */
+/** The limits of a body. */
 export type BodyLimits = {
   readonly maxBytes: number;
-  /** Milliseconds in which at least a part of it must arrive. */
+  /** Milliseconds within which each next part must arrive. */
   readonly timeoutMs: number;
 };
 
@@ -43,12 +43,12 @@ export function decodeBody(bytes: Buffer): string {
   throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
 }
 
-/** Bodies that are being read, and how to give them up. */
+/** Bodies that are being read, with the function that fails each. */
 const reading = new WeakMap<IncomingMessage, (error: GatewayError) => void>();
 
 /**
- * Gives up reading a body: what follows of it can't be read.
- * @returns whether somebody was reading it; who did answers with the error
+ * Fails the reading of a body, the rest of which is unreadable.
+ * @returns whether it was being read; if so, its reader answers with the error
  */
 export function failBody(request: IncomingMessage, error: GatewayError): boolean {
   const fail = reading.get(request);
@@ -56,7 +56,7 @@ export function failBody(request: IncomingMessage, error: GatewayError): boolean
   return fail !== undefined;
 }
 
-/** Chunks of a body that are kept as they came. */
+/** Chunks of a body that are kept before they are joined. */
 const maxLoose = 1000;
 
 /** A body whose chunks are shorter on average than so many bytes, a thousand of them long, is read no faster than so many a second. */
@@ -64,8 +64,8 @@ const tinyBytes = 64;
 const maxTinyPerSecond = 5000;
 
 /**
- * Collects a body's bytes. By events: an async iterator over the stream costs as much as all else of a hit.
- * @param done called once; not at all where the caller goes away, whom nobody can answer
+ * Collects a body's bytes, by events: an async iterator over the stream costs as much as the rest of a hit.
+ * @param done called once; never if the caller goes away, since there is nobody to answer
  */
 export function collectBody(
   request: IncomingMessage,
@@ -94,7 +94,7 @@ export function collectBody(
     length += chunk.length;
     chunks.push(chunk);
     pace(chunk.length);
-    // A body may come byte by byte, and a Buffer takes two hundred.
+    // A body may arrive byte by byte, and each Buffer takes some 200 bytes.
     if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
     timer.refresh();
     if (length > maxBytes) finish(tooLarge(maxBytes));

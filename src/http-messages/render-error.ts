@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorCode, errorCodes, type GatewayError } from '../base/errors.ts';
 
-/** The request headers that change what is answered, refusals included. */
+/** The request headers on which a response depends, errors included. */
 export const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
 
 /** How errors look: our own form, or the one that callers of the drop-in mode read (contract 2.15, 2.21). */
@@ -28,7 +28,7 @@ export function renderError(error: GatewayError, requestId: string, compat: Comp
   const headers: OutgoingHttpHeaders = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
-    // A proxy notes that an answer is not to be kept, as Varnish does, by the same key as the answers that are.
+    // Varnish remembers that a response must not be kept under the same key as the responses that may be.
     vary,
     ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),

@@ -1,36 +1,36 @@
 import type { ServerResponse } from 'node:http';
 import type { EndReason } from './http-events.ts';
 
-/** Answers that their readers have not taken yet. */
+/** Responses that their clients have not read yet. */
 export type UnreadAnswers = {
-  /** Bytes that wait for their readers, over all connections. */
+  /** Bytes that wait to be read, over all connections. */
   readonly bytes: number;
-  /** Writes a long body, piece by piece as its reader takes it, and ends the answer. */
+  /** Writes a long body, piece by piece as the client reads it, and ends the response. */
   write(response: ServerResponse, body: Buffer): void;
-  /** Watches an answer that was ended, if it could not be handed to the system at once. */
+  /** Watches a response that has ended but could not be handed to the system at once. */
   watch(response: ServerResponse): void;
   /** Stops watching. */
   close(): void;
 };
 
 type UnreadOptions = {
-  /** Milliseconds that a reader may take nothing for. */
+  /** Milliseconds for which a client may read nothing. */
   readonly timeoutMs: number;
-  /** Bytes that may wait; beyond, the answers end whose readers have taken nothing for the longest. */
+  /** Bytes that may wait; beyond them, the responses that have made no progress for the longest are cut off. */
   readonly maxBytes: number;
   readonly onEnded: (reason: EndReason) => void;
 };
 
 type Unread = {
   readonly bytes: number;
-  /** When the reader last took something; as performance.now(). */
+  /** When the client last read something; as performance.now(). */
   progressMs: number;
 };
 
-/** Bytes that are handed over at a time; a reader who takes as much within the time-out makes progress. */
+/** Bytes that are written at a time; a client that reads this much within the time-out makes progress. */
 const pieceBytes = 128 * 1024;
 
-/** Watches answers until they are taken. */
+/** Watches responses until they have been read. */
 export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOptions): UnreadAnswers {
   const unread = new Map<ServerResponse, Unread>();
   let total = 0;
@@ -46,7 +46,7 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     return entry;
   }
 
-  /** A new answer is spared: nobody has had the time to take it. */
+  /** Spares a new response: its client has had no time to read it. */
   function makeRoom(spared: ServerResponse): void {
     while (total > maxBytes && unread.size > 1) {
       let slowest: [ServerResponse, Unread] | undefined;
@@ -67,7 +67,7 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     () => {
       const nowMs = performance.now();
       for (const [response, entry] of unread) {
-        // It waits for the answer before it on its connection; its own reader is not asked yet.
+        // It waits for the response ahead of it on its connection; its own client has not been sent anything yet.
         if (!response.socket) entry.progressMs = nowMs;
         else if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
       }

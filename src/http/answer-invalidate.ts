@@ -16,7 +16,7 @@ const orderSchema = z.strictObject({
 
 /**
  * `POST /admin/invalidate`: invalidates stored answers in all gateways, for tokens with the scope `admin`. The body names the
- * endpoint; with `parameters` (and `sql`) only the one entry of those values goes.
+ * endpoint; with `parameters` (and `sql`) only the one entry of those values.
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {

@@ -7,7 +7,7 @@ import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
 /**
- * `GET /admin/warm`: what is due when, and what was done, skipped and why, by all workers; for tokens with the scope `admin`.
+ * `GET /admin/warm`: what is due when, and what all workers did, or skipped and why; for tokens with the scope `admin`.
  * @throws GatewayError `unauthorized`, `forbidden`, `unavailable`
  */
 export async function answerWarm(

@@ -33,10 +33,10 @@ type Remembered = {
   flat: readonly string[];
 };
 
-/** Of what is remembered, with the requests' texts. */
+/** Bytes of everything remembered, the texts of the requests included. */
 const maxBytes = 48 * 1024 * 1024;
 
-/** What one keeps beside its texts: a plan, headers, list links. */
+/** Bytes of an entry beside its texts: a plan, headers, list links. */
 const overheadBytes = 2048;
 
 /** Makes a fast path that remembers nothing yet. */

@@ -23,27 +23,27 @@ import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './fast-path.ts';
 import { matchRoute, routeMethods } from './match-route.ts';
 
-/** Whether requests should come here, and what does not work; the reasons are words such as `store_down`. */
+/** Whether requests should be sent here, and what is degraded; the reasons are words such as `store_down`. */
 export type Health = { readonly isReady: boolean; readonly reasons: readonly string[] };
 
-/** What the routes answer from. */
+/** What the routes need. */
 export type HandlerDeps = {
   readonly pipeline: PipelineDeps;
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
-  /** When what is warmed. */
+  /** For `GET /admin/warm`. */
   readonly schedule: Pick<WarmSchedule, 'state'>;
-  /** The metrics as a scraper reads them. */
+  /** Renders the metrics for a scraper. */
   readonly metrics: () => Promise<HttpResponse>;
   /** The OpenAPI document of what is served now. */
   readonly openapi: () => Buffer;
   readonly health: () => Health;
-  /** Milliseconds in which at least a part of a body must arrive. */
+  /** Milliseconds within which each next part of a body must arrive. */
   readonly receiveTimeoutMs: number;
   readonly cors: CorsPolicy;
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
-  /** Whether no other request has come on the connection since. */
+  /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
 
@@ -53,9 +53,9 @@ export type RequestHandler = {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers a request with an error. */
   refuse(request: IncomingMessage, response: ServerResponse, error: GatewayError): void;
-  /** From now on the gateway says that it is not ready. */
+  /** From now on the gateway reports that it is not ready. */
   saysUnready(): void;
-  /** From now on each answer closes its connection. */
+  /** From now on each response closes its connection. */
   closesConnections(): void;
   /** Answers the requests in flight with `unavailable`. */
   abort(): void;
@@ -64,10 +64,10 @@ export type RequestHandler = {
 type Serving = HandlerDeps & {
   readonly rest: RestHandler;
   readonly fastPath: FastPath;
-  /** What aborts the requests in flight. */
+  /** Aborts the requests in flight. */
   readonly aborts: Set<AbortController>;
   isStopping: boolean;
-  /** Every answer is the last on its connection. */
+  /** Every response is the last on its connection. */
   isClosing: boolean;
 };
 
@@ -101,7 +101,7 @@ function receive(request: IncomingMessage, response: ServerResponse): Incoming {
   return { request, response, requestId: readRequestId(request), startedMs: performance.now() };
 }
 
-/** Takes the fast path where it leads somewhere. */
+/** Answers by the fast path, or else by the handler of the route. */
 function listen(serving: Serving, incoming: Incoming): void {
   const { fastPath, receiveTimeoutMs: timeoutMs } = serving;
   const { request } = incoming;
@@ -142,7 +142,7 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError): void
     const isMethod = error.code === 'method_not_allowed';
     send(serving, incoming, isMethod ? withAllow(rendered, pathOf(request)) : rendered);
   } catch (cause) {
-    // The answer itself can't be written.
+    // The response itself can't be written.
     serving.emit({ type: 'http.bug', requestId, cause });
     response.destroy();
   }
@@ -156,7 +156,7 @@ function send(serving: Serving, incoming: Incoming, response: HttpResponse): voi
   sendResponse(serving, { ...incoming, mustClose }, response);
 }
 
-/** Longer bodies are read once the token is known. */
+/** Bytes of a body that is read before its token is checked. */
 const maxShortGraphql = 64 * 1024;
 
 function isShortGraphql(request: IncomingMessage): boolean {
@@ -236,7 +236,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
   }
 }
 
-/** Whether a balancer should send requests here: 503 while not, with the reasons; what merely works less well is a reason too. */
+/** Tells a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
 function answerReady({ health, isStopping }: Serving): HttpResponse {
   const { isReady, reasons } = health();
   if (isReady && !isStopping) return json({ status: 'ready', reasons });
@@ -260,7 +260,7 @@ function allow(methods: readonly string[]): string {
   return [...methods, 'OPTIONS'].join(', ');
 }
 
-/** RFC 9110, section 15.5.6: a 405 says what is allowed. */
+/** A 405 lists the allowed methods (RFC 9110, section 15.5.6). */
 function withAllow(response: HttpResponse, path: string): HttpResponse {
   return { ...response, headers: { ...response.headers, allow: allow(routeMethods[matchRoute(path).name]) } };
 }

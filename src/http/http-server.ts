@@ -10,13 +10,13 @@ import { createUnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
 import { type StopOptions, stopServer } from './stop-server.ts';
 
-/** What clients may take of the server. Times are milliseconds. */
+/** The limits of what one client may take from the server. Times are milliseconds. */
 export type ConnectionLimits = {
-  /** In which a head must arrive, and at least a part of a body. */
+  /** Within which the request headers must arrive, and each next part of a body. */
   readonly receiveTimeoutMs: number;
-  /** In which at least a part of an answer must be taken. */
+  /** Within which the client must read at least a part of its response. */
   readonly sendTimeoutMs: number;
-  /** Bytes of answers that wait for their readers, over all connections. */
+  /** Bytes of responses that wait for their readers, over all connections. */
   readonly maxUnreadBytes: number;
   readonly maxConnections: number;
 };
@@ -30,9 +30,9 @@ export type HttpServer = {
   readonly server: Server;
   /** Open connections. */
   connections(): number;
-  /** Bytes of answers that wait for their readers. */
+  /** Bytes of responses that wait for their readers. */
   unreadBytes(): number;
-  /** Answers what has come, then ends; resolves when the last connection is closed. */
+  /** Answers the requests that have arrived, then ends; resolves when the last connection is closed. */
   stop(options: StopOptions): Promise<void>;
 };
 
@@ -49,22 +49,22 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   });
   const connections = createConnections(limits.maxConnections, () => onEnded('connection_limit'));
   const isLast = ({ request, response }: RequestPair) => {
-    const last = connections.underWay(request.socket);
+    const last = connections.inFlight(request.socket);
     return last === undefined || last.response === response;
   };
   const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread, isLast });
 
-  /** Answers what never became a request, after the requests that came before it on the connection. */
+  /** Answers a malformed request, after the requests that preceded it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {
-    const pair = connections.underWay(socket);
-    // The fault is in the body of a request that is being answered.
+    const pair = connections.inFlight(socket);
+    // The malformed part is the body of a request that is being answered.
     if (pair && !pair.request.complete && failBody(pair.request, error)) return;
     if (error.code === 'request_timeout') onEnded('slow_sender');
     if (pair) pair.response.once('close', () => answerRaw(deps, socket, error));
     else answerRaw(deps, socket, error);
   }
 
-  /** Answers the first request that is too many on its connection, and ends the connection with that. */
+  /** Refuses the first request over the limit of its connection, and ends the connection with that response. */
   function refusePipelined(request: IncomingMessage, response: ServerResponse): void {
     response.shouldKeepAlive = false;
     const message = `${maxPipelined} requests are waiting on this connection already; allowed: ${maxPipelined}`;
@@ -74,11 +74,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   server.on('connection', socket => {
     if (connections.add(socket)) return;
     onEnded('connection_limit');
-    const message = `${limits.maxConnections} connections have a request under way`;
+    const message = `${limits.maxConnections} connections have a request in flight`;
     answerRaw(deps, socket, new GatewayError('overloaded', message));
   });
   server.on('request', (request, response) => {
-    // It was refused already, as one connection too many.
+    // The connection was refused already, as one too many.
     if (request.socket.writableEnded) return;
     const admission = connections.begin(request, response);
     if (admission === 'answer') {
@@ -119,7 +119,7 @@ function openServer(receiveTimeoutMs: number): Server {
     requireHostHeader: false,
     keepAliveTimeout: keepAliveMs,
     headersTimeout: receiveTimeoutMs,
-    // For clients that send byte by byte: each is progress, but not for ever.
+    // Bounds clients that send byte by byte, each byte of which counts as progress.
     requestTimeout: 4 * receiveTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, Math.ceil(receiveTimeoutMs / 4)),
   });

@@ -1,12 +1,12 @@
 import { GatewayError } from '../base/errors.ts';
 import { decodePathSegment } from '../http-messages/read-query-string.ts';
 
-/** Where a path leads. */
+/** The route of a path. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
   | { readonly name: 'graphql' | 'openapi' | Probe | 'metrics' | 'invalidate' | 'warm' | 'home' };
 
-/** What others ask of the process itself. */
+/** Routes by which orchestrators probe the process. */
 type Probe = 'health' | 'livez' | 'readyz';
 
 /** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */

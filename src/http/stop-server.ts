@@ -4,25 +4,25 @@ import { setTimeout } from 'node:timers/promises';
 import type { Connections } from '../http-messages/connections.ts';
 import type { RequestHandler } from './handle-request.ts';
 
-/** How a server stops. All are milliseconds. */
+/** How a server stops; in milliseconds. */
 export type StopOptions = {
-  /** New connections are still taken while they come: until none came for so long. */
+  /** New connections are accepted until none has arrived for this long. */
   readonly quietMs: number;
-  /** From now on until all connections are closed, whatever they do. */
+  /** After this long all connections are closed, whatever they do. */
   readonly deadlineMs: number;
 };
 
-/** Milliseconds that a connection is left open on which no request is under way: one may be on its way. */
+/** Milliseconds for which an idle connection stays open: a request may be on its way. */
 const idleMs = 250;
 
 const lookMs = 20;
 
 /**
- * Stops a server so that no request is lost that reached it:
- * 1. it says that it is not ready, and takes connections while they come;
- * 2. it takes no more connections;
- * 3. each answer is the last of its connection; connections on which nothing comes are closed;
- * 4. shortly before the deadline, what is still under way is answered with an error, and at the deadline cut off.
+ * Stops a server without losing a request that has reached it:
+ * 1. it reports that it is not ready, and accepts connections while they arrive;
+ * 2. it accepts no more connections;
+ * 3. each response is the last of its connection; idle connections are closed;
+ * 4. shortly before the deadline, requests in flight are answered with an error; at the deadline they are cut off.
  */
 export async function stopServer(
   server: Server,
@@ -34,8 +34,8 @@ export async function stopServer(
   const elapsedMs = () => performance.now() - startedMs;
   if (server.listening) {
     await untilQuiet(server, quietMs, deadlineMs / 4);
-    // Not the close of an HTTP server: that one also destroys idle connections, on which a request may be on its way. Clients
-    // still keep their connections here, so that none of them is just making a new one.
+    // Not `server.close()` of HTTP: it also destroys idle connections, on which a request may be on its way. So far no
+    // connection has been closed, so no client is opening a new one just now.
     NetServer.prototype.close.call(server);
   }
   handler.closesConnections();
@@ -47,7 +47,7 @@ export async function stopServer(
   if (connections.count > 0) handler.abort();
   while (connections.count > 0 && elapsedMs() < deadlineMs * 0.9) await setTimeout(lookMs);
   connections.destroy();
-  // Its interval looks for slow heads.
+  // Ends its interval, which looks for slow headers.
   server.close(() => undefined);
 }
 

@@ -87,10 +87,10 @@ function allowed(parameter: ParameterDefinition): string {
   }
 }
 
-/** Accepted and refused patterns that are kept: compiling one is most of the work of a request that the cache answers. */
+/** Recently seen patterns, accepted and refused: compiling one is most of the work of planning a request. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 1000 });
 
-/** The warehouse compiles the pattern with RE2; what it would refuse is refused here, before anything is paid for. */
+/** Refuses what RE2 in the warehouse would refuse, before anything is paid for. */
 function rejectBadPattern(parameter: ParameterDefinition, pattern: string): void {
   if (pattern.length > maxPatternLength) {
     throw invalid(parameter.name, `has ${pattern.length} characters`, allowed(parameter));

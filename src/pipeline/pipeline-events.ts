@@ -3,10 +3,10 @@ import type { Receipt } from '../base/rows.ts';
 import type { EntryState } from '../cache/cache.ts';
 import type { Stage } from './stages.ts';
 
-/** How the cache took part in an answer: `off` where the endpoint is not cached. */
+/** Where an answer came from; `off` if the endpoint is not cached. */
 export type CacheState = EntryState | 'off';
 
-/** What happens on a request's way through the pipeline. */
+/** What happens to a request in the pipeline. */
 export type PipelineEvent =
   | {
       readonly type: 'endpoint.answered';
@@ -15,7 +15,7 @@ export type PipelineEvent =
       readonly tokenId: string;
       readonly cache: CacheState;
       readonly rows: number;
-      /** Whether the rows are there because a worker made them. */
+      /** Whether a worker made the rows, before anybody asked. */
       readonly isWarmed: boolean;
       readonly stages: readonly Stage[];
       readonly ms: number;
@@ -26,12 +26,12 @@ export type PipelineEvent =
       readonly endpoint: string;
       readonly code: ErrorCode;
       readonly ms: number;
-      /** What was thrown, where it was a bug; for the log, never for the caller. */
+      /** The error behind a bug; for the log, never for the caller. */
       readonly cause?: unknown;
     }
-  /** The engine is given a query. */
+  /** A query was handed to the engine. */
   | { readonly type: 'engine.query_started'; readonly endpoint: string }
-  /** The query ended. */
+  /** A query ended. */
   | {
       readonly type: 'engine.query';
       readonly endpoint: string;

@@ -1,16 +1,16 @@
-/** Who ran which query: what the gateway itself says of every query. */
+/** The labels that the gateway itself gives every query. */
 type QueryFacts = {
   readonly endpoint: string;
   readonly tokenId: string;
-  /** Absent where the query ran for no one request. */
+  /** Absent if the query ran for no particular request. */
   readonly requestId: string | undefined;
 };
 
 /**
- * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels are for accounts, not for access: what is not allowed or not a pair
- * is left out, and never fails a request. The last of two equal keys wins.
+ * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels serve accounting, not access: a key that is not allowed, or text that
+ * is not a pair, is left out and never fails a request. The last of two equal keys wins.
  * @param allowed keys that the endpoint takes
- * @returns values as they were sent: which text a label may hold is the warehouse's to say
+ * @returns values as sent: the warehouse decides which text a label may hold
  */
 export function readLabels(
   allowed: readonly string[],

@@ -1,15 +1,15 @@
 import { startLimit } from '../engine/start-limit.ts';
 
 /**
- * Milliseconds beyond the deadline: a query that took all of the time has failed by then, and an older entry may stand in for it.
+ * Milliseconds of grace: a query that used up its time has failed by then, and an older entry may be served instead.
  */
 const graceMs = 150;
 
 /**
- * Answers a request within its time: one deadline for all its fields, for the halves of their batches, for runs that are repeated
- * and for other gateways' queries that it waits for. A query that others wait for too goes on without this request.
+ * Answers a request within its time: one deadline for all its fields, for bisected batches, for repeated runs, and for the queries
+ * of other gateways that it waits for. A query that others wait for too goes on without this request.
  * @param signal aborted when the caller goes away
- * @param answer is given a signal that aborts then too, and when the time is over, with what the caller is told
+ * @param answer gets a signal that aborts then, and when the time is over; the reason is the error for the caller
  */
 export async function withinDeadline<Answer>(
   signal: AbortSignal,

@@ -42,7 +42,7 @@ function inserted({ asked }: { readonly asked: readonly Asked[] }) {
   return asked.findLast(({ what }) => what === 'insert')?.body.configuration;
 }
 
-test("contract 4.9: a caller's SQL goes from the door to the warehouse and back", async () => {
+test("contract 4.9: a caller's SQL goes from the handler to the warehouse and back", async () => {
   const { gateway, warehouse } = await open({
     results: [complete(['9007199254740993'], { schema: { fields } })],
   });

@@ -85,7 +85,7 @@ const advanceSeconds = (seconds: number) => gateway.clock.advance(seconds * 1000
 const failedLoads = () => gateway.events.filter(({ type }) => type === 'cache.load_failed').length;
 
 describe.each(faults)('contract 5.7: while the warehouse %s', (_, fault, status, code) => {
-  test('an entry past its freshness is served by both doors, and after recovery a fresh one', async () => {
+  test('an entry past its freshness is served by both handlers, and after recovery a fresh one', async () => {
     expect(await askRest()).toMatchObject({ status: 200, found: 1, cache: 'MISS' });
     requests = 2;
     warehouse.interfere(fault);
@@ -124,7 +124,7 @@ describe.each(faults)('contract 5.7: while the warehouse %s', (_, fault, status,
     expect(await askGraphql()).toEqual({ found: 2, state: 'hit' });
   });
 
-  test(`without an entry the answer is ${status} by both doors, and after recovery rows`, async () => {
+  test(`without an entry the answer is ${status} by both handlers, and after recovery rows`, async () => {
     warehouse.interfere(fault);
     const startedMs = performance.now();
     expect(await askRest()).toMatchObject({ status, found: code, cache: null });

@@ -2,15 +2,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openGateway } from '../support/open-gateway.ts';
 
 test.each([
-  { gatherMs: '1000', runs: 1 },
-  { gatherMs: '0', runs: 2 },
+  { batchWindowMs: '1000', runs: 1 },
+  { batchWindowMs: '0', runs: 2 },
 ])(
-  'two requests at once for two projects are $runs runs of the engine with GATHER_MS=$gatherMs',
+  'two requests at once for two projects are $runs runs of the engine with BATCH_WINDOW_MS=$batchWindowMs',
   async each => {
-    const { gatherMs, runs } = each;
+    const { batchWindowMs, runs } = each;
     const gateway = await openGateway({
       now: '2026-01-15T12:00:00Z',
-      environment: { GATHER_MS: gatherMs },
+      environment: { BATCH_WINDOW_MS: batchWindowMs },
     });
     onTestFinished(() => gateway.close());
     const [rest, graphql] = await Promise.all([

@@ -79,7 +79,7 @@ test('runs of one batch share its time', async () => {
 
 test.each(['REST', 'GraphQL'])(
   "%s: the wait for another gateway's query and a run of one's own share the time of the request",
-  async door => {
+  async handler => {
     const ended = Promise.withResolvers<void>();
     const doors = await openDoors({
       sqlFiles,
@@ -106,7 +106,7 @@ test.each(['REST', 'GraphQL'])(
     const startedMs = performance.now();
     const body = JSON.stringify({ query: '{ things(thing: "a") { n } }' });
     const answer =
-      door === 'REST'
+      handler === 'REST'
         ? doors.fetch(path, { headers })
         : doors.fetch('/graphql', { method: 'POST', headers, body });
     await sleep(2000);

@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 const question = fc.record({
   gateway: fc.nat(1),
-  door: fc.constantFrom('rest', 'graphql'),
+  handler: fc.constantFrom('rest', 'graphql'),
   project: fc.constantFrom('ours', 'theirs'),
   redact: fc.constantFrom('true', 'false', undefined),
   coding: fc.constantFrom('gzip', 'br', 'zstd', undefined),
@@ -54,7 +54,7 @@ const question = fc.record({
 test('contract 5.4: redacted and unredacted callers never see each other’s form, nor two projects each other’s rows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(question, { maxLength: 12 }), async questions => {
-      for (const { gateway, door, project, redact, coding, passMs } of questions) {
+      for (const { gateway, handler, project, redact, coding, passMs } of questions) {
         for (const { clock } of gateways) clock.advance(passMs);
         const headers = {
           ...(redact && { 'lf-endpoint-redact-pii': redact }),
@@ -62,7 +62,7 @@ test('contract 5.4: redacted and unredacted callers never see each other’s for
         };
         const asked = gateways[gateway]!;
         const { status, text } =
-          door === 'rest'
+          handler === 'rest'
             ? await asked.get(`/api/endpoints/query/cached.rows?project=${project}`, headers)
             : await asked.graphql(`{ cachedRows(project: "${project}") { id eventMessage } }`, {}, headers);
         expect(status).toBe(200);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const codes = (body: { errors: { extensions: { code: string } }[] }) =>
   body.errors.map(({ extensions }) => extensions.code);
 
-describe('both doors return the same rows', () => {
+describe('both handlers return the same rows', () => {
   test('contract 3.2: logsAll', async () => {
     const { body } = await gateway.graphql(
       '{ logsAll(project: "ours") { id timestamp eventMessage metadata } }',

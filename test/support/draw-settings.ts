@@ -44,7 +44,7 @@ function settings(isCacheStated: boolean): fc.Arbitrary<DrawnSettings> {
       environment: fc.record({
         // With none at all, and no Redis, nothing would be cached.
         CACHE_MEMORY_MB: fc.constantFrom(...(isOnRedis ? ['0'] : []), '1', '64'),
-        GATHER_MS: fc.constantFrom('0', '1', '20'),
+        BATCH_WINDOW_MS: fc.constantFrom('0', '1', '20'),
       }),
       acceptEncoding: fc.constantFrom('identity', 'gzip', 'br', 'zstd', 'gzip, deflate, br, zstd'),
     });
