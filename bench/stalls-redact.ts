@@ -19,7 +19,11 @@ export function redactStalls(): readonly StallInput[] {
       const body = Buffer.from(JSON.stringify(Array(Number(rows)).fill({ text })));
       // A new object each time: a representation that is there already costs nothing.
       const run = () =>
-        representationOf({ columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body }, redactionKinds, redactor);
+        representationOf(
+          { columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body },
+          redactionKinds,
+          redactor,
+        );
       return { name: `redact: ${name} of ${unit}`, run };
     }),
   );

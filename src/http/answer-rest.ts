@@ -26,7 +26,7 @@ import {
 } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { requestKey } from './fast-path.ts';
-import { isNotModified, rowsHeaders, serverTiming, withoutContent } from './rows-headers.ts';
+import { isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 
 /**
  * Reads a request to the REST route and answers it (contract 2.1): one endpoint's rows for a GET, HEAD or POST.
@@ -118,6 +118,13 @@ function repeatOf(
       return { headers, timing: serverTiming(next), text };
     },
   };
+}
+
+/** The stages of an answer as the header `Server-Timing`. */
+function serverTiming({ stages }: Answer): string {
+  let text = '';
+  for (const { name, ms } of stages) text += `${text && ', '}${name};dur=${ms.toFixed(2)}`;
+  return text;
 }
 
 function rejectUnacceptable(accept: string | undefined): void {

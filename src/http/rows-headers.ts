@@ -85,13 +85,6 @@ export function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeader
   return others;
 }
 
-/** The stages of an answer as the header `Server-Timing`. */
-export function serverTiming({ stages }: Answer): string {
-  let text = '';
-  for (const { name, ms } of stages) text += `${text && ', '}${name};dur=${ms.toFixed(2)}`;
-  return text;
-}
-
 /**
  * Writes what a query cost as the header `Query-Receipt`: a dictionary of structured fields.
  * Source: RFC 9651, sections 3.2 and 4.1.
