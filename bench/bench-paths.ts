@@ -60,7 +60,7 @@ async function countPaths(environment: Record<string, string>): Promise<void> {
   await countFiles('REST, miss', () => rest(newProject()));
   await countFiles('GraphQL, two aliases, hit', () => twoAliases('ours', 'theirs'));
   await countFiles('GraphQL, two aliases, miss', () => twoAliases(newProject(), newProject()));
-  await countFiles('warm cycle', () => setTimeout(1000 * warmSeconds), 'src/warming/warm-group.ts');
+  await countFiles('warm cycle', () => setTimeout(1000 * warmSeconds), 'src/pipeline/run-statement.ts');
   await close({ quietMs: 0, deadlineMs: 1000 });
 }
 
