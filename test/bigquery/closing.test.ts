@@ -1,5 +1,4 @@
-import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import {
@@ -25,19 +24,19 @@ test('an engine that closes hears out the cancel of a job that was left the mome
   });
   const leaving = new AbortController();
   const answer = run({}, { signal: leaving.signal });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('results'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
   await engine.close();
   expect(asked.at(-1)?.what).toBe('cancel');
   expect(held()).toEqual([]);
-  await eventually(async () => expect(await openSockets()).toBe(0));
+  await vi.waitFor(async () => expect(await openSockets()).toBe(0));
 });
 
 test('an engine that closes ends what it runs, and cancels the job', async () => {
   const { run, engine, asked } = await open({ results: ['hang'] });
   const answer = run({}, { timeoutMs: 20_000 }).catch(error => error.code);
-  await eventually(() => expect(asked.at(-1)?.what).toBe('results'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   await engine.close();
   expect(await answer).toBe('unavailable');
   expect(asked.at(-1)?.what).toBe('cancel');
@@ -50,13 +49,13 @@ test('closing takes no longer than the cancels of a warehouse that does not answ
   });
   await run();
   const answer = run().catch(error => error.code);
-  await eventually(() => expect(asked.at(-1)?.what).toBe('results'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   const startedMs = performance.now();
   await engine.close();
   // Two cancels of a second each; unbounded, they would hang for good.
   expect(performance.now() - startedMs).toBeLessThan(10_000);
   expect(await answer).toBe('unavailable');
-  await eventually(async () => expect(await openSockets()).toBe(0));
+  await vi.waitFor(async () => expect(await openSockets()).toBe(0));
 });
 
 test('a gateway that stops cancels the job of a refresh that nobody waits for, though the first cancel be lost', async () => {
@@ -72,7 +71,7 @@ test('a gateway that stops cancels the job of a refresh that nobody waits for, t
   await gateway.get(path);
   gateway.clock.advance(910_000);
   expect((await gateway.get(path)).headers.get('x-cache')).toBe('STALE');
-  await eventually(() => expect(warehouse.asked.at(-1)?.what).toBe('results'));
+  await vi.waitFor(() => expect(warehouse.asked.at(-1)?.what).toBe('results'));
   await gateway.close();
   expect(warehouse.counts().cancel).toBe(2);
   expect(warehouse.held()).toEqual([]);

@@ -1,6 +1,5 @@
 import { Agent } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { bigqueryEnvironment, warehouseNames } from './bigquery-environment.ts';
@@ -53,5 +52,5 @@ test('a gateway process lives through the end of its token, and through a time i
   google.refuseTokens();
   expect(await askBoth()).toEqual(rows);
   // The log is written a moment later.
-  await eventually(() => expect(gateway.logged('warehouse.failed')).toHaveLength(2));
+  await vi.waitFor(() => expect(gateway.logged('warehouse.failed')).toHaveLength(2));
 });

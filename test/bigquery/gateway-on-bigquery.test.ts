@@ -1,5 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
@@ -115,9 +114,9 @@ select 1 as n`;
     { 'warmed.sql': warmed },
   );
   expect((await gateway.get('/api/endpoints/query/warmed')).status).toBe(200);
-  await eventually(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1));
+  await vi.waitFor(async () => expect((await gateway.get('/admin/warm')).body.keys).toBe(1));
   gateway.clock.advance(301_000);
-  await eventually(() => expect(warehouse.counts()).toMatchObject({ insert: 2 }));
+  await vi.waitFor(() => expect(warehouse.counts()).toMatchObject({ insert: 2 }));
   const { query, labels } = inserted(warehouse);
   expect([query.maximumBytesBilled, labels.token_id]).toEqual(['900', 'worker']);
 });

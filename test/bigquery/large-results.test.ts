@@ -3,8 +3,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { type FleetGateway, startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import { startGigabyteWarehouse } from './start-gigabyte-warehouse.ts';
@@ -62,7 +61,7 @@ test.each([
       });
     }
     // Each job is cancelled, a moment later, and none is run or read again.
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       const now = await warehouse.counts();
       const added = (what: string) => (now[what] ?? 0) - (before[what] ?? 0);
       const attacks = { insert: added('insert') - plainRequests, results: added('results') - plainRequests };

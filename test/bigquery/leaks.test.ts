@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { endWithProcess } from '../support/end-with-process.ts';
-import { eventually } from '../support/eventually.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
 import { type Asked, type Deed, type Interference, refusal } from './warehouse-wire.ts';
 
@@ -87,7 +86,7 @@ test('after every fault, deadline and leave no timer, no socket, no rejection is
     out += part;
   });
   const exit = once(child, 'exit');
-  await eventually(() => expect(out + err).toContain('\n'));
+  await vi.waitFor(() => expect(out + err).toContain('\n'));
 
   expect(err).toBe('');
   const { endings: ended, alive } = JSON.parse(out);

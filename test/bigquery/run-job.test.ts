@@ -1,5 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { afterEach, expect, test, vi } from 'vitest';
 import {
   complete,
   dryRun,
@@ -304,10 +303,10 @@ test('nobody waiting any more cancels the job', async () => {
   const { run, asked } = await open({ results: ['hang'] });
   const leaving = new AbortController();
   const answer = run({}, { signal: leaving.signal });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('results'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
   expect(asked.at(-1)?.path).toMatch(/\/jobs\/gateway_[^/]+\/cancel$/);
 });
 
@@ -315,10 +314,10 @@ test('a job is cancelled at once, even before it is known to run', async () => {
   const { run, asked } = await open({ insert: ['hang'] });
   const leaving = new AbortController();
   const answer = run({}, { signal: leaving.signal });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('insert'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('insert'));
   leaving.abort();
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
   expect(asked.at(-1)?.path).toContain(asked.at(-2)?.body.jobReference.jobId);
 });
 
@@ -326,7 +325,7 @@ test('the deadline cancels the job, too', async () => {
   const { run, asked } = await open({ results: ['hang'] });
   // Time enough for the job to begin, on a busy machine too.
   await expect(run({}, { timeoutMs: 2000 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
 });
 
 test('nobody waits for the answer to a cancel', async () => {
@@ -334,7 +333,7 @@ test('nobody waits for the answer to a cancel', async () => {
   await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
   // A cancel that is not answered is sent once more; who waited would come after that.
   expect(counts().cancel ?? 0).toBeLessThan(2);
-  await eventually(() => expect(counts().cancel).toBe(2));
+  await vi.waitFor(() => expect(counts().cancel).toBe(2));
 });
 
 test('a job whose results can not be had is cancelled, and a lost cancel is sent again', async () => {
@@ -343,7 +342,7 @@ test('a job whose results can not be had is cancelled, and a lost cancel is sent
     { maxRetries: 1 },
   );
   await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
-  await eventually(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 2 }));
+  await vi.waitFor(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 2 }));
   expect(asked.at(-1)?.path).toMatch(/\/jobs\/gateway_[^/]+\/cancel$/);
 });
 
@@ -352,7 +351,7 @@ test('no connection is left when the engine is closed', async () => {
   await scripted.run();
   await scripted.run({}, { timeoutMs: 50 }).catch(() => undefined);
   await scripted.engine.close();
-  await eventually(async () => expect(await scripted.openSockets()).toBe(0));
+  await vi.waitFor(async () => expect(await scripted.openSockets()).toBe(0));
 });
 
 test('without a region in the settings, start, results, receipt and cancel go to the one that the dry run named', async () => {
@@ -372,10 +371,10 @@ test('without a region in the settings, start, results, receipt and cancel go to
   await run();
   const leaving = new AbortController();
   const left = run({}, { signal: leaving.signal });
-  await eventually(() => expect(counts().results).toBe(2));
+  await vi.waitFor(() => expect(counts().results).toBe(2));
   leaving.abort();
   await expect(left).rejects.toMatchObject({ code: 'cancelled' });
-  await eventually(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
   const regions = asked.map(({ what, params, body }) => [
     what,
     params.get('location') ?? body?.jobReference.location,

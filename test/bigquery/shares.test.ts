@@ -1,6 +1,5 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
-import { eventually } from '../support/eventually.ts';
 import { openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
 
 let opened: ScriptedEngine | undefined;
@@ -15,10 +14,10 @@ test('contract 11.1: so many queries run on the warehouse at a time, and a newco
   const { run } = opened;
   const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 60_000 }));
   const ends = Promise.allSettled(greedy);
-  await eventually(() => expect(kinds(opened!, 'insert')).toBe(2));
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(2));
   // The last slot is kept for whoever runs nothing.
   const newcomer = run({}, { caller: 'newcomer', timeoutMs: 60_000 }).catch(() => undefined);
-  await eventually(() => expect(kinds(opened!, 'insert')).toBe(3));
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(3));
   const third = run({}, { caller: 'third', timeoutMs: 100 }).catch(error => error.code);
   expect(await third).toBe('deadline_exceeded');
   expect(kinds(opened, 'insert')).toBe(3);
@@ -34,7 +33,7 @@ test('contract 2.16: queries of one token over its places get 429, over all plac
   const { run } = opened;
   const codeOf = (caller: string) => run({}, { caller, timeoutMs: 60_000 }).catch(error => error.code);
   const [first, second, third] = [codeOf('a'), codeOf('a'), codeOf('a')];
-  await eventually(() => expect(kinds(opened!, 'insert')).toBe(1));
+  await vi.waitFor(() => expect(kinds(opened!, 'insert')).toBe(1));
   expect(await codeOf('a')).toBe('too_many_requests');
   const other = codeOf('b');
   expect(await codeOf('c')).toBe('overloaded');

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { eventually } from '../support/eventually.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
@@ -36,7 +35,7 @@ beforeEach(async () => {
     },
   });
   // The first query also pays for code that is not compiled yet, and has the same deadline.
-  await eventually(async () => expect((await gateway.get(path.replace('hourly', 'daily'))).status).toBe(200));
+  await vi.waitFor(async () => expect((await gateway.get(path.replace('hourly', 'daily'))).status).toBe(200));
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -100,7 +99,7 @@ describe.each(faults)('contract 5.7: while the warehouse %s', (_, fault, status,
       age: '910',
     });
     expect(await askGraphql()).toEqual({ found: 1, state: 'stale' });
-    await eventually(() => expect(failedLoads()).toBe(1));
+    await vi.waitFor(() => expect(failedLoads()).toBe(1));
 
     // Further on, the query is tried first.
     advanceSeconds(3000);
