@@ -171,6 +171,49 @@ test('a page is read no further than its bytes may go, whether they are many row
   }
 });
 
+/** Reads a page in chunks of 64 KiB, and counts how many of its bytes were taken. */
+async function readCounted(page: object, room: Pick<PageRequest, 'roomBytes' | 'maxResultBytes'>) {
+  const text = Buffer.from(JSON.stringify(page));
+  let readBytes = 0;
+  async function* chunks() {
+    for (; readBytes < text.length; readBytes += 65_536) yield text.subarray(readBytes, readBytes + 65_536);
+  }
+  const ended = await readPage(chunks(), { ours: [], maxRows: 10, ...room }, takeTurns()).catch(
+    error => error,
+  );
+  return { ended, readBytes };
+}
+
+const mebibyte = 1024 * 1024;
+const ample = { roomBytes: 64 * mebibyte, maxResultBytes: 64 * mebibyte };
+
+test('contract 11.3: one value has 16 MiB at most, however large a result may be', async () => {
+  const fields = [{ name: 'x', type: 'STRING' }];
+  const rowOf = (bytes: number) => ({ f: [{ v: 'x'.repeat(bytes) }] });
+  const largest = await readCounted(pageOf(fields, [rowOf(15 * mebibyte)]), ample);
+  expect(largest.ended).toMatchObject({ rows: { rowCount: 1 } });
+  const { ended, readBytes } = await readCounted(pageOf(fields, [rowOf(24 * mebibyte)]), ample);
+  expect(ended).toMatchObject({
+    code: 'result_too_large',
+    message: expect.stringContaining(`${16 * mebibyte} bytes`),
+  });
+  expect(readBytes).toBeLessThan(17 * mebibyte);
+});
+
+test.each([
+  ['before', (page: object, more: object) => ({ ...more, ...page })],
+  ['after', (page: object, more: object) => ({ ...page, ...more })],
+])('contract 11.3: a page has 8 MiB at most beside its rows, %s them', async (_, put) => {
+  const page = pageOf([{ name: 'x', type: 'STRING' }], [{ f: [{ v: 'y'.repeat(10 * mebibyte) }] }]);
+  const more = (count: number) => ({ more: Array(count).fill('x'.repeat(mebibyte)) });
+  expect((await readCounted(put(page, more(7)), ample)).ended).toMatchObject({ rows: { rowCount: 1 } });
+  const { ended } = await readCounted(put(page, more(9)), ample);
+  expect(ended).toMatchObject({
+    reason: 'brokenAnswer',
+    message: expect.stringContaining(`${8 * mebibyte} bytes`),
+  });
+});
+
 test.each([
   ['HTML', '<html><body>Sign in</body></html>'],
   [

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Page } from '../../../src/bigquery/answers/read-page.ts';
-import { readResult } from '../../../src/bigquery/answers/read-result.ts';
+import { takeTurns } from '../../../src/base/turns.ts';
+import { type Page, readPage } from '../../../src/bigquery/answers/read-page.ts';
+import { type AskForPage, readResult } from '../../../src/bigquery/answers/read-result.ts';
 import { complete, openScripted, type Script, type ScriptedEngine } from '../scripted-warehouse.ts';
 import type { Deed } from '../warehouse-wire.ts';
 
@@ -72,6 +73,62 @@ async function readPages(pages: readonly Partial<Page['answer']>[]) {
   const ended = await readResult(ask, send => send(), request).catch(error => error.message);
   return { ended, asked };
 }
+
+test('contract 11.3: the pages of a result share its bytes: the second is read no further than the first left room', async () => {
+  const columns = [{ name: 'n', type: 'STRING', mode: 'NULLABLE' }];
+  const rowsOf = (kilobytes: number) =>
+    Array.from({ length: kilobytes }, () => ({ f: [{ v: 'x'.repeat(1000) }] }));
+  const pages = [90, 1000].map((kilobytes, at) =>
+    Buffer.from(
+      JSON.stringify({
+        jobComplete: true,
+        schema: { fields: columns },
+        totalRows: '1090',
+        ...(at === 0 ? { pageToken: 'b' } : {}),
+        rows: rowsOf(kilobytes),
+      }),
+    ),
+  );
+  const readBytes: number[] = [];
+  const ask: AskForPage = (_, reading) => {
+    const text = pages[readBytes.length]!;
+    const at = readBytes.push(0) - 1;
+    async function* chunks() {
+      for (; readBytes[at]! < text.length; readBytes[at]! += 1000)
+        yield text.subarray(readBytes[at]!, readBytes[at]! + 1000);
+    }
+    return readPage(chunks(), reading, takeTurns());
+  };
+  const request = {
+    maxRows: 5000,
+    maxResultBytes: 100_000,
+    ours: [],
+    isEmulator: false,
+    onHeld: () => undefined,
+  };
+  const failure = await readResult(ask, send => send(), request).catch(error => error);
+  expect(failure).toMatchObject({
+    code: 'result_too_large',
+    message: expect.stringContaining('100000 bytes'),
+  });
+  expect(readBytes[0]).toBeGreaterThan(90_000);
+  expect(readBytes[1]).toBeLessThan(20_000);
+});
+
+test('a result is measured in bytes, not in characters, over all of its pages', async () => {
+  // Each character has two bytes: no page has more characters than there is room for bytes.
+  const rows = [{ f: [{ v: 'é'.repeat(200) }] }];
+  const text = { fields: [{ name: 'n', type: 'STRING', mode: 'NULLABLE' }] };
+  const results = [
+    complete([], { totalRows: '2', schema: text, rows, pageToken: 'b' }),
+    complete([], { totalRows: '2', schema: text, rows }),
+  ];
+  opened = await openScripted({ results }, { maxResultBytes: 700 });
+  await expect(opened.run()).rejects.toMatchObject({
+    code: 'result_too_large',
+    message: expect.stringContaining('700 bytes'),
+  });
+});
 
 test('BigQuery always says how many rows there are: one that does not is broken', async () => {
   expect((await readPages([{}])).ended).toBe('A page of the result has no number of rows');
