@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   complete,
@@ -382,4 +383,45 @@ test('without a region in the settings, start, results, receipt and cancel go to
   expect(regions.shift()).toEqual(['dryRun', undefined]);
   expect(new Set(regions.map(([, region]) => region))).toEqual(new Set(['asia-south1']));
   expect(new Set(regions.map(([what]) => what))).toEqual(new Set(['insert', 'results', 'job', 'cancel']));
+});
+
+test('a region that only the answer to the start names is the one of all that follows', async () => {
+  const { json } = dryRun();
+  const { run, asked } = await open(
+    {
+      dryRun: [{ json: { ...json, jobReference: { projectId: 'payer' } } }],
+      insert: [
+        {
+          json: {
+            jobReference: { projectId: 'payer', jobId: 'job_1', location: 'asia-south1' },
+            status: { state: 'RUNNING' },
+          },
+        },
+      ],
+    },
+    { location: undefined },
+  );
+  await run();
+  const regions = asked.map(({ what, params }) => [what, params.get('location')]);
+  expect(regions.slice(2)).toEqual([
+    ['results', 'asia-south1'],
+    ['job', 'asia-south1'],
+  ]);
+});
+
+test('contract 11.3: an answer without rows is read up to 16 MiB, and no further', async () => {
+  const megabyte = Buffer.alloc(1024 * 1024, ' ');
+  let written = 0;
+  const endless: Deed = {
+    async stream(response) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      for (; written < 200 && !response.destroyed; written++) {
+        if (!response.write(megabyte)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      }
+      response.end('{}');
+    },
+  };
+  const { run } = await open({ insert: [endless] }, { maxRetries: 0 });
+  await expect(run()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(written).toBeLessThan(100);
 });

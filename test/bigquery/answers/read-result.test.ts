@@ -147,6 +147,7 @@ test('redirects are not followed', async () => {
   const code = await ended([{ status: 302, json: moved, headers: { location: '/elsewhere' } }]);
   expect([code, opened?.counts().results]).toEqual(['engine_failed', 1]);
   expect(opened?.asked.some(({ path }) => path === '/elsewhere')).toBe(false);
+  expect(opened?.events).toMatchObject([{ type: 'warehouse.failed', reason: 'redirected' }]);
 });
 
 test('rows before their schema are read again with it', async () => {
