@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
 import { openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
@@ -54,6 +55,7 @@ test('only so many results hold more than a megabyte; the others wait until one 
   });
   // Who is in stays in.
   expect(reads[0]?.onHeld(50_000_000)).toBeUndefined();
+  await nextTurn();
   expect(isIn).toBe(false);
   reads[1]?.end();
   await waiting;

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { takeTurns } from '../../../src/base/turns.ts';
 import { type Page, readPage } from '../../../src/bigquery/answers/read-page.ts';
@@ -19,6 +21,25 @@ afterEach(() => opened?.close());
 const fields = [{ name: 'n', type: 'INTEGER', mode: 'NULLABLE' }];
 const first = complete(['1', '2'], { totalRows: '4', pageToken: 'b' });
 const second = complete(['3', '4'], { totalRows: '4' });
+
+/** A page of a result of two rows, each a record. */
+function record(type: string, more: object = {}) {
+  const schema = { fields: [{ name: 'r', type: 'RECORD', mode: 'NULLABLE', fields: [{ name: 'n', type }] }] };
+  return complete([], { schema, rows: [{ f: [{ v: { f: [{ v: '1' }] } }] }], totalRows: '2', ...more });
+}
+
+/** A whole page in a gzip text without its end: length and checksum are missing. */
+async function cutGzip(response: ServerResponse): Promise<void> {
+  const packed = gzipSync(JSON.stringify(complete(['1']).json));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+  response.end(packed.subarray(0, -8));
+}
+
+/** A whole page, said to be packed in a way that we did not ask for. */
+async function misnamed(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'br' });
+  response.end(JSON.stringify(complete(['1']).json));
+}
 
 test('pages that fit are one result', async () => {
   expect(await ended([first, second])).toBe('[{"n":1},{"n":2},{"n":3},{"n":4}]');
@@ -51,7 +72,9 @@ test.each<[string, readonly Deed[]]>([
   ['half a page', ['halfAPage']],
   ['half a second page', [first, 'halfAPage']],
   ['a body that is no gzip', [{ text: 'no gzip', headers: { 'content-encoding': 'gzip' } }]],
-  ['an unknown coding', [{ text: '{}', headers: { 'content-encoding': 'br' } }]],
+  ['another field of a record', [record('INTEGER', { pageToken: 'b' }), record('STRING')]],
+  ['a gzip text that is cut off', [{ stream: cutGzip }]],
+  ['an unknown coding', [{ stream: misnamed }]],
 ])('%s is an error, never an answer', async (_, results) => {
   expect(await ended(results)).toMatch(/^(unavailable|engine_failed)$/);
 }); // biome-ignore format: a table
