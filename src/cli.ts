@@ -145,8 +145,8 @@ async function cacheCommand(config: Config, args: string[]): Promise<void> {
 }
 
 async function doctorCommand(config: Config): Promise<void> {
-  const say = (line: string) => process.stdout.write(`${line}\n`);
-  if (!(await runDoctor(config, { clock: systemClock, say }))) process.exitCode = 1;
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  if (!(await runDoctor(config, { clock: systemClock, print }))) process.exitCode = 1;
 }
 
 function readAssignments(texts: readonly string[]): Record<string, string> {

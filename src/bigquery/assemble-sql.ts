@@ -41,7 +41,7 @@ export type SourceRead = {
 };
 
 /**
- * Makes the text that BigQuery is to run. This is the sandbox's first lock: our own front-end binds the statement before
+ * Makes the text that BigQuery is to run. This is the sandbox's first check: our own front-end binds the statement before
  * anything goes out. Source names give way to tables where the saved query names them; subsets that the statement does not
  * read give way to blanks, so that a table only matters to what reads it, and all else stays on its line. A caller's SQL is
  * put behind the saved subsets as it was written, every character at its own column.

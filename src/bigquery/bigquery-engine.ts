@@ -11,12 +11,12 @@ import type { BigQueryEngineOptions } from './bigquery-options.ts';
 import { adviseOnLayouts, checkWarehouse, type WarehouseToCheck } from './check-warehouse.ts';
 import { createBigQueryApi } from './client/bigquery-api.ts';
 import { isEmulator } from './client/emulator-endpoint.ts';
-import { createOpenWork } from './client/open-work.ts';
+import { createInFlightTracker } from './client/in-flight-tracker.ts';
 import { createRetryBudget, startRetries } from './client/retries.ts';
 import type { TableMapping } from './client/table-mapping.ts';
+import { createDryRunGuard, type DryRunGuard, type Verdict } from './dry-run-guard.ts';
 import { missingColumn } from './missing-column.ts';
 import { createStatementRunner, type Waiting } from './run-statement.ts';
-import { createSecondLock, type SecondLock, type Verdict } from './second-lock.ts';
 import { sourceCatalog } from './source-catalog.ts';
 
 /** The time of what nobody but a start waits for. */
@@ -33,8 +33,8 @@ export type BigQueryEngine = Engine & {
 };
 
 /**
- * Makes the engine that runs on BigQuery. Our own front-end binds every statement first, a dry run is the second lock, and only
- * then the query runs, as a job of ours: see `assembleSql`, `createSecondLock`, `runJob`.
+ * Makes the engine that runs on BigQuery. Our own front-end binds every statement first, a dry run guards it a second time, and only
+ * then the query runs, as a job of ours: see `assembleSql`, `createDryRunGuard`, `runJob`.
  * @throws Error where the mapping names a source that does not exist
  */
 export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<BigQueryEngine> {
@@ -43,14 +43,14 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
-  const lock = createSecondLock({ api, mapping, isEmulator: isEmulator(options.endpoint) });
+  const dryRunGuard = createDryRunGuard({ api, mapping, isEmulator: isEmulator(options.endpoint) });
   const budget = createRetryBudget();
-  const openWork = createOpenWork();
-  const run = createStatementRunner({ api, lock, openWork, options });
+  const inFlight = createInFlightTracker();
+  const run = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
   /** Starts the time and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
-    const limit = openWork.startLimit(runOptions);
+    const limit = inFlight.startLimit(runOptions);
     const policy = {
       budget,
       random: options.random,
@@ -74,7 +74,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     try {
       waiting.limit.signal.throwIfAborted();
       const running = task(assembled, waiting);
-      openWork.add(running);
+      inFlight.add(running);
       return await running;
     } catch (error) {
       const { linesBefore, reads } = assembled;
@@ -92,11 +92,13 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
         run(assembled, { statement, runOptions, waiting }),
       ),
     explain: (statement, runOptions) =>
-      within(statement, runOptions, (assembled, waiting) => explain(lock, statement, assembled, waiting)),
+      within(statement, runOptions, (assembled, waiting) =>
+        explain(dryRunGuard, statement, assembled, waiting),
+      ),
     describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
       const ask = async (assembled: AssembledSql, waiting: Waiting) => {
-        const explained = explain(lock, statement, assembled, waiting);
+        const explained = explain(dryRunGuard, statement, assembled, waiting);
         return (await explained.catch(failure => insteadOf(failure, assembled, catalog))).columns;
       };
       return within(statement, unhurried(), ask, sql);
@@ -109,7 +111,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     },
     async close() {
       // Jobs that were left are told so before the connections end.
-      await openWork.end(new GatewayError('unavailable', 'The gateway is stopping'));
+      await inFlight.end(new GatewayError('unavailable', 'The gateway is stopping'));
       api.close();
     },
   };
@@ -125,13 +127,13 @@ async function lookAt(
 }
 
 async function explain(
-  lock: SecondLock,
+  dryRunGuard: DryRunGuard,
   { parameters }: Statement,
   assembled: AssembledSql,
   waiting: Waiting,
 ): Promise<Explanation> {
   const { text, sources } = assembled;
-  return explanationOf(assembled, await lock.ask({ text, sources, parameters }, waiting));
+  return explanationOf(assembled, await dryRunGuard.ask({ text, sources, parameters }, waiting));
 }
 
 /** A saved query is not wrong because a table lacks what it reads: then its columns are those that our front-end knows. */

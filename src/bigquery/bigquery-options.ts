@@ -9,7 +9,7 @@ export type BigQueryEngineOptions = {
   readonly project: string;
   /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
   readonly location?: string;
-  /** Another server that speaks BigQuery's REST: see `WireOptions`. Default: Google's global endpoint. */
+  /** Another server that speaks BigQuery's REST: see `ClientOptions`. Default: Google's global endpoint. */
   readonly endpoint?: string;
   readonly mapping: TableMapping;
   /** The shapes of all sources, mapped or not. */

@@ -39,7 +39,7 @@ export async function adviseOnLayouts(
   const advice = [...mapping].map(async ([source, id]) => {
     const name = `${id.project}.${id.dataset}.${id.table}`;
     try {
-      const table = await retries.renew(() => api.table(id, limit.signal));
+      const table = await retries.newRequest(() => api.table(id, limit.signal));
       return layoutAdvice(table, catalog.get(source)!, name);
     } catch (error) {
       if (!(error instanceof BigQueryFailure)) throw error;
@@ -144,7 +144,7 @@ async function dryRun(
     return api.insert(sent, limit.signal);
   };
   try {
-    return { answer: await retries.renew(ask) };
+    return { answer: await retries.newRequest(ask) };
   } catch (error) {
     if (error instanceof BigQueryFailure) return { failure: error };
     if (error instanceof GatewayError && error.code === 'deadline_exceeded')

@@ -8,7 +8,7 @@ import { failureRow } from './answers/failure-table.ts';
 import type { Page, PageRequest } from './answers/read-page.ts';
 import { type Result, type ResultRequest, readResult } from './answers/read-result.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';
-import type { OpenWork } from './client/open-work.ts';
+import type { InFlightTracker } from './client/in-flight-tracker.ts';
 import type { Retries } from './client/retries.ts';
 import { type JobRequest, jobBody, newJobId } from './job-bodies.ts';
 
@@ -17,7 +17,7 @@ export type JobDeps = {
   readonly retries: Retries;
   readonly limit: Limit;
   /** Takes what goes on when nobody waits for the rows any more. */
-  readonly openWork: Pick<OpenWork, 'add'>;
+  readonly inFlight: Pick<InFlightTracker, 'add'>;
   /** Told when a job is replaced by another one, and whether the first may have been billed all the same. */
   readonly onReplace: (failure: BigQueryFailure, replaced: { readonly mayBeBilled: boolean }) => void;
 };
@@ -79,7 +79,7 @@ const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
 async function insertJob(deps: JobDeps, request: JobRequest, job: JobReference): Promise<JobReference> {
   const { api, retries, limit } = deps;
   const body = jobBody(request, { ...job, jobTimeoutMs: wholeMs(limit) });
-  const answer = await retries.persist<Pick<JobAnswer, 'jobReference'>>(async () => {
+  const answer = await retries.sameRequest<Pick<JobAnswer, 'jobReference'>>(async () => {
     try {
       return await api.insert(body, limit.signal);
     } catch (error) {
@@ -96,7 +96,7 @@ async function waitForResult(deps: JobDeps, job: JobReference, reading: ResultRe
   const { retries, limit } = deps;
   const ask = askForPages(deps, job);
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
-    const result = await readResult(ask, retries.persist, reading);
+    const result = await readResult(ask, retries.sameRequest, reading);
     if (result) return result;
     // BigQuery waits itself; this is for a server that does not.
     await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
@@ -146,7 +146,7 @@ async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: R
 }
 
 /** Tells BigQuery, twice at most, that nobody wants the job any more. No caller waits for that: the job has a time limit of its own. */
-function cancel({ api, openWork }: JobDeps, job: JobReference): void {
+function cancel({ api, inFlight }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
-  openWork.add(send().catch(send));
+  inFlight.add(send().catch(send));
 }

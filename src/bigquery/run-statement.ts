@@ -7,12 +7,12 @@ import type { AssembledSql } from './assemble-sql.ts';
 import type { BigQueryEngineOptions } from './bigquery-options.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';
 import { isEmulator } from './client/emulator-endpoint.ts';
-import type { OpenWork } from './client/open-work.ts';
+import type { InFlightTracker } from './client/in-flight-tracker.ts';
 import type { Retries } from './client/retries.ts';
+import type { DryRunGuard } from './dry-run-guard.ts';
 import type { JobRequest } from './job-bodies.ts';
 import { createLargeResults } from './large-results.ts';
 import { type JobDeps, runJob } from './run-job.ts';
-import type { SecondLock } from './second-lock.ts';
 
 /** The time and the retries of one statement. */
 export type Waiting = { readonly limit: Limit; readonly retries: Retries };
@@ -25,16 +25,16 @@ export type StatementToRun = {
 
 type RunnerDeps = {
   readonly api: BigQueryApi;
-  readonly lock: SecondLock;
-  readonly openWork: OpenWork;
+  readonly dryRunGuard: DryRunGuard;
+  readonly inFlight: InFlightTracker;
   readonly options: BigQueryEngineOptions;
 };
 
 /** Results of over a megabyte that are read at the same time. */
 const maxLargeResults = 4;
 
-/** Makes what runs assembled statements, so many at a time: the lock first, then the job. */
-export function createStatementRunner({ api, lock, openWork, options }: RunnerDeps) {
+/** Makes what runs assembled statements, a bounded number at a time: the dry run first, then the job. */
+export function createStatementRunner({ api, dryRunGuard, inFlight, options }: RunnerDeps) {
   const { maxConcurrentQueries = 32, maxWaitingQueries = 256, maxWaitingPerCaller = 64 } = options;
   const waitingRoom = { maxWaiting: maxWaitingQueries, maxWaitingPerCaller };
   const queue = createFairQueue({ permits: maxConcurrentQueries, ...waitingRoom });
@@ -44,7 +44,7 @@ export function createStatementRunner({ api, lock, openWork, options }: RunnerDe
     const { statement, runOptions, waiting } = run;
     const { endpoint, parameters, maxRows } = statement;
     const { text, sources, columns } = assembled;
-    const found = await lock.check({ text, sources, parameters }, waiting);
+    const found = await dryRunGuard.check({ text, sources, parameters }, waiting);
     const job = { ...jobOf(options, statement, text, runOptions), location: options.location ?? found };
     const read = largeResults.begin(waiting.limit.signal, runOptions);
     const reading = {
@@ -56,7 +56,7 @@ export function createStatementRunner({ api, lock, openWork, options }: RunnerDe
     };
     const onReplace: JobDeps['onReplace'] = ({ reason }, { mayBeBilled }) =>
       options.emit({ type: 'warehouse.job_replaced', endpoint, reason, mayBeBilled });
-    return runJob({ api, openWork, onReplace, ...waiting }, job, reading).finally(read.end);
+    return runJob({ api, inFlight, onReplace, ...waiting }, job, reading).finally(read.end);
   }
 
   return async (assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> => {

@@ -15,34 +15,34 @@ export type Check = {
   /** What is looked at, in a few words. */
   readonly subject: string;
   /** What it throws is found wrong too. */
-  readonly look: () => Promise<Finding>;
-  /** What to do where `look` throws; a SetupError says that itself. */
+  readonly run: () => Promise<Finding>;
+  /** What to do if `run` throws; a SetupError brings its own fixes. */
   readonly fixForFailure: string;
 };
 
 /**
  * Looks at one thing after the other, and says for each what was found.
- * @param say takes one line, without its end
+ * @param print takes one line, without its line break
  * @returns whether all is fine
  */
-export async function runChecks(checks: readonly Check[], say: (line: string) => void): Promise<boolean> {
+export async function runChecks(checks: readonly Check[], print: (line: string) => void): Promise<boolean> {
   let isAllFine = true;
   for (const check of checks) {
-    const finding = await look(check);
+    const finding = await run(check);
     isAllFine &&= finding.isFine;
-    if (finding.isFine) say(`ok     ${check.subject}: ${finding.found}`);
+    if (finding.isFine) print(`ok     ${check.subject}: ${finding.found}`);
     const word = finding.isFine ? 'advice' : 'WRONG ';
     for (const { found, fix } of (finding.isFine ? finding.advice : finding.problems) ?? []) {
-      say(`${word} ${check.subject}: ${found}`);
-      say(`       to do: ${fix}`);
+      print(`${word} ${check.subject}: ${found}`);
+      print(`       to do: ${fix}`);
     }
   }
   return isAllFine;
 }
 
-async function look({ look: lookAt, fixForFailure: fix }: Check): Promise<Finding> {
+async function run({ run: runCheck, fixForFailure: fix }: Check): Promise<Finding> {
   try {
-    return await lookAt();
+    return await runCheck();
   } catch (error) {
     if (error instanceof SetupError) return { isFine: false, problems: error.problems };
     return {

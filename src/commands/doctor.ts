@@ -13,12 +13,12 @@ import { tokenCheck } from './token-check.ts';
 /**
  * Looks at everything that a gateway of this configuration needs, and says what is wrong and how to put it right.
  * Changes nothing.
- * @param say takes one line, without its end
+ * @param print takes one line, without its line break
  * @returns whether all is fine
  */
 export async function runDoctor(
   config: Config,
-  { clock, say }: { readonly clock: Clock; readonly say: (line: string) => void },
+  { clock, print }: { readonly clock: Clock; readonly print: (line: string) => void },
 ): Promise<boolean> {
   const queries = queryChecks({
     directory: config.SQL_DIR,
@@ -42,7 +42,7 @@ export async function runDoctor(
     clock,
   });
   try {
-    return await runChecks([storeCheck(config), tokens, ...queries.checks], say);
+    return await runChecks([storeCheck(config), tokens, ...queries.checks], print);
   } finally {
     await queries.close();
   }
@@ -56,5 +56,5 @@ const fixesForEngine = {
 function storeCheck({ REDIS_URL }: Config): Check {
   if (REDIS_URL) return redisCheck(REDIS_URL);
   const found = 'REDIS_URL is not set: each gateway has a cache of its own';
-  return { subject: 'Redis', fixForFailure: '', look: async () => ({ isFine: true, found }) };
+  return { subject: 'Redis', fixForFailure: '', run: async () => ({ isFine: true, found }) };
 }

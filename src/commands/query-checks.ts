@@ -37,7 +37,7 @@ export function queryChecks(options: QueryChecksOptions): {
     {
       subject: 'engine',
       fixForFailure: fixForEngine,
-      async look() {
+      async run() {
         const opening = await openEngine();
         engine = opening.engine;
         return { isFine: true, found: 'opens', advice: opening.advice };
@@ -46,7 +46,7 @@ export function queryChecks(options: QueryChecksOptions): {
     {
       subject: 'saved queries',
       fixForFailure: 'correct the files at the lines that are named; SQL_DIR says where they are',
-      async look() {
+      async run() {
         const check = (definition: EndpointDefinition) => checkDefinition(opened(), definition);
         const emit = () => undefined;
         const registry = await createEndpointRegistry({ directory, check, emit, watch: false });
@@ -59,7 +59,7 @@ export function queryChecks(options: QueryChecksOptions): {
     {
       subject: 'dry runs',
       fixForFailure: 'see that the sources are there, and that the credentials may read them and run queries',
-      async look() {
+      async run() {
         if (!definitions)
           throw notLookedAt('the saved queries were not read', 'see to what is wrong before it');
         const found: string[] = [];

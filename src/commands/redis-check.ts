@@ -11,7 +11,7 @@ export function redisCheck(url: string): Check {
     subject: 'Redis',
     fixForFailure:
       'start the Redis of REDIS_URL, or see that address, password and TLS in REDIS_URL are right',
-    async look() {
+    async run() {
       const { client } = connectRedis(url);
       client.on('error', () => undefined);
       try {

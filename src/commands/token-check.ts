@@ -15,7 +15,7 @@ export function tokenCheck({ file, isOneGiven, clock }: TokenCheckOptions): Chec
   return {
     subject: 'access tokens',
     fixForFailure: `restore ${file}, or move it away and issue new tokens: npm run token -- issue --name <who>`,
-    async look() {
+    async run() {
       const issued = await readTokens(file);
       const revoked = issued.filter(({ revokedAt }) => revokedAt !== undefined);
       const expired = issued.filter(

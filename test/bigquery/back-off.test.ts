@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { BigQueryFailure } from '../../src/bigquery/answers/bigquery-failure.ts';
 import { pauseBefore } from '../../src/bigquery/client/retries.ts';
 import { complete, openScripted, type Script, type ScriptedEngine } from './scripted-warehouse.ts';
-import { refusal } from './warehouse-wire.ts';
+import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 

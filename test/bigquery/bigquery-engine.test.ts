@@ -9,7 +9,7 @@ import {
   type ScriptedEngine,
   savedSql,
 } from './scripted-warehouse.ts';
-import { refusal } from './warehouse-wire.ts';
+import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 

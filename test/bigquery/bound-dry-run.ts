@@ -5,8 +5,8 @@ import { bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
 import { resultColumns } from '../../src/googlesql/binder/result-columns.ts';
 import { sourceTables } from './bigquery-environment.ts';
 import { dryRunJob } from './bigquery-resources.ts';
+import { type Asked, type Deed, refusal } from './warehouse-http.ts';
 import { toField } from './warehouse-rows.ts';
-import { type Asked, type Deed, refusal } from './warehouse-wire.ts';
 
 const catalog = sourceCatalog(readSources());
 

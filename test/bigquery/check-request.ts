@@ -1,6 +1,6 @@
 import { addressParameters, requestFields } from './discovery-fields.ts';
 import { Refusal } from './refusal.ts';
-import type { Asked } from './warehouse-wire.ts';
+import type { Asked } from './warehouse-http.ts';
 
 /**
  * Refuses what BigQuery's schema has no place for, as Google's servers do before they look at anything else.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
-import type { Deed } from './warehouse-wire.ts';
+import type { Deed } from './warehouse-http.ts';
 
 const now = '2026-01-15T12:00:00Z';
 

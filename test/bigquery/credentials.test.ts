@@ -2,9 +2,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
-import { type CredentialsKind, openGoogle } from './google-stand-in.ts';
+import { type CredentialsKind, openGoogle } from './fake-google.ts';
 import { complete, savedSql } from './scripted-warehouse.ts';
-import { refusal } from './warehouse-wire.ts';
+import { refusal } from './warehouse-http.ts';
 
 const authorities = getCACertificates();
 let opened: { google: Awaited<ReturnType<typeof openGoogle>>; engine: BigQueryEngine } | undefined;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { emulatorDryRun, emulatorIncomplete, emulatorRefusal, emulatorRows } from './emulator-answers.ts';
 import { openScripted, type Script, type ScriptedEngine } from './scripted-warehouse.ts';
-import { refusal } from './warehouse-wire.ts';
+import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 

@@ -2,13 +2,13 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
-import { standInForGoogle } from './google-stand-in.ts';
+import { fakeGoogle } from './fake-google.ts';
 import { openWarehouse, savedSql } from './scripted-warehouse.ts';
 
 /** Where a query goes, and with what. */
 async function askedOf({ endpoint, universe }: { endpoint?: string; universe?: string }) {
   const emulator = await openWarehouse({});
-  const google = await standInForGoogle(await openWarehouse({}), universe ? { universe } : {});
+  const google = await fakeGoogle(await openWarehouse({}), universe ? { universe } : {});
   const authorities = getCACertificates();
   for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([google.cert]);

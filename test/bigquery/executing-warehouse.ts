@@ -13,6 +13,7 @@ import {
 } from './bigquery-resources.ts';
 import { checkRequest } from './check-request.ts';
 import { Refusal } from './refusal.ts';
+import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-http.ts';
 import {
   createWarehouseJobs,
   factsOf,
@@ -21,7 +22,6 @@ import {
   type WarehouseJob,
 } from './warehouse-jobs.ts';
 import { toField, toRecords } from './warehouse-rows.ts';
-import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
 
 type ExecutingOptions = Omit<JobsOptions, 'location'> & {
   /** Rows of one page. */

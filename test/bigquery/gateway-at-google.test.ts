@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { bigqueryEnvironment, warehouseNames } from './bigquery-environment.ts';
-import { openGoogle } from './google-stand-in.ts';
+import { openGoogle } from './fake-google.ts';
 import { complete } from './scripted-warehouse.ts';
 
 test('a gateway process lives through the end of its token, and through a time in which it has none that is good', async () => {

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
-import { type Asked, refusal } from './warehouse-wire.ts';
+import { type Asked, refusal } from './warehouse-http.ts';
 
 let opened: { warehouse: Awaited<ReturnType<typeof openWarehouse>>; gateway: OpenGateway } | undefined;
 

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FleetAnswer } from '../support/fleet.ts';
 import { warehouseNames } from './bigquery-environment.ts';
 import { startTwins } from './twin-gateways.ts';
-import { refusal } from './warehouse-wire.ts';
+import { refusal } from './warehouse-http.ts';
 
 let twins: Awaited<ReturnType<typeof startTwins>>;
 beforeAll(async () => {

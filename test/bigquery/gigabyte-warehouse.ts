@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { complete, openWarehouse } from './scripted-warehouse.ts';
-import type { Asked, Deed } from './warehouse-wire.ts';
+import type { Asked, Deed } from './warehouse-http.ts';
 
 /**
  * A process that is a warehouse whose result has a thousand rows of a megabyte each, in one page: what the caller's SQL has a comment

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
-import { type Asked, type Deed, type Interference, refusal } from './warehouse-wire.ts';
+import { type Asked, type Deed, type Interference, refusal } from './warehouse-http.ts';
 
 /** One kind of request is treated badly, all others as they should be. */
 function only(what: string, deed: Deed): Interference {

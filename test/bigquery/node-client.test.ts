@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { BigQuery, type Job, type Query } from '@google-cloud/bigquery';
 import { PassThroughClient } from 'google-auth-library';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { standInForGoogle } from './google-stand-in.ts';
+import { fakeGoogle } from './fake-google.ts';
 import { openDrivenWarehouse } from './open-driven-warehouse.ts';
 import { openWarehouse } from './scripted-warehouse.ts';
 
@@ -426,8 +426,8 @@ test('the client understands what the scripted warehouse says where nothing is s
   expect((await job.cancel())[0].kind).toBe('bigquery#jobCancelResponse');
 });
 
-test('the client goes to the server that stands in for Google, with credentials', async () => {
-  const google = await standInForGoogle(await openWarehouse({}));
+test('the client goes to the fake Google server, with credentials', async () => {
+  const google = await fakeGoogle(await openWarehouse({}));
   const authorities = getCACertificates();
   for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([google.cert]);

@@ -9,7 +9,7 @@ import {
   type Script,
   type ScriptedEngine,
 } from './scripted-warehouse.ts';
-import { type Deed, refusal } from './warehouse-wire.ts';
+import { type Deed, refusal } from './warehouse-http.ts';
 
 /** What BigQuery says when too many jobs wait; this passes by itself. */
 const fullQueue =
@@ -292,7 +292,7 @@ test.each<[string, Script]>([
   ['a poll that hangs', { results: ['hang'] }],
   ['a job that never ends', { results: [incomplete] }],
   ['a page that hangs', { results: [complete(['1'], { totalRows: '2', pageToken: 'b' }), 'hang'] }],
-  ['a lock that hangs', { dryRun: ['hang'] }],
+  ['a dry run that hangs', { dryRun: ['hang'] }],
   ['faults without end', { insert: [refusal(503, 'backendError')] }],
 ])('%s does not outlive its deadline', async (_, script) => {
   const { run } = await open(script, { maxRetries: 1000 });

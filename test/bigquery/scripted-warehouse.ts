@@ -19,7 +19,7 @@ import { boundDryRun } from './bound-dry-run.ts';
 import { checkRequest } from './check-request.ts';
 import { resultsFields } from './discovery-fields.ts';
 import { Refusal } from './refusal.ts';
-import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-wire.ts';
+import { type Asked, type Deed, type Interference, perform, readAsked, refusal } from './warehouse-http.ts';
 
 /** Answers of one kind of request, in order; the last one stays. */
 export type Script = Readonly<Record<string, readonly Deed[]>>;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment } from './bigquery-environment.ts';
 import { complete, incomplete, openWarehouse } from './scripted-warehouse.ts';
-import { type Deed, type Interference, refusal } from './warehouse-wire.ts';
+import { type Deed, type Interference, refusal } from './warehouse-http.ts';
 
 /** Milliseconds that a query may take: less than the shortest pause before a retry, so that a fault ends the query at once. */
 const timeoutMs = 900;

@@ -10,7 +10,7 @@ import { edgeRow } from '../support/edge-row.ts';
 import { startGatewayProcess } from '../support/fleet.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { openExecutingWarehouse } from './executing-warehouse.ts';
-import { standInForGoogle } from './google-stand-in.ts';
+import { fakeGoogle } from './fake-google.ts';
 
 /**
  * Starts two gateways over the same rows, each a process of its own: one asks a server in BigQuery's place, the other its
@@ -34,7 +34,7 @@ export async function startTwins(environment: Record<string, string> = {}) {
   const sourceOf = new Map(sourceTables.map(([source, table]) => [table, source]));
   // At Google itself, so that nothing is forgiven that only an emulator's would be.
   const executing = await openExecutingWarehouse({ engine, sourceOf, pageRows: 7 });
-  const warehouse = await standInForGoogle(executing);
+  const warehouse = await fakeGoogle(executing);
   const overBigQuery = await startGatewayProcess(
     {
       ...shared,

@@ -15,7 +15,7 @@ export function toRecords({ columns, rowsJson }: ResultSet, format: Format = {})
   return rows.map(row => toRecord(columns, row, format));
 }
 
-type WireParameter = {
+type RestParameter = {
   readonly name: string;
   readonly parameterValue: {
     readonly value?: string | null;
@@ -26,7 +26,7 @@ type WireParameter = {
 /** Parameters of a request, as the engine takes them. */
 export function readParameters(parameters: unknown): QueryParameter[] {
   // The adapter under test wrote it.
-  const all = (parameters ?? []) as readonly WireParameter[];
+  const all = (parameters ?? []) as readonly RestParameter[];
   return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
     name,
     value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),

@@ -5,7 +5,7 @@ import { readSources } from '../../src/endpoints/sources.ts';
 import { bigqueryEnvironment, sourceTables } from '../bigquery/bigquery-environment.ts';
 import { tableAt, tableResource } from '../bigquery/bigquery-resources.ts';
 import { dryRun } from '../bigquery/scripted-warehouse.ts';
-import { type Deed, type Interference, refusal } from '../bigquery/warehouse-wire.ts';
+import { type Deed, type Interference, refusal } from '../bigquery/warehouse-http.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { examine, examineOver, schemaOf, textOf } from './examine-bigquery.ts';
 

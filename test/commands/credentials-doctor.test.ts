@@ -3,7 +3,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
-import { openGoogle } from '../bigquery/google-stand-in.ts';
+import { openGoogle } from '../bigquery/fake-google.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { examine } from './examine-bigquery.ts';
 

@@ -36,7 +36,7 @@ async function openClinic(environment: Record<string, string> = {}) {
       issueToken({ file: join(directory, 'tokens.json'), name: 'a', expiresAt, clock }),
     async examine() {
       const lines: string[] = [];
-      const isAllFine = await runDoctor(config, { clock, say: line => lines.push(line) });
+      const isAllFine = await runDoctor(config, { clock, print: line => lines.push(line) });
       return { isAllFine, text: lines.join('\n') };
     },
   };

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/composition/config.ts';
 import type { SourceField, SourceFields } from '../../src/endpoints/sources.ts';
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { openWarehouse } from '../bigquery/scripted-warehouse.ts';
-import type { Asked, Interference } from '../bigquery/warehouse-wire.ts';
+import type { Asked, Interference } from '../bigquery/warehouse-http.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -14,7 +14,7 @@ export async function examine(environment: Record<string, string>) {
   const config = readConfig({ DATA_DIR: directory, ACCESS_TOKEN: 'one', ...environment });
   const lines: string[] = [];
   const clock = createStandingClock();
-  const isAllFine = await runDoctor(config, { clock, say: line => lines.push(line) });
+  const isAllFine = await runDoctor(config, { clock, print: line => lines.push(line) });
   return { isAllFine, lines: lines.slice(2) };
 }
 

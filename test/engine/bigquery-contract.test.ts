@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, test, vi } from 'vitest';
 import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
-import { standInForGoogle } from '../bigquery/google-stand-in.ts';
+import { fakeGoogle } from '../bigquery/fake-google.ts';
 import { engineContract } from './engine-contract.ts';
 import { openContractWarehouse } from './open-contract-engine.ts';
 
@@ -11,9 +11,7 @@ const authorities = getCACertificates();
 const open = () =>
   openContractWarehouse(async (engine, { table, source }) => {
     const options = { engine, sourceOf: new Map([[table, source]]), pageRows: 10 };
-    const google = await standInForGoogle(
-      await openExecutingWarehouse({ ...options, location: 'europe-west3' }),
-    );
+    const google = await fakeGoogle(await openExecutingWarehouse({ ...options, location: 'europe-west3' }));
     for (const [name, value] of Object.entries(google.environment)) vi.stubEnv(name, value);
     setDefaultCACertificates([google.cert]);
     const close = async () => {

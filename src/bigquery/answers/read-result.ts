@@ -34,7 +34,7 @@ export type AskForPage = (
 ) => Promise<Page>;
 
 /** Tries a page until it is answered and whole. */
-export type Persist = (send: () => Promise<Page>) => Promise<Page>;
+export type RetryRequest = (send: () => Promise<Page>) => Promise<Page>;
 
 /** Pages without rows, before a result counts as one that never ends. */
 const maxEmptyPages = 10;
@@ -47,7 +47,7 @@ const maxEmptyPages = 10;
  */
 export async function readResult(
   ask: AskForPage,
-  persist: Persist,
+  retry: RetryRequest,
   request: ResultRequest,
 ): Promise<Result | undefined> {
   const { maxRows, maxResultBytes } = request;
@@ -63,7 +63,7 @@ export async function readResult(
   }
 
   for (let isFirst = true; ; isFirst = false) {
-    const page = await persist(async () => {
+    const page = await retry(async () => {
       const read = await readNext();
       if (!isFirst || read.answer.jobComplete) progress.check(read);
       return read;

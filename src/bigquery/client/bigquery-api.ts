@@ -9,12 +9,12 @@ import {
 } from '../answers/bigquery-answers.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { type Page, type PageRequest, readPage } from '../answers/read-page.ts';
-import { openWire, type Wire, type WireOptions } from './bigquery-wire.ts';
+import { type BigQueryClient, type ClientOptions, openClient } from './bigquery-client.ts';
 import { isEmulator } from './emulator-endpoint.ts';
-import { fromEmulatorWords } from './emulator-words.ts';
+import { mapEmulatorError } from './map-emulator-error.ts';
 import type { TableId } from './table-mapping.ts';
 
-export type BigQueryApiOptions = WireOptions & {
+export type BigQueryApiOptions = ClientOptions & {
   /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
   readonly location?: string;
 };
@@ -49,7 +49,7 @@ export type JobBody = {
  * BigQuery's REST calls, each of them one request: nothing is tried again here.
  * All throw BigQueryFailure, or the signal's reason when it aborts.
  */
-export type BigQueryApi = Pick<Wire, 'close'> & {
+export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
   /** `jobs.insert`; a job that has failed already throws as a refusal does. */
   insert(body: JobBody, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.getQueryResults`; throws what `readPage` throws, too. */
@@ -68,7 +68,7 @@ const readingSliceMs = 4;
 /** Makes the REST calls of one project. */
 export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
   const { project, location, endpoint } = options;
-  const { call, stream, close } = openWire(options);
+  const { call, stream, close } = openClient(options);
   const turns = takeTurns(readingSliceMs);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
@@ -80,7 +80,7 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
       const failure = answer.status.errorResult;
       if (!failure) return answer;
       const isEmulators = isEmulator(endpoint);
-      const { reason, message } = fromEmulatorWords(failure, { isEmulators });
+      const { reason, message } = mapEmulatorError(failure, { isEmulators });
       throw new BigQueryFailure(reason, message);
     },
     results({ job, ...page }, reading, signal) {

@@ -53,9 +53,9 @@ export type Retries = {
    */
   pause(failure: BigQueryFailure): Promise<void>;
   /** Sends a request until it is answered, or fails in a way that the same request will not mend. */
-  persist<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+  sameRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
   /** The same where each request is for another job: the end of a job is no end of the attempts. */
-  renew<Answer>(send: () => Promise<Answer>): Promise<Answer>;
+  newRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
 };
 
 /**
@@ -85,7 +85,7 @@ export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
     await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
   }
 
-  const insist =
+  const retryOn =
     (...helpful: readonly Remedy[]) =>
     async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
       for (;;) {
@@ -99,5 +99,5 @@ export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
       }
     };
 
-  return { pause, persist: insist('again'), renew: insist('again', 'anew') };
+  return { pause, sameRequest: retryOn('again'), newRequest: retryOn('again', 'anew') };
 }

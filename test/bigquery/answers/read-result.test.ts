@@ -5,7 +5,7 @@ import { takeTurns } from '../../../src/base/turns.ts';
 import { type Page, readPage } from '../../../src/bigquery/answers/read-page.ts';
 import { type AskForPage, readResult } from '../../../src/bigquery/answers/read-result.ts';
 import { complete, openScripted, type Script, type ScriptedEngine } from '../scripted-warehouse.ts';
-import type { Deed } from '../warehouse-wire.ts';
+import type { Deed } from '../warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 

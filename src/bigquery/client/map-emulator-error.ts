@@ -13,10 +13,7 @@ const analysis =
  * 0.8.1, asked by `npm run test:emulator`.
  * @param source `isEmulators` where the problem is known to be an emulator's. Default: told by its empty fields
  */
-export function fromEmulatorWords(
-  problem: Problem,
-  source: { readonly isEmulators?: boolean } = {},
-): Problem {
+export function mapEmulatorError(problem: Problem, source: { readonly isEmulators?: boolean } = {}): Problem {
   const { reason, message, debugInfo } = problem;
   if (!reasons.has(reason)) return problem;
   const [, words, line, column] = analysis.exec(message) ?? [];

@@ -2,7 +2,7 @@ import type { RunOptions } from '../../engine/engine.ts';
 import { type Limit, startLimit } from '../../engine/start-limit.ts';
 
 /** What an engine has under way, whether anybody waits for it or not: an engine that closes sees to its end. */
-export type OpenWork = {
+export type InFlightTracker = {
   /** Starts the time of a statement, which is over too when the engine closes. */
   startLimit(options: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit;
   /** Takes work in; whether it fails is for others to see. */
@@ -15,7 +15,7 @@ export type OpenWork = {
 };
 
 /** Makes an empty list of work. */
-export function createOpenWork(): OpenWork {
+export function createInFlightTracker(): InFlightTracker {
   const open = new Set<Promise<unknown>>();
   // One for each limit: a signal for all of them would keep what listens to it for as long as the engine lives.
   const stops = new Set<AbortController>();

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { openWarehouse, type Script } from './scripted-warehouse.ts';
-import { type Interference, refusal } from './warehouse-wire.ts';
+import { type Interference, refusal } from './warehouse-http.ts';
 
 /** What BigQuery says to a token that is not, or not any more, good. */
 const invalidCredentials = refusal(401, 'authError', 'Request had invalid authentication credentials.');
@@ -17,7 +17,7 @@ const invalidCredentials = refusal(401, 'authError', 'Request had invalid authen
 /** Key file of a service account, `gcloud` login, identity of another cloud, or service account of the machine itself. */
 export type CredentialsKind = 'key' | 'login' | 'workload' | 'machine';
 
-/** What stands in for BigQuery itself, without credentials and without TLS. */
+/** A fake of BigQuery itself, without credentials and without TLS. */
 type PlainWarehouse = {
   readonly url: string;
   interfere(rule: Interference): void;
@@ -32,7 +32,7 @@ type GoogleOptions = {
 
 /** A scripted warehouse, at Google. */
 export async function openGoogle(script: Script, kind?: CredentialsKind) {
-  return standInForGoogle(await openWarehouse(script), kind ? { kind } : {});
+  return fakeGoogle(await openWarehouse(script), kind ? { kind } : {});
 }
 
 /**
@@ -41,7 +41,7 @@ export async function openGoogle(script: Script, kind?: CredentialsKind) {
  * and the like, which give tokens `t1`, `t2`, … for an hour.
  * @returns among others the environment that has a process go there, with credentials
  */
-export async function standInForGoogle<Warehouse extends PlainWarehouse>(
+export async function fakeGoogle<Warehouse extends PlainWarehouse>(
   warehouse: Warehouse,
   { kind = 'key', universe = 'googleapis.com' }: GoogleOptions = {},
 ) {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { errorAnswer, type Problem } from '../answers/bigquery-answers.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { isEmulator } from './emulator-endpoint.ts';
-import { fromEmulatorWords } from './emulator-words.ts';
 import { createGoogleCredentials, noCredentials } from './google-credentials.ts';
+import { mapEmulatorError } from './map-emulator-error.ts';
 import { type Answered, createSender, type Sending } from './send-request.ts';
 
-export type WireOptions = {
+export type ClientOptions = {
   /** The project that queries run in, and that pays. */
   readonly project: string;
   /**
@@ -17,7 +17,7 @@ export type WireOptions = {
 };
 
 /** Signed requests to one project of BigQuery, and what is wrong with their answers. */
-export type Wire = {
+export type BigQueryClient = {
   /**
    * Sends a request whose answer is small.
    * @throws BigQueryFailure, or the signal's reason when it aborts
@@ -39,7 +39,7 @@ const maxTextBytes = 16 * 1024 * 1024;
  * Opens the wire to BigQuery. Google's library finds the credentials; the requests are ours, because those of Google's client
  * can't be aborted, and hold a whole page in memory however large it is.
  */
-export function openWire({ project, endpoint }: WireOptions): Wire {
+export function openClient({ project, endpoint }: ClientOptions): BigQueryClient {
   const credentials = isEmulator(endpoint) ? noCredentials : createGoogleCredentials(project);
   // Not what the library would take: a variable of the environment may name another server there, and credentials would go to it.
   const originOf = async (of = project) => {
@@ -85,7 +85,7 @@ async function refusal(answered: Answered): Promise<BigQueryFailure> {
   if (!read.success) return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, details);
   const { message: whole, status: word, errors } = read.data.error;
   const [first = { reason: word, message: '' } satisfies Problem] = errors;
-  const { reason, message } = fromEmulatorWords({ ...first, message: whole || first.message });
+  const { reason, message } = mapEmulatorError({ ...first, message: whole || first.message });
   return new BigQueryFailure(reason, message || `HTTP ${status}`, details);
 }
 

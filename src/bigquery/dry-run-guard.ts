@@ -20,7 +20,7 @@ export type Verdict = {
 };
 
 /** A text, what our own front-end says that it reads, and its parameters: their types are part of what is asked. */
-export type LockRequest = {
+export type GuardRequest = {
   readonly text: string;
   /** Names of the sources whose tables the text reads. */
   readonly sources: readonly string[];
@@ -29,21 +29,21 @@ export type LockRequest = {
 
 type Waiting = { readonly retries: Retries; readonly limit: Limit };
 
-export type SecondLock = {
+export type DryRunGuard = {
   /**
    * Lets a text through that BigQuery itself calls a SELECT over tables of the mapping.
    * @returns the region that it is to run in; undefined where the server did not say
    * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
    */
-  check(request: LockRequest, waiting: Waiting): Promise<string | undefined>;
+  check(request: GuardRequest, waiting: Waiting): Promise<string | undefined>;
   /** The same, asked now: sizes of tables change. */
-  ask(request: LockRequest, waiting: Waiting): Promise<Verdict>;
+  ask(request: GuardRequest, waiting: Waiting): Promise<Verdict>;
 };
 
 /** Texts whose verdict is kept, and for how many milliseconds: a table may become a view of another. */
 const kept = { max: 2000, ttl: 3_600_000 };
 
-export type SecondLockOptions = {
+export type DryRunGuardOptions = {
   readonly api: Pick<BigQueryApi, 'insert'>;
   readonly mapping: TableMapping;
   /**
@@ -54,17 +54,17 @@ export type SecondLockOptions = {
 };
 
 /**
- * The sandbox's second lock: a dry run, asked once for each text. What our front-end let through, BigQuery has read with its
- * own eyes before it runs.
+ * The sandbox's second check: a dry run, once for each text. BigQuery itself has resolved what our front-end let through
+ * before it runs.
  */
-export function createSecondLock({ api, mapping, isEmulator }: SecondLockOptions): SecondLock {
+export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptions): DryRunGuard {
   const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
   const passed = new LRUCache<string, { readonly location: string | undefined }>(kept);
-  const keyOf = ({ text, parameters }: LockRequest) =>
+  const keyOf = ({ text, parameters }: GuardRequest) =>
     JSON.stringify([text, parameters.map(({ name, value }) => [name, Array.isArray(value)])]);
 
-  async function ask(request: LockRequest, { retries, limit }: Waiting): Promise<Verdict> {
-    const { statistics, jobReference } = await retries.renew(() =>
+  async function ask(request: GuardRequest, { retries, limit }: Waiting): Promise<Verdict> {
+    const { statistics, jobReference } = await retries.newRequest(() =>
       api.insert(dryRunBody(request), limit.signal),
     );
     const query = statistics?.query;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { jobAnswer } from '../../src/bigquery/answers/bigquery-answers.ts';
 import { createRetryBudget, startRetries } from '../../src/bigquery/client/retries.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
-import { createSecondLock } from '../../src/bigquery/second-lock.ts';
+import { createDryRunGuard } from '../../src/bigquery/dry-run-guard.ts';
 import { startLimit } from '../../src/engine/start-limit.ts';
 
 const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };
@@ -12,7 +12,7 @@ async function check(
   statistics: object,
   { isEmulator = false, sources = [] as string[] } = {},
 ): Promise<void> {
-  const lock = createSecondLock({
+  const guard = createDryRunGuard({
     api: { insert: async () => jobAnswer.parse({ jobReference: {}, status: { state: 'DONE' }, statistics }) },
     mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
     isEmulator,
@@ -26,7 +26,7 @@ async function check(
     onRetry: () => undefined,
   };
   const request = { text: 'select 1', sources, parameters: [] };
-  await lock.check(request, { limit, retries: startRetries(policy, limit) }).finally(limit.clear);
+  await guard.check(request, { limit, retries: startRetries(policy, limit) }).finally(limit.clear);
 }
 
 test.each([
