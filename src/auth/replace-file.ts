@@ -3,8 +3,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file by a text in one step; only its owner may read it. The text is on the disk when this resolves; where it
- * does not fit there, the file stays as it was and nothing is left beside it.
+ * Replaces a file by a text in one step; only its owner may read it. The text is on the disk when this resolves; if it
+ * does not fit, the file stays as it was and no temporary file is left.
  * @throws the system's error, such as ENOSPC
  */
 export async function replaceFile(file: string, text: string): Promise<void> {
@@ -25,7 +25,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   await syncDirectory(dirname(file));
 }
 
-/** The new name, too, is to outlast a loss of power. */
+/** The rename must survive a loss of power, too. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -7,7 +7,7 @@ import { hashToken } from './hash-token.ts';
 import { replaceFile } from './replace-file.ts';
 import { withFileLock } from './with-file-lock.ts';
 
-/** What a token may be allowed beside reading saved queries: administration, asking past the cache, and asking what a query would cost. */
+/** Rights beyond reading saved queries: administration, bypassing the cache, and asking what a query would cost. */
 export const scopes = ['admin', 'no-cache', 'explain'] as const;
 
 export type Scope = (typeof scopes)[number];
@@ -31,7 +31,7 @@ export type TokenRecord = Readonly<z.infer<typeof recordSchema>>;
 
 type FileOptions = {
   readonly file: string;
-  /** Milliseconds that other commands are waited for. Default 15 s. */
+  /** Milliseconds to wait for other commands. Default 15 s. */
   readonly lockMs?: number;
 };
 
@@ -107,8 +107,8 @@ export async function readTokens(file: string): Promise<TokenRecord[]> {
 }
 
 /**
- * Changes the list while no other command does, and looks whether the file has it then.
- * @throws Error where it has not, or where it can't be written or locked
+ * Changes the list under the lock, and verifies that the file has the change.
+ * @throws Error if it has not, or can't be written or locked
  */
 async function changeTokens(
   { file, lockMs }: FileOptions,

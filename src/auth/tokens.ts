@@ -10,7 +10,7 @@ import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.t
 export type Caller = {
   /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
   readonly tokenId: string;
-  /** What the token may do beside reading. */
+  /** What the token may do besides reading. */
   readonly scopes: ReadonlySet<Scope>;
   /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
   readonly maxBytesBilled?: number | undefined;
@@ -31,7 +31,7 @@ export type Tokens = {
 };
 
 type TokensOptions = {
-  /** File of issued tokens; it need not be there yet. */
+  /** File of issued tokens; it need not exist yet. */
   readonly file: string;
   /** SHA-256 digests of further tokens, hexadecimal. */
   readonly hashes: readonly string[];
@@ -46,15 +46,15 @@ type Accepted = { readonly hash: Buffer; readonly caller: Caller; readonly expir
 /** A longer text can't be a token, and is not worth hashing. */
 const maxTokenLength = 4096;
 
-/** Presented tokens that are kept. */
+/** Presented tokens that are remembered. */
 const maxRecent = 1000;
 
-/** How often the file is looked at; a revoked token is refused that much later. */
+/** Milliseconds between checks of the file; a revoked token is refused at most this much later. */
 const refreshMs = 2000;
 
 /**
  * Reads the accepted tokens and follows changes of their file.
- * @throws Error where the file is there and broken at start
+ * @throws Error if the file exists and is broken at start
  */
 export async function createTokens({
   file,
@@ -75,7 +75,7 @@ export async function createTokens({
   let issued: Accepted[] = [];
   let byCaller = indexByCaller(fixed);
   let readVersion = '';
-  /** Tokens as they were presented and accepted: hashing one anew takes longer than all else that a hit does. */
+  /** Tokens as they were presented and accepted: hashing one again takes longer than the rest of a hit. */
   const recent = new Map<string, Accepted>();
 
   async function load(): Promise<void> {

@@ -9,8 +9,8 @@ const staleMs = 10_000;
 const defaultTimeoutMs = 15_000;
 
 /**
- * Does something to a file while no other process does, by a lock file beside it. Process ids would say nothing: the processes
- * may live in different containers over one folder. So a lock is taken over when it is old.
+ * Runs an action on a file while no other process does, using a lock file beside it. Process ids would not help: the processes
+ * may run in different containers that share a folder. So an old lock is taken over.
  * @param timeoutMs milliseconds to wait for the lock. Default 15 s
  * @throws Error that names the lock file if somebody holds it for that long; what `act` throws
  */
@@ -27,13 +27,13 @@ export async function withFileLock<T>(
       throw new Error(`Another command holds ${lock}; if none is running, delete that file and try again`);
     }
     await dropStale(lock);
-    // At random, so that those who wait do not all come at once.
+    // Random, so that the waiting commands do not all retry at once.
     await delay(5 + Math.random() * 20);
   }
   try {
     return await act();
   } finally {
-    // Not if it was taken over meanwhile.
+    // Unless it was taken over meanwhile.
     if ((await readLock(lock)) === owner) await rm(lock, { force: true });
   }
 }
@@ -63,7 +63,7 @@ async function dropStale(lock: string): Promise<void> {
     // Somebody else may have taken over in between: then this is a new lock, and goes back.
     if ((await stat(moved)).ino !== found.ino) await link(moved, lock);
   } catch {
-    // Others were faster.
+    // Another command was faster.
   } finally {
     await rm(moved, { force: true });
   }

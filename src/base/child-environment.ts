@@ -7,6 +7,6 @@ import { dirname } from 'node:path';
  */
 export function childEnvironment(): Readonly<Record<string, string>> {
   const directory = getCompileCacheDir();
-  // Node appends its version, which it tells as a part of the folder.
+  // Node appends its version to the folder that it reports.
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };
 }

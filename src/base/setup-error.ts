@@ -1,11 +1,11 @@
 /** One thing that is not as the service needs it, for the operator: it may name tables, addresses, files. */
 export type SetupProblem = {
   readonly found: string;
-  /** How it is put right. */
+  /** How to fix it. */
   readonly fix: string;
 };
 
-/** What the service is to run with can't be used; the message has every problem, and what to do. */
+/** The set-up of the service is unusable; the message has every problem and its fix. */
 export class SetupError extends Error {
   override readonly name = 'SetupError';
   readonly problems: readonly SetupProblem[];

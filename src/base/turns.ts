@@ -9,7 +9,7 @@ export type Turns = {
   next(): Promise<void>;
 };
 
-/** Starts work that is done in slices; a piece between two questions must be short itself. */
+/** Starts work that is done in slices; a piece between two calls of `isOver` must be short itself. */
 export function takeTurns(sliceMs = defaultSliceMs): Turns {
   let endMs = performance.now() + sliceMs;
   let turn: Promise<void> | undefined;

@@ -51,7 +51,7 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
     tell(error, context);
     return missingColumnError(context.missing, error);
   }
-  // What BigQuery says of a place that somebody else wrote is about SQL that who asks does not know.
+  // A position outside the caller's own SQL is hidden: it refers to text the caller cannot see.
   const cleaned = position && !own ? undefined : cleanWords(words, context);
   if (cleaned === undefined || code === 'engine_failed') {
     tell(error, context);
@@ -61,7 +61,7 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   return new GatewayError(code, cleaned + where, { cause: error, ...(own ? { position: own } : {}) });
 }
 
-/** Who left hears that; all else is known already, or a bug. */
+/** An aborted request becomes `cancelled`; anything else is a known error or a bug. */
 function leftAlone(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'AbortError') return error;
   return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });

@@ -8,9 +8,9 @@ import type { Retries } from './client/retries.ts';
 import type { TableId, TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
 
-/** What BigQuery says of a text that it did not run. */
+/** What a dry run of BigQuery found out about a text. */
 export type Verdict = {
-  /** Absent where the server does not say. */
+  /** Absent if the server does not say. */
   readonly fields: readonly Field[] | undefined;
   /** Sources whose tables it reads; empty where the server does not say, or there are none. */
   readonly sources: readonly string[];
@@ -36,7 +36,7 @@ export type DryRunGuard = {
    * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
    */
   check(request: GuardRequest, waiting: Waiting): Promise<string | undefined>;
-  /** The same, asked now: sizes of tables change. */
+  /** The same without the memory of earlier verdicts: sizes of tables change. */
   ask(request: GuardRequest, waiting: Waiting): Promise<Verdict>;
 };
 

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 
-/** Keys whose query failed a moment ago, and are left alone for a while. */
+/** Keys whose query has just failed; it is not tried again until their back-off is over. */
 export type Backoff = {
   isActive(digest: string): boolean;
   /**
-   * Notes a failure.
-   * @returns milliseconds the key rests: twice as long with each failure in a row, at random from the upper half
+   * Records a failure.
+   * @returns milliseconds of back-off: doubled with each failure in a row, drawn from the upper half of that
    */
   failed(digest: string): number;
   succeeded(digest: string): void;
@@ -15,7 +15,7 @@ export type Backoff = {
 const firstMs = 1000;
 const longestMs = 60_000;
 
-/** Makes an empty list. */
+/** Makes a back-off that no key is in. */
 export function createBackoff(clock: Clock, random: () => number): Backoff {
   const failing = new LRUCache<string, { failures: number; untilMs: number }>({ max: 10_000 });
   return {

@@ -3,18 +3,18 @@ import type { CacheKey } from './cache-key.ts';
 import type { Generations } from './generations.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 
-/** What the store says of a key, and what is left of the reader's time for it. */
+/** The store's answer for a key, and how much of the request's budget is left. */
 export type StoreAnswer = {
-  /** False where the store did not answer. */
+  /** False if the store did not answer. */
   readonly isKnown: boolean;
   readonly value: Buffer | undefined;
   readonly remainingMs: number;
 };
 
-/** Entries read together at most. */
+/** Maximum number of entries in one read. */
 const maxBatch = 200;
 
-/** Makes a reader that asks the store once for all keys that are wanted at the same moment. */
+/** Makes a reader that asks the store once for all keys requested in the same turn of the event loop. */
 export function createBatchedRead(
   store: GuardedStore,
   generations: Generations,
@@ -22,7 +22,7 @@ export function createBatchedRead(
   const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, {
     cache: false,
     maxBatchSize: maxBatch,
-    // Once all requests that have arrived are read: what they want goes to the store in one write.
+    // After all requests that have arrived are parsed, so that their keys go to the store in one write.
     batchScheduleFn: read => void setImmediate(read),
   });
   return key => loader.load(key);

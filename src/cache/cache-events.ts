@@ -3,18 +3,18 @@ import type { ErrorCode } from '../base/errors.ts';
 /** Why a query runs for the cache: nothing to serve, something stale to refresh, a fresh entry ahead of its time, or its warming. */
 export type LoadReason = 'miss' | 'stale' | 'early' | 'warm';
 
-/** What the cache does beside answering. */
+/** What the cache does besides answering. */
 export type CacheEvent =
   | { readonly type: 'cache.loading'; readonly endpoint: string; readonly reason: LoadReason }
   /** The shared store has the new entry. */
   | { readonly type: 'cache.stored'; readonly endpoint: string; readonly bytes: number }
-  /** The lease had gone to somebody else, or the entry was invalidated meanwhile: this gateway's rows were not stored. */
+  /** The lease was lost, or the entry was invalidated meanwhile: this gateway's rows were not stored. */
   | { readonly type: 'cache.refused'; readonly endpoint: string }
   /** The rows are too large to be stored, here and in the shared store. */
   | { readonly type: 'cache.too_large'; readonly endpoint: string; readonly bytes: number }
-  /** Another gateway's query is waited for. */
+  /** This gateway waits for another gateway's query. */
   | { readonly type: 'cache.waiting'; readonly endpoint: string }
-  /** The query failed; where there is an older entry it stays, and no refresh is tried for `backoffMs`. */
+  /** The query failed; an older entry stays, and no refresh is tried for `backoffMs`. */
   | {
       readonly type: 'cache.load_failed';
       readonly endpoint: string;

@@ -6,25 +6,25 @@ import type { Lifetimes } from './freshness.ts';
 export type Load = {
   /** Runs the query. Its signal aborts when nobody waits any more. */
   readonly run: (signal: AbortSignal) => Promise<ResultSet>;
-  /** Bytes that the query may be billed: a refusal for it is for those alone who have no more. Default: no limit. */
+  /** Bytes that the query may be billed: a refusal for it is shared only with requests of the same or a lower limit. Default: no limit. */
   readonly maxBytesBilled?: number | undefined;
 };
 
-/** A question to the cache, and how to find the answer where the cache has none. */
+/** A request to the cache, and how to load the answer if the cache has none. */
 export type CacheRequest = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
   readonly lifetimes: Lifetimes;
-  /** Milliseconds that another gateway's query is waited for at most. */
+  /** Maximum milliseconds to wait for another gateway's query. */
   readonly waitMs: number;
   /** For a caller who waits. */
   readonly load: Load;
-  /** For nobody in particular: behind an answer that was there, or ahead of the next. */
+  /** In the background: after a stale answer, or ahead of the next request. */
   readonly refreshLoad: Load;
 };
 
-/** Equal for callers who share one run in this process; those of other limits meet as gateways do, over the store. */
+/** Equal for requests that share one run in this process; requests with other limits share through the store, as gateways do. */
 export function flightOf({ key, load }: Pick<CacheRequest, 'key' | 'load'>): string {
   return `${key.digest} ${load.maxBytesBilled ?? 'unlimited'}`;
 }

@@ -24,7 +24,7 @@ export type CacheOptions = {
   readonly emit: (event: CacheEvent) => void;
   /** Bytes of the entries that this process keeps; 0 = every read asks the store. */
   readonly memoryBytes: number;
-  /** Bytes of a body that is kept, here or in the store; larger ones are queried at each request. Default 8 MiB. */
+  /** Bytes of a body that is kept, here or in the store; larger ones are queried for each request. Default 8 MiB. */
   readonly maxEntryBytes?: number;
   /** In [0, 1). Default: the system's. */
   readonly random?: () => number;
@@ -33,7 +33,7 @@ export type CacheOptions = {
 export type ReadOptions = {
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
-  /** Whatever there is, the caller wants rows of a query that ends after now. Default false. */
+  /** Whether to run the query whatever the cache holds. Default false. */
   readonly mustLoad?: boolean;
 };
 
@@ -46,38 +46,38 @@ export type EntryState = 'hit' | 'stale' | 'stale-if-error' | 'miss';
 export type CacheAnswer = {
   readonly entry: Entry;
   readonly state: EntryState;
-  /** What the query cost that ran for this answer; never stored, so that a hit has none. */
+  /** Cost of the query that ran for this answer; never stored, so a hit has none. */
   readonly receipt?: Receipt;
 };
 
 /** The one cache of all handlers (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
 export type Cache = {
-  /** The entry in this process, while it is fresh and nothing speaks against it; never waits. */
+  /** The entry in this process, if it is fresh and not known to be outdated; never waits. */
   peek(request: CacheRequest): Entry | undefined;
   /**
    * Answers from the nearest tier that has a good entry, else runs the query, once among all gateways.
-   * @throws GatewayError of the query where no entry may stand in; errors are not stored
+   * @throws GatewayError of the query if no entry may be served instead; errors are not stored
    */
   read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
   /**
    * Makes the next entry of a key without a request for it (contract 6.1).
-   * @param everyMs when it will be made next; not made now where it is new and will be fresh then
-   * @returns `busy` where somebody else makes it
+   * @param everyMs milliseconds until the next call; nothing is done now if the entry is new and will still be fresh then
+   * @returns `busy` if another gateway is making it
    * @throws GatewayError of the query
    */
   warm(request: CacheRequest, everyMs: number): Promise<'refreshed' | 'fresh' | 'busy'>;
   /**
    * Invalidates one entry, in all gateways.
-   * @throws GatewayError `unavailable` where the store does not answer: then only this gateway's is gone
+   * @throws GatewayError `unavailable` if the store does not answer: then only the entry of this gateway is removed
    */
   invalidateEntry(endpoint: string, key: CacheKey): Promise<void>;
   /** Invalidates all entries of an endpoint, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
-  /** Gives the store's connection a moment to be made; resolves also where it is not, and the cache goes on without it. */
+  /** Waits a moment for the store's connection; also resolves without one, and the cache works without it. */
   connect(): Promise<void>;
   /** Whether the store answers, and why not; known within two seconds of a change, without asking the store. */
   storeHealth(): StoreHealth;
-  /** Ends what runs in the background, then the store. */
+  /** Ends the background refreshes, then closes the store. */
   close(): Promise<void>;
 };
 
@@ -145,7 +145,7 @@ export function createCache(options: CacheOptions): Cache {
 
 function peek({ local, store, loader, clock, random }: Parts, request: CacheRequest): Entry | undefined {
   const { key, lifetimes } = request;
-  // While the store is down there is nothing better to ask.
+  // While the store is down, memory is all there is.
   const entry = store.isUp ? local.getTrusted(key) : local.get(key);
   if (!entry) return undefined;
   const ageMs = clock.now() - entry.createdAtMs;
@@ -170,7 +170,7 @@ async function read(
   return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));
 }
 
-/** Whoever asks after an invalidation does not join those who asked before it: their rows may be older. */
+/** A request after an invalidation does not join an earlier flight: its rows may be older. */
 function flightFor({ generations, local }: Parts, request: CacheRequest): string {
   return `${flightOf(request)} ${generations.of(request.key.group)} ${local.removals}`;
 }

@@ -30,8 +30,8 @@ export type Entry = {
 };
 
 /**
- * Renders rows as the entry of a key, and the entry as the value of a store. What takes long is done on other threads.
- * @param maxBytes of the body; a longer one is no value for a store
+ * Renders rows as the entry of a key, and the entry as the value of a store. Long bodies are hashed and compressed on other threads.
+ * @param maxBytes of the body; a longer one gets no value
  */
 export async function makeEntry(
   facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed'>,
@@ -65,7 +65,7 @@ function joined(parts: readonly Buffer[]): Buffer {
   return all;
 }
 
-/** 128 bits of SHA-256 as base64url: enough to tell two bodies of one URL apart. */
+/** 128 bits of SHA-256 as base64url: enough to distinguish two bodies of one URL. */
 export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
@@ -76,10 +76,10 @@ export async function digestAsync(body: Buffer): Promise<string> {
   return Buffer.from(digest, 0, 16).toString('base64url');
 }
 
-/** Changes with the layout below; an entry of another layout is none. */
+/** Changes with the layout below; an entry of another layout is not read. */
 const layoutVersion = 4;
 
-/** Longer bodies are hashed and compressed on other threads; for shorter ones the way there costs more. */
+/** Longer bodies are hashed and compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
 const maxBytesNow = 256 * 1024;
 
 /** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
@@ -113,7 +113,7 @@ async function compress(body: Buffer): Promise<Buffer> {
     : zstdCompressSync(body, compression);
 }
 
-/** Reads a stored entry; undefined when the bytes are of another layout, another key's, or damaged. */
+/** Reads a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. */
 export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined {
   try {
     const version = versionOf(bytes);
@@ -137,14 +137,14 @@ type Head = {
   readonly facts: Omit<Entry, 'version' | 'body'>;
 };
 
-/** Heads by version: where the store is asked for each hit, most answers have one that was read before. */
+/** Heads by version: when every hit asks the store, most values have a head that was parsed before. */
 const heads = new LRUCache<string, Head>({
   maxSize: 4 * 1024 * 1024,
-  // A head has the caller's SQL, of any length, in it.
+  // A head contains the caller's SQL, which has any length.
   sizeCalculation: ({ bodyStart }) => bodyStart,
 });
 
-/** @throws RangeError, SyntaxError or Error for bytes that are none of ours */
+/** @throws RangeError, SyntaxError or Error for bytes that we did not write */
 function parseHead(bytes: Buffer): Head {
   const start = versionBytes + 4;
   const bodyStart = start + bytes.readUInt32BE(versionBytes);
@@ -153,7 +153,7 @@ function parseHead(bytes: Buffer): Head {
   return { isCompressed, bodyStart, facts };
 }
 
-/** What a store gives may be a part of a far larger buffer, which an entry would keep alive. */
+/** A value from a store may be a slice of a far larger buffer, which an entry would keep alive. */
 function ownMemory(body: Buffer, valueLength: number): Buffer {
   return body.buffer.byteLength <= valueLength ? body : joined([body]);
 }

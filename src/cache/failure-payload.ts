@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes, GatewayError } from '../base/errors.ts';
 import type { LoadReason } from './cache-events.ts';
 
-/** Failures of one gateway alone: another one may well succeed. */
+/** Failures of this gateway alone: another one may succeed. */
 const ownFailures: ReadonlySet<ErrorCode> = new Set([
   'cancelled',
   'overloaded',
@@ -11,8 +11,8 @@ const ownFailures: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Writes a failure down for those who wait on other gateways; empty where they had better try for themselves.
- * @param reason of the query; one that nobody waited for runs behind callers' queries, so being late is its own failure
+ * Encodes a failure for the waiters on other gateways; empty if they should run the query themselves.
+ * @param reason of the query; a background query runs after callers' queries, so its missed deadline is not shared
  */
 export function encodeFailure(
   { code, message, position, bytesLimit }: GatewayError,
@@ -22,13 +22,13 @@ export function encodeFailure(
   return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position, bytesLimit });
 }
 
-/** What those who wait are told where the rows are too large to be shared: each runs the query for itself, at once. */
+/** Payload for rows that are too large to be shared: each waiter runs the query itself, at once. */
 export const tooLargePayload = '{"isTooLarge":true}';
 
 /**
- * Reads the failure of somebody else's query.
- * @param maxBytesBilled of one's own; undefined = no limit
- * @returns undefined where there is none to share: it was refused for a lower limit than one's own
+ * Decodes the failure of another gateway's query.
+ * @param maxBytesBilled of this request; undefined = no limit
+ * @returns undefined if there is none to share, or if it was refused for a lower limit than this request's
  */
 export function decodeFailure(
   failurePayload: string,

@@ -1,21 +1,21 @@
 /** How long an entry may be served, and when; all in milliseconds, counted as the comments say. */
 export type Lifetimes = {
-  /** From its making: served as it is. */
+  /** From its creation: served as it is. */
   readonly freshMs: number;
   /** From the end of `freshMs`: served while one refresh runs. */
   readonly staleMs: number;
-  /** From the end of `freshMs`: served where the query fails. */
+  /** From the end of `freshMs`: served if the query fails. */
   readonly staleIfErrorMs: number;
 };
 
-/** What an entry of some age is good for; `stale-if-error` only where the query for a newer one fails. */
+/** How an entry of some age may be used; `stale-if-error` only if the query for a newer one fails. */
 export type Freshness = 'fresh' | 'stale' | 'stale-if-error' | 'gone';
 
 /** Milliseconds by which the clocks of two gateways may differ: by more, one of them was set, or is wrong. */
 const maxSkewMs = 5000;
 
 /**
- * Says what an entry is good for; a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An
+ * Says how an entry may be used; a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An
  * entry from further in the future is gone: nobody knows its age, and it would stay fresh until that time has come.
  */
 export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }: Lifetimes): Freshness {
@@ -26,7 +26,7 @@ export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }:
   return 'gone';
 }
 
-/** Milliseconds after which an entry is good for nothing. */
+/** Milliseconds after which an entry is never served. */
 export function keptMs({ freshMs, staleMs, staleIfErrorMs }: Lifetimes): number {
   return freshMs + Math.max(staleMs, staleIfErrorMs);
 }

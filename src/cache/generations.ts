@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 
 /** The generations of all groups, as far as this process knows. */
 export type Generations = {
-  /** Empty for a group that never got one. */
+  /** Empty for a group that never had one. */
   of(group: string): string;
   /** From now on this is the group's generation. */
   set(group: string, generation: string): void;
   /**
    * Begins a read of the store; its result says nothing about groups whose generation changes meanwhile.
-   * @returns takes what was read; answers false where the store has lost a generation: the group needs a new one
+   * @returns a function that takes the generation read; false if the store has lost it: the group needs a new one
    */
   startRead(): (group: string, generation: string) => boolean;
   /** Invalidates this process's entries of a group until the store has been asked. */
@@ -32,7 +32,7 @@ export function createGenerations(): Generations {
       const startedAt = messageCount;
       return (group, generation) => {
         const { at, generation: before } = known.get(group) ?? { at: 0, generation: '' };
-        // With none at all, entries from before the first one would be good again.
+        // Accepting an empty one would make entries from before the first bump valid again.
         if (generation === '' && before !== '') return false;
         if (at <= startedAt) known.set(group, { generation, at });
         return true;

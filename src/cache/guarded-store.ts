@@ -4,7 +4,7 @@ import { StoreError } from '../store/store-error.ts';
 import type { CacheEvent } from './cache-events.ts';
 import { watchStore } from './watch-store.ts';
 
-/** What is known of the store right now; the reason names no host, so that anybody may read it. */
+/** The current state of the store; the reason names no host, so it may be public. */
 export type StoreHealth = {
   readonly isUp: boolean;
   /** Why it is down, or which part of its work it refuses; absent while all is well. */
@@ -15,18 +15,18 @@ export type StoreHealth = {
 export type GuardedStore = {
   /** Whether the store answered last time. */
   readonly isUp: boolean;
-  /** The same in words; known without asking the store. */
+  /** The same with a reason; does not ask the store. */
   health(): StoreHealth;
-  /** Whether it also did what it was last asked to write. */
+  /** Whether its last write succeeded, too. */
   readonly takesWrites: boolean;
   /**
    * Calls the store; while it is down, it isn't called at all.
-   * @returns undefined where it did not answer, refused, or the budget is spent
+   * @returns undefined if it did not answer, refused, or the budget is spent
    */
   call<T>(operation: string, budget: Budget, run: (store: Store) => Promise<T>): Promise<T | undefined>;
   /**
-   * Gives a store that was just opened a moment; where it does not answer then, it is down until it does. From then on it is
-   * watched: whether it answers is known within two seconds, also while no request asks it.
+   * Waits a moment for a store that was just opened; if it does not answer, it is down until it does. From then on it is
+   * watched: a change is noticed within two seconds, even while no request asks it.
    */
   connect(): Promise<void>;
   /** Subscribes to the messages of the store. */
@@ -40,22 +40,22 @@ export type Budget = { remainingMs: number };
 /** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. */
 export const budgetMs = 50;
 
-/** Milliseconds a connection may take to be made before a start goes on without it. */
+/** Milliseconds to wait for the first connection before the start goes on without it. */
 const connectTimeoutMs = 1000;
 
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
   /**
-   * Monotonic milliseconds of waiting. Default: those in which this process had nothing else to do, for a reply that lies
+   * Monotonic milliseconds of waiting. Default: the time in which this process was idle, because a reply that stays
    * unread while it is busy is not the store's fault.
    */
   readonly waitedMs?: () => number;
 };
 
 /**
- * Guards a store with a circuit breaker: the first call that gets no answer opens it, or the second probe in a row. Probes run
- * in the background all the time, so that it is not a request that finds out whether the store is gone or back. A store that
- * answers with a refusal stays in use, for it can still be read. There is one event for each change.
+ * Guards a store with a circuit breaker: the first call that gets no answer opens it, or the second probe in a row. Probes always run
+ * in the background, so that no request has to find out whether the store is gone or back. A store that
+ * answers with a refusal stays in use because it can still be read. There is one event for each change.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   const { emit, waitedMs = () => performance.eventLoopUtilization().idle } = options;
@@ -131,7 +131,7 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   };
 }
 
-/** Waits for the first answer, for a while. @returns why there is none */
+/** Waits for the first answer until the time-out. @returns why there is none */
 async function firstFailure(store: Store): Promise<unknown> {
   let isOver = false;
   const timer = setTimeout(() => {
@@ -150,11 +150,11 @@ async function firstFailure(store: Store): Promise<unknown> {
 
 const late = Symbol('late');
 
-/** A full budget is the store's own deadline: only what is left of one needs a timer of its own. */
+/** A full budget is the store's own deadline: only a partly spent one needs its own timer. */
 async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T | typeof late> {
   if (remainingMs >= budgetMs) return answer;
   const { promise, resolve } = Promise.withResolvers<typeof late>();
-  // Not before the replies that have come are read.
+  // After the replies that have already arrived are read.
   const timer = setTimeout(() => setImmediate(resolve, late), remainingMs);
   try {
     return await Promise.race([answer, promise]);

@@ -12,14 +12,14 @@ import { keptMs, type Lifetimes } from './freshness.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
 
-/** Milliseconds a lease lasts: those who wait take over that long after its holder died. */
+/** Milliseconds a lease lasts: waiters take over that long after its holder died. */
 const leaseMs = 3000;
 /** Milliseconds between two extensions of the lease. */
 const extendMs = 1000;
 /** Milliseconds after which a waiter asks again: it may have missed a message. */
 const lookMs = 1000;
 
-/** From here on a value takes its time on the way to the store. */
+/** Bytes from which sending a value to the store takes noticeable time. */
 const largeBytes = 256 * 1024;
 
 export type LeasedLoadDeps = {
@@ -36,7 +36,7 @@ export type LeasedLoadOptions = {
   readonly endpoint: string;
   readonly key: CacheKey;
   readonly lifetimes: Lifetimes;
-  /** Version of the entry that is to be replaced. */
+  /** Version of the entry to be replaced. */
   readonly known: string | undefined;
   readonly reason: LoadReason;
   /** The generation of the key's group right now. */
@@ -48,7 +48,7 @@ export type LeasedLoadOptions = {
   readonly load: Load;
 };
 
-/** A new entry, and what the store says of it: it has it, it refused it (or was not to have it), or it gave no answer. */
+/** A new entry, and its state in the store: stored, refused (or not offered), or unknown because the store did not answer. */
 export type Loaded = {
   readonly entry: Entry;
   readonly standing: 'stored' | 'refused' | 'unknown';
@@ -57,7 +57,7 @@ export type Loaded = {
 };
 
 /**
- * Gets the next entry of a key, of which only one is made among all gateways: whoever gets the lease runs the query, the
+ * Gets the next entry of a key. Only one gateway makes it: the one with the lease runs the query, the
  * others wait for its message; where its holder dies, or is refused for a lower limit of bytes than theirs, one of them takes
  * over. Without a store every gateway runs its own.
  * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
@@ -67,7 +67,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   const { key, signal } = options;
   const token = randomUUID();
   let isOver = false;
-  // Not by the clock: one that is set forward would end the wait at once.
+  // A timer, not the clock: setting the clock forward would end the wait at once.
   const waitTimer = setTimeout(() => {
     isOver = true;
   }, options.waitMs);
@@ -82,7 +82,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (claim.state === 'changed') {
         const entry = decodeEntry(claim.value, key.canonical);
         if (entry && entry.generation === options.generation()) return { entry, standing: 'stored' };
-        // Another layout's, or invalidated: as good as none.
+        // Another layout, or invalidated: treated as absent.
         known = versionOf(claim.value);
         continue;
       }
@@ -113,8 +113,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
 }
 
 /**
- * Gets the next entry only where the lease is free: for a refresh, which nobody waits for.
- * @throws GatewayError `cancelled` where somebody else is at it; else as above
+ * Gets the next entry only if the lease is free: for a refresh, which nobody waits for.
+ * @throws GatewayError `cancelled` if another gateway holds the lease; otherwise as above
  */
 export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
   const token = randomUUID();
@@ -137,7 +137,7 @@ function claimLease(
 async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store, emit } = deps;
   const { endpoint, key, lifetimes, budget } = options;
-  // Others wait for the end of this lease: it is told whatever time is left, and done also where its answer is late.
+  // Others wait for the end of this lease, so it is always sent, whatever time is left; it takes effect even if its answer is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
   const extending = setInterval(() => {
     void store.call('extend', { remainingMs: budgetMs }, it => it.extend(key.digest, token, leaseMs));
@@ -171,8 +171,8 @@ function standingOf(isStored: boolean | undefined): Loaded['standing'] {
 }
 
 /**
- * Without a store this gateway's entry is as good as any. A store that was only late may have granted the lease, and others
- * may wait for it: they are told, but nobody here waits for that.
+ * Loads without a lease. A store that was only late may have granted the lease, and others may wait for it: the result is
+ * published to them, but this request does not wait for that.
  */
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store } = deps;

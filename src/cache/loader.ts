@@ -10,11 +10,11 @@ import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from '
 import type { LocalEntries } from './local-entries.ts';
 import type { Notifier } from './notifier.ts';
 
-/** Makes new entries: for callers who wait, and behind the back of those who don't. */
+/** Makes new entries: for callers who wait, and in the background. */
 export type Loader = {
   /**
-   * Gets the next entry of a key, with what its query cost where this gateway ran it.
-   * @param known the one that it replaces
+   * Gets the next entry of a key, with the cost of its query if this gateway ran it.
+   * @param known the entry to be replaced
    * @throws GatewayError of the query
    */
   load(
@@ -27,10 +27,10 @@ export type Loader = {
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
   /**
    * Refreshes an entry that may still be fresh, or makes the first one.
-   * @throws GatewayError of the query; `cancelled` where somebody else is at it
+   * @throws GatewayError of the query; `cancelled` if another gateway holds the lease
    */
   warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
-  /** Whether the key's query failed a moment ago under the limit of bytes that callers have, and should be left alone. */
+  /** Whether the key is in back-off under the caller's limit of billed bytes. */
   isBackingOff(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ type LoaderDeps = {
   readonly maxEntryBytes: number;
 };
 
-/** Failures of the warehouse or of the way to it. */
+/** Failures of the warehouse or of the connection to it. */
 const dependencyFailures: ReadonlySet<ErrorCode> = new Set([
   'engine_failed', 'unavailable', 'overloaded', 'deadline_exceeded', 'internal',
 ]); // biome-ignore format: one list
@@ -74,14 +74,14 @@ export function createLoader(deps: LoaderDeps): Loader {
     return { ...request, known: known?.version, generation } satisfies Partial<LeasedLoadOptions>;
   }
 
-  /** Keeps what a load gave, or notes that it failed. */
+  /** Keeps the entry of a load, or records its failure. */
   async function settle({ endpoint, key }: CacheRequest, { maxBytesBilled }: Load, loading: Promise<Loaded>) {
     const { removals } = local;
     try {
       const { entry, standing, receipt } = await loading;
       backoff.succeeded(key.digest);
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
-      // What the store gave no answer to may have been invalidated meanwhile.
+      // Without an answer of the store, the entry may have been invalidated meanwhile.
       if (standing !== 'refused')
         local.keep(key, entry, {
           isCompared: standing === 'stored' && local.removals === removals,
@@ -115,7 +115,7 @@ export function createLoader(deps: LoaderDeps): Loader {
       if (refreshes.has(digest) || isBackingOff(request, request.refreshLoad) || closing.signal.aborted)
         return;
       const done = refreshNow(request, known, reason)
-        // The entry that is there stays; the failure was told as an event.
+        // The existing entry stays; the failure was emitted as an event.
         .catch(() => undefined)
         .finally(() => refreshes.delete(digest));
       refreshes.set(digest, done);
@@ -129,7 +129,7 @@ export function createLoader(deps: LoaderDeps): Loader {
   };
 }
 
-/** The name under which a key rests: where it was refused for a limit of bytes, only for those who have the same. */
+/** The name of a key in the back-off: a refusal for a limit of bytes counts only for requests with the same limit. */
 function underLimit(digest: string, bytesLimit: number | undefined): string {
   return bytesLimit === undefined ? digest : `${digest} ${bytesLimit}`;
 }

@@ -4,15 +4,15 @@ import type { CacheKey } from './cache-key.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
 
-/** The entries that this process keeps, ready to be sent, and how far they are to be trusted. */
+/** The entries in the memory of this process, ready to be sent, and whether they can be trusted. */
 export type LocalEntries = {
   /** The entry of a key, unless it was invalidated as far as this process knows. */
   get(key: CacheKey): Entry | undefined;
-  /** The same where nothing can have happened to it since the store was asked. */
+  /** The same, if the store cannot have changed since it was last asked. */
   getTrusted(key: CacheKey): Entry | undefined;
   /**
    * Keeps an entry that the store has, or would have.
-   * @param options.isCompared whether the store has just been asked; else it is before the entry is trusted
+   * @param options.isCompared whether the store has just been asked; if not, it is asked before the entry is trusted
    */
   keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
   /** Forgets an entry that turned out to be invalidated. */
@@ -26,18 +26,18 @@ export type LocalEntries = {
 
 type Held = {
   readonly entry: Entry;
-  /** The epoch of uninterrupted messages in which it was last compared with the store; none where it is to be compared anew. */
+  /** The epoch of uninterrupted messages in which it was last compared with the store; undefined if it must be compared again. */
   epoch: number | undefined;
 };
 
 /**
- * Makes an empty list; the least recently used entries go first.
+ * Makes an empty cache; the least recently used entries are dropped first.
  * @param maxBytes of all entries, each counted twice for its redacted and compressed forms; 0 = nothing is kept
  */
 export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
   const entries =
     maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
-  // An epoch ends when messages stop arriving: what was kept before is compared with the store once more.
+  // An epoch ends when messages stop arriving: entries from before are compared with the store again.
   let epoch = 0;
   let isConnected = false;
   let removals = 0;
@@ -88,7 +88,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   };
 }
 
-/** What an entry keeps beside its texts: objects, keys, list links. */
+/** Overhead of an entry beside its texts: objects, keys, list links. */
 const overheadBytes = 1024;
 
 function bytesOf({ entry }: Held): number {

@@ -11,8 +11,8 @@ export type SingleFlight<T> = (
 type Flight<T> = { readonly result: Promise<T>; readonly cancel: AbortController; waiting: number };
 
 /**
- * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others,
- * and is aborted when the last one has left.
+ * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others
+ * and is aborted when the last one leaves.
  */
 export function createSingleFlight<T>(): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>();
@@ -35,7 +35,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     } finally {
       flight.waiting--;
       if (flight.waiting === 0) {
-        // One that has landed is not registered any more and has nothing to cancel.
+        // A flight that has landed is no longer registered and has nothing to cancel.
         if (flights.get(key) === flight) {
           flights.delete(key);
           flight.cancel.abort();
@@ -51,7 +51,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       try {
         return await wait(key, others ?? start(key, load), signal);
       } catch (error) {
-        // Refused for what its first caller has waiting: that is no reason to refuse another one.
+        // It was refused because its first caller has too much waiting, which is no reason to refuse another caller.
         if (!others || toGatewayError(error).code !== 'too_many_requests') throw error;
       }
     }

@@ -9,9 +9,9 @@ import type { Generations } from './generations.ts';
 import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
 
-/** The entries of both tiers, as the store has the last word on them. */
+/** The entries of both tiers; the store decides between them. */
 export type StoredEntries = {
-  /** The store's entry, or this process's where the store has nothing to say against it; and what is left for the store. */
+  /** The store's entry, or this process's if the store does not contradict it; and the budget that is left for the store. */
   newest(request: CacheRequest): Promise<{ readonly entry: Entry | undefined; readonly budget: Budget }>;
 };
 
@@ -36,7 +36,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
-    // What is invalidated leaves a tombstone: the store has only lost its copy.
+    // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
     const isLost = !value && held;
     if (isLost) putBack(deps, request, held);
     const entry = isLost ? held : value && readValue(value, key, held);
@@ -58,15 +58,15 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   };
 }
 
-/** Decodes a stored value, unless it is the one that is here already: what was made of that stays in use. */
+/** Decodes a stored value, unless memory already has it: its redacted and compressed forms stay in use. */
 function readValue(value: Buffer, key: CacheKey, held: Entry | undefined): Entry | undefined {
   return held?.version === versionOf(value) ? held : decodeEntry(value, key.canonical);
 }
 
-/** Milliseconds in which a value is put back, or never. */
+/** Milliseconds of the lease under which a lost value is put back. */
 const leaseMs = 2 * budgetMs;
 
-/** Gives a fresh entry back to a store that has lost it, unless somebody else is making a newer one. */
+/** Gives a fresh entry back to a store that has lost it, unless another gateway is making a newer one. */
 function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheRequest, entry: Entry): void {
   const ageMs = clock.now() - entry.createdAtMs;
   if (freshnessOf(ageMs, lifetimes) !== 'fresh') return;

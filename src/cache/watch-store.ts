@@ -1,24 +1,24 @@
 import type { Store } from '../store/store.ts';
 
-/** Looks after a store in the background. */
+/** Probes a store in the background. */
 export type StoreWatch = {
-  /** Looks soon: the store has just been found to be down. */
+  /** Probes soon: the store has just been found to be down. */
   lookSoon(): void;
-  /** Looks from now on, at the pace of a store that is up. */
+  /** Probes from now on, at the pace of a store that is up. */
   start(): void;
   close(): void;
 };
 
 type WatchOptions = {
   readonly answered: () => void;
-  /** Called from the second look in a row that gets no answer: nobody waits for a look, so that one late answer is no death. */
+  /** Called from the second unanswered probe in a row: one late answer does not mean that the store is down. */
   readonly failed: (error: unknown) => void;
 };
 
-/** Milliseconds between two looks at a store that is down, or that has missed the last one. */
+/** Milliseconds between probes of a store that is down, or that missed the last probe. */
 const probeMs = 250;
 
-/** Milliseconds between two looks at a store that answers: an idle gateway knows within two seconds that it is gone. */
+/** Milliseconds between probes of a store that answers: an idle gateway notices within two seconds that it is gone. */
 const watchMs = 1000;
 
 /** Makes a watch that pings the store once a second while it answers, and four times a second while it does not. */

@@ -1,27 +1,27 @@
 import { SetupError, type SetupProblem } from '../base/setup-error.ts';
 
-/** What a check found: fine, or what is wrong and how that is put right. */
+/** The result of a check: fine, or the problems and how to fix them. */
 export type Finding =
   | {
       readonly isFine: true;
       readonly found: string;
-      /** What works as it is, and would be better otherwise. */
+      /** What works, but should be improved. */
       readonly advice?: readonly SetupProblem[];
     }
   | { readonly isFine: false; readonly problems: readonly SetupProblem[] };
 
-/** One thing that the doctor looks at. */
+/** One check of the doctor. */
 export type Check = {
-  /** What is looked at, in a few words. */
+  /** What is checked, in a few words. */
   readonly subject: string;
-  /** What it throws is found wrong too. */
+  /** An error that it throws is a problem found, too. */
   readonly run: () => Promise<Finding>;
   /** What to do if `run` throws; a SetupError brings its own fixes. */
   readonly fixForFailure: string;
 };
 
 /**
- * Looks at one thing after the other, and says for each what was found.
+ * Runs the checks one after the other, and prints what each found.
  * @param print takes one line, without its line break
  * @returns whether all is fine
  */

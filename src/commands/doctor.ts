@@ -11,7 +11,7 @@ import { redisCheck } from './redis-check.ts';
 import { tokenCheck } from './token-check.ts';
 
 /**
- * Looks at everything that a gateway of this configuration needs, and says what is wrong and how to put it right.
+ * Checks everything that a gateway of this configuration needs, and prints what is wrong and how to fix it.
  * Changes nothing.
  * @param print takes one line, without its line break
  * @returns whether all is fine

@@ -8,9 +8,9 @@ import type { Check } from './check.ts';
 type QueryChecksOptions = {
   /** Folder of the saved queries. */
   readonly directory: string;
-  /** What to do where it does not open, and does not say so itself. */
+  /** What to do if it does not open and its error has no fix. */
   readonly fixForEngine: string;
-  /** Opens the engine that would run them, and tells what it warns of; asked once. */
+  /** Opens the engine that would run them, and reports its warnings; called once. */
   readonly openEngine: () => Promise<{ readonly engine: Engine; readonly advice: readonly SetupProblem[] }>;
   /** Milliseconds that one dry run may take. */
   readonly timeoutMs: number;

@@ -17,7 +17,7 @@ import type {
 /** A started engine process. */
 export type EngineChild = {
   readonly pid: number | undefined;
-  /** The tables of its database. Rejects where the process ended before it was ready. */
+  /** The tables of its database. Rejects if the process ended before it was ready. */
   readonly catalog: Promise<Catalog>;
   /** Runs a statement, one at a time; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
   run(statement: EngineStatement): EngineRun;
@@ -25,7 +25,7 @@ export type EngineChild = {
   /** Whether it was killed because it is not needed any more. */
   readonly isUnwanted: boolean;
   readonly hasEnded: boolean;
-  /** Whether its last run left much memory behind, which only its end frees. */
+  /** Whether its last run left much memory allocated, which only ending the process frees. */
   readonly isWorn: boolean;
   /** Resolves with the reason once the process has ended, and its folder is gone. */
   readonly ended: Promise<string>;
@@ -62,7 +62,7 @@ type Result = Pick<ResultSet, 'rowsJson' | 'rowCount' | 'isTruncated'>;
 /** Milliseconds a process has to open the database, which may wait for a writer. */
 const maxStartMs = 30_000;
 
-/** Signs of life that may be missing in a row; then the process is frozen, and its query is run again in another one. */
+/** Missed heartbeats in a row after which the process counts as frozen, and its query runs again in another one. */
 const maxSilentTimes = 10;
 
 const living = new Set<ChildProcess>();
@@ -90,7 +90,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     if (why === 'crash' || why === 'no start') why = reason;
     child.kill('SIGKILL');
   };
-  // One that is not ready yet has its own time.
+  // A process that is not ready yet has its own time-out.
   const silence = watchSilence(settings.aliveMs, () => why === 'crash' && child.kill('SIGKILL'));
   child.on('message', (report: EngineReport) => {
     silence.end();
@@ -111,7 +111,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     gone ??= new EngineGoneError(reason, why);
     catalog.reject(gone);
     owed.fail(gone);
-    // It was killed, and could not do so itself.
+    // A killed process cannot clean up after itself.
     void rm(spillDirectory, { recursive: true, force: true })
       .catch(() => undefined)
       .then(() => ended.resolve(reason));
@@ -122,7 +122,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     if (why === 'out of memory') end(why);
     else end(signal ?? `exit code ${code} ${standardError()}`.trim());
   });
-  // It could not be started, or went while a command was on its way to it.
+  // It could not be started, or ended while a command was on its way.
   child.on('error', error => {
     child.kill('SIGKILL');
     if (child.pid === undefined) end(error.message);
@@ -167,8 +167,8 @@ function sender(child: ChildProcess): (command: EngineCommand) => void {
 }
 
 /**
- * Calls back when no sign of life has come for long. The missing ones are counted, not timed: a gateway that was itself
- * suspended hears its processes before it has counted far.
+ * Calls back when several heartbeats in a row are missing. They are counted, not timed: a gateway that was itself
+ * suspended receives the heartbeats of its processes before it has counted many.
  */
 function watchSilence(aliveMs: number, onLong: () => void) {
   let missing = 0;
@@ -216,8 +216,8 @@ function createOwedResults() {
 }
 
 /**
- * A scan takes every core: those who only answer hits, and Redis, go first; so does the start of another process, for whom
- * somebody waits who asked for less. Linux has a priority for each thread.
+ * A scan takes every core, so hits and Redis get a higher priority; so does the start of another process, whose caller may
+ * have asked for less. Linux has a priority for each thread.
  */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;

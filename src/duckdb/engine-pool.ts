@@ -30,7 +30,7 @@ type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
 export function createEnginePool(options: PoolOptions): EnginePool {
   const { settings, maxProcesses, emit, idleMs = 60_000 } = options;
   const living = new Set<EngineChild>();
-  /** Those that have been told to end, and have not. */
+  /** Processes that were asked to end and have not ended yet. */
   const ending = new Set<EngineChild>();
   let idle: Idle[] = [];
   let isClosed = false;
@@ -57,7 +57,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     clearTimeout(last?.timer);
     if (last) return last.child;
     const child = start();
-    // Queries have begun to come together: the next one shall not have to wait for the start of a process.
+    // Queries have begun to overlap: the next one should not wait for a process to start.
     if (living.size > 1 && living.size < maxProcesses) giveBack(start());
     return child;
   }
@@ -67,7 +67,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     if (!living.has(child)) return;
     if (child.isWorn) {
       end(child);
-      // The next query shall not have to wait for its start.
+      // The next query should not wait for it to start.
       if (living.size === 0) giveBack(start());
       return;
     }

@@ -22,7 +22,7 @@ import type {
 } from './engine-protocol.ts';
 
 /**
- * A process that reads the database file. It runs what it is told, one statement at a time, and is made to be killed: the file is
+ * A process that reads the database file. It runs one statement at a time, and can be killed at any moment: the file is
  * opened read-only, and nothing is kept between two statements.
  */
 
@@ -70,7 +70,7 @@ async function open(): Promise<void> {
   const connection = await instance.connect();
   await prepareConnection(connection, settings.macros);
   const catalog = await readCatalog(connection);
-  // As an option of the opening it would be shown, but not held.
+  // As an option of the opening it would be shown, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
   // No statement can open a file, load code or take these back.
   await connection.run('SET GLOBAL enable_external_access = false');
@@ -91,7 +91,7 @@ async function open(): Promise<void> {
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
   readyBytes = process.memoryUsage.rss();
   report({ type: 'ready', catalog });
-  // At its end it is killed, and could not keep them.
+  // The process is killed at its end, and could not save them.
   flushCompileCache();
 }
 

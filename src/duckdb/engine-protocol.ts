@@ -10,9 +10,9 @@ export type EngineSettings = {
   readonly memoryLimitMb: number;
   /** Megabytes of resident memory at which the process is killed: lists and strings escape DuckDB's own limit. */
   readonly residentLimitMb: number;
-  /** Megabytes of disk that one query may use where its memory does not do. */
+  /** Megabytes of disk that one query may spill to. */
   readonly spillLimitMb: number;
-  /** Milliseconds between two signs of life. */
+  /** Milliseconds between two heartbeats. */
   readonly aliveMs: number;
   /** Bytes of one result. */
   readonly maxResultBytes: number;
@@ -43,7 +43,7 @@ export type EngineCommand =
   | ({ readonly type: 'run'; readonly id: number } & EngineStatement)
   | { readonly type: 'interrupt'; readonly id: number };
 
-/** What every end of a run says. */
+/** Common to all messages that end a run. */
 type EndOfRun = {
   readonly id: number;
   /** Whether the process kept so much of the run's memory that it should be replaced. */
@@ -63,7 +63,7 @@ export type EngineReport =
       readonly isTruncated: boolean;
     } & EndOfRun)
   | ({ readonly type: 'failed'; readonly message: string } & EndOfRun)
-  /** A sign of life. */
+  /** A heartbeat. */
   | { readonly type: 'alive' }
   /** The process is over its resident limit and asks to be killed. */
   | { readonly type: 'out of memory' };

@@ -15,7 +15,7 @@ import {
  * leaves it needs, six times faster than through lists. Callers see an array either way.
  */
 
-/** The leaf that tells a stored record from none: testing it reads one column, testing the STRUCT reads all. */
+/** The leaf that is true if the record is present: testing it reads one column, testing the STRUCT reads all. */
 export const presenceLeaf = '_p';
 
 /** The columns of a source as they first lie: every repeated record a plain STRUCT. */
@@ -36,7 +36,7 @@ function typeOf(field: SourceField, single: boolean): SqlType {
   return { kind: 'ARRAY', single, element: { kind: 'STRUCT', presence: single, fields } };
 }
 
-/** The type of a stored column: a database tells its own layout. */
+/** The type of a stored column, read from the database. */
 export function storedType(type: DuckDBType): SqlType {
   if (type instanceof DuckDBListType) {
     const { valueType } = type;

@@ -3,7 +3,7 @@ import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import type { SourceField, SourceFields } from '../endpoints/sources.ts';
 
-/** What one row showed about its source, gathered over an import. */
+/** What the rows of an import showed about their source. */
 export type Findings = {
   /** Dotted paths of fields that the source does not have. */
   readonly ignoredFields: Set<string>;

@@ -7,7 +7,7 @@ import type { EndpointDefinition } from './definition.ts';
  * - `@xs`: its values, an ARRAY<STRING>;
  * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;
  * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
- * - `@xs_elsewhere`, a pattern of what follows so many characters behind `https://` in a URL where a plain value may stand
+ * - `@xs_elsewhere`, a pattern of what follows that many characters behind `https://` in a URL where a plain value may stand
  *   anywhere else: where it does not match, the URL contains a plain value only if it is these characters;
  * - `@xs_patterns`, the values that are not plain, and `@xs_any`, one pattern that matches where any of these does.
  *
@@ -44,10 +44,10 @@ export function bindBatch(
   ];
 }
 
-/** RE2: no character is outside of all. */
+/** RE2: the complement of all characters matches nothing. */
 const matchesNothing = '[^\\x00-\\x{10FFFF}]';
 
-/** RE2: letters and digits go on, or there are so many in a row further on. */
+/** RE2: the letters and digits go on, or there are `length` of them in a row further on. */
 const elsewhere = (length: number) => `^[a-zA-Z0-9]|[a-zA-Z0-9]{${length}}`;
 
 /** Whether a pattern is a plain text, long enough to be rare; RE2 repeats a thing a thousand times at most. */

@@ -6,7 +6,7 @@ import { graphqlName } from './names.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
 
 /**
- * Holds a definition against the engine: every name in its SQL resolves, and the query's columns are the header's,
+ * Checks a definition against the engine: every name in its SQL resolves, and the query's columns are the header's,
  * in name, type and order.
  * @throws DefinitionError
  */

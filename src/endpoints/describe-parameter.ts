@@ -1,6 +1,6 @@
 import type { EndpointDefinition, ParameterDefinition } from './definition.ts';
 
-/** What OpenAPI and GraphQL say of a parameter: the header's description, and what the endpoint's window makes of it. */
+/** The description of a parameter in OpenAPI and GraphQL: that of the header, and the bounds of the endpoint's window. */
 export function describeParameter(
   { window }: Pick<EndpointDefinition, 'window'>,
   { name, description }: Pick<ParameterDefinition, 'name' | 'description'>,

@@ -12,7 +12,7 @@ export type EndpointRegistry = {
   find(reference: string): EndpointDefinition | undefined;
   /** In the order of their names. */
   all(): readonly EndpointDefinition[];
-  /** Grows with every change of what is served; what is derived from the definitions is built anew then. */
+  /** Grows with every change of what is served; whatever is derived from the definitions is rebuilt then. */
   readonly version: number;
   close(): void;
 };
@@ -20,7 +20,7 @@ export type EndpointRegistry = {
 type RegistryOptions = {
   /** Folder of `<name>.sql` files. */
   readonly directory: string;
-  /** Holds a definition against the engine: do its names resolve, are its columns those of the header? Throws DefinitionError. */
+  /** Checks a definition against the engine: do its names resolve, are its columns those of the header? Throws DefinitionError. */
   readonly check: (definition: EndpointDefinition) => Promise<void>;
   readonly emit: (event: EndpointEvent) => void;
   /** Pick up changed files without a restart. Default true. */

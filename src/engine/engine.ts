@@ -31,7 +31,7 @@ export type Statement = {
   readonly parameters: readonly QueryParameter[];
   /** Rows beyond this are cut off by the engine. */
   readonly maxRows: number;
-  /** What its time parameters are to keep: see `keepWindows`. An adapter never sees it. */
+  /** The bounds of its time parameters: see `keepWindows`. An adapter never sees it. */
   readonly window?: Window;
 };
 
@@ -55,7 +55,7 @@ export type RunOptions = {
 
 export type QueryPriority = 'interactive' | 'background';
 
-/** What an engine says of a statement without running it. */
+/** What an engine knows about a statement without running it. */
 export type Explanation = {
   readonly columns: readonly Column[];
   /** Names of the sources that it reads, as the saved query writes them. */

@@ -50,7 +50,7 @@ type State = {
   sequence: number;
 };
 
-/** So many, and the background is next. */
+/** Callers' starts in a row after which a waiting background query is next. */
 const maxAhead = 8;
 
 /** Makes a queue with all its permits free. */

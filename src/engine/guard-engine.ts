@@ -10,16 +10,16 @@ export type EngineGuardEvent =
 type GuardOptions = {
   readonly clock: Clock;
   readonly emit: (event: EngineGuardEvent) => void;
-  /** Queries in a row that found the engine unavailable before it is left alone. Default 5. */
+  /** Unavailable answers in a row that open the circuit. Default 5. */
   readonly maxFailures?: number;
-  /** Milliseconds it is left alone; then one query tries. Default 5000. */
+  /** Milliseconds the circuit stays open; then one query tries. Default 5000. */
   readonly backoffMs?: number;
 };
 
 /**
- * Guards an engine with a circuit breaker: while it is known to be away, queries are refused at once as `unavailable`, so that
- * nobody waits for it in vain and the cache can serve what it has. Only `unavailable` counts: what one query did wrong, or
- * took too long for, says nothing of the next. Explaining one is refused, and counts, alike. How many queries run at a time is for the engine itself to bound.
+ * Guards an engine with a circuit breaker: while it is open, queries are refused at once as `unavailable`, so that
+ * nobody waits in vain and the cache can serve stale entries. Only `unavailable` counts: an invalid or slow query says nothing
+ * about the next one. `explain` is refused, and its failures count, in the same way. Concurrency is bounded by the engine itself.
  */
 export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
@@ -42,7 +42,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   return {
     async run(statement, runOptions) {
       rejectWhileDown();
-      // This query tries; the others go on being refused.
+      // This query tries; the others are still refused.
       closedUntilMs = clock.now() + backoffMs;
       try {
         const result = await engine.run(statement, runOptions);
@@ -50,7 +50,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
         return result;
       } catch (error) {
         const { code } = toGatewayError(error);
-        // Who left says nothing of the engine.
+        // A caller that left says nothing about the engine.
         if (code !== 'cancelled') note(code !== 'unavailable');
         throw error;
       }
@@ -59,7 +59,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     async explain(statement, explainOptions) {
       rejectWhileDown();
       try {
-        // An engine may know the answer without being asked: success says nothing of the next query.
+        // An engine may answer from memory, so success says nothing about the next query.
         return await engine.explain(statement, explainOptions);
       } catch (error) {
         if (toGatewayError(error).code === 'unavailable') note(false);

@@ -4,7 +4,7 @@ import type { Engine, Statement } from './engine.ts';
 
 /**
  * Lets no statement reach an engine without the bounds of its window: whoever asks, and by whichever way. Bounds that depend on
- * now are set here, when the query runs, so that a cache entry is named by what was asked for.
+ * now are set here, when the query runs, so that the cache key contains only what was asked for.
  * @throws what the engine throws, and `invalid_parameter` as `boundWindow`
  */
 export function keepWindows(engine: Engine, clock: Clock): Engine {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 
-/** Bytes of one result, rendered as JSON, where an engine is not told otherwise: 16 MiB. */
+/** Bytes of one result, rendered as JSON, unless an engine is configured otherwise: 16 MiB. */
 export const defaultMaxResultBytes = 16 * 1024 * 1024;
 
 /** The error of a query whose rows have more bytes than an answer may have. */

@@ -1,9 +1,9 @@
 import { GatewayError } from '../base/errors.ts';
 import type { RunOptions } from './engine.ts';
 
-/** The end of a caller's patience with one query. */
+/** The deadline of one query, joined with its caller's signal. */
 export type Limit = {
-  /** Aborts with what the caller is told: that it left, or that its time is over. */
+  /** Aborts with the error for the caller: it left, or the time is over. */
   readonly signal: AbortSignal;
   /** Milliseconds until the time is over; never below 0. */
   remainingMs(): number;

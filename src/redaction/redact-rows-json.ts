@@ -26,7 +26,7 @@ export function redactRowsJson(
 }
 
 /**
- * The same with pauses between strings, for a caller with other work to do in between.
+ * The same with pauses between strings, in which the caller can do other work.
  * @returns the bytes themselves where nothing is replaced
  */
 export function* redactInSlices(
@@ -56,7 +56,7 @@ export function* redactInSlices(
   return copied === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copied)]);
 }
 
-/** Where the string that starts here is over: after its first quote with an even number of backslashes before it. */
+/** The end of the string that starts here: after its first quote with an even number of backslashes before it. */
 function stringEnd(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(quote, start + 1);
   while (end >= 0) {

@@ -11,7 +11,7 @@ import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
  */
 export function redactText(value: string, kinds: readonly RedactionKind[] = redactionKinds): string {
   let text = value;
-  // Addresses glued together, as in `10.0.0.1.f::1`, show themselves only when their neighbour is gone.
+  // Addresses glued together, as in `10.0.0.1.f::1`, are recognised only once their neighbour is replaced.
   for (let round = 0; round < mostRounds; round++) {
     const redacted = redactOnce(text, kinds);
     if (redacted === text) break;

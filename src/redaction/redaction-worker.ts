@@ -2,14 +2,14 @@ import { parentPort } from 'node:worker_threads';
 import { redactInSlices } from './redact-rows-json.ts';
 import type { RedactionKind } from './redaction-kinds.ts';
 
-/** What the thread is asked. */
+/** A job for the thread. */
 export type RedactionJob = {
   readonly id: number;
   readonly body: Uint8Array;
   readonly kinds: readonly RedactionKind[];
 };
 
-/** What it answers; no body if nothing was replaced. */
+/** Its result; no body if nothing was replaced. */
 export type RedactionResult = { readonly id: number; readonly body: Uint8Array | undefined };
 
 type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
@@ -37,7 +37,7 @@ function takeTurn(): void {
 function send({ id, body }: RedactionJob, redacted: Buffer): void {
   const isSame = redacted.buffer === body.buffer;
   const result: RedactionResult = { id, body: isSame ? undefined : redacted };
-  // A short result lies in a slab that it shares, which has to stay here: it is copied.
+  // A short result lies in a shared slab that must stay in this thread: it is copied.
   const isOwn = !isSame && redacted.byteLength === redacted.buffer.byteLength;
   parentPort!.postMessage(result, isOwn ? [redacted.buffer as ArrayBuffer] : []); // never a shared one
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { RedactionKind } from './redaction-kinds.ts';
 import type { RedactionJob, RedactionResult } from './redaction-worker.ts';
 
-/** Redacts bodies on a thread of its own, so that the event loop goes on meanwhile. */
+/** Redacts bodies on a separate thread, so that the event loop is not blocked. */
 export type Redactor = {
   /**
    * Replaces personal data as `redactRowsJson` does.
@@ -11,7 +11,7 @@ export type Redactor = {
    * @throws GatewayError `overloaded` if too much is waiting; `unavailable` if the thread ended
    */
   redact(body: Buffer, kinds: readonly RedactionKind[]): Promise<Buffer>;
-  /** Ends the thread, and rejects what it has not done. */
+  /** Ends the thread, and rejects the jobs that are not done. */
   close(): Promise<void>;
 };
 

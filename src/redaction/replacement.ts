@@ -1,2 +1,2 @@
-/** What stands in place of personal data (contract 9.1). */
+/** The text that replaces personal data (contract 9.1). */
 export const replacement = 'REDACTED';

@@ -2,10 +2,10 @@ import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readSources } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 
-/** What the process is told: all of WriteSampleOptions that can be sent. The sources it reads itself. */
+/** The task: all of WriteSampleOptions that can be sent. The process reads the sources itself. */
 export type SampleTask = Omit<WriteSampleOptions, 'sources' | 'onProgress'>;
 
-/** What the process says. */
+/** What the process reports. */
 export type SampleReport =
   | { readonly type: 'progress'; readonly done: number; readonly total: number }
   | { readonly type: 'written' }
@@ -15,7 +15,7 @@ export type SampleReport =
 /** The process that brings the sample rows up to now, and takes the writing DuckDB with it when it ends. */
 const task: SampleTask = JSON.parse(process.argv[2] ?? '');
 const end = () => process.kill(process.pid, 'SIGKILL');
-// Whoever wanted the rows is gone.
+// The gateway that wanted the rows is gone.
 process.on('disconnect', end);
 report(await write());
 process.off('disconnect', end);

@@ -5,8 +5,8 @@ import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import type { SampleReport, SampleTask } from './sample-process.ts';
 
 /**
- * Does what `writeSample` does, in a process of its own: a gateway that loaded DuckDB for it would carry DuckDB's 25 MB for
- * as long as it runs.
+ * Runs `writeSample` in a child process: a gateway that loaded DuckDB itself would keep DuckDB's 25 MB for as long as it
+ * runs.
  * @throws DatabaseBusyError; Error with DuckDB's message, or where the process ended before it was done
  */
 export async function writeSampleInChild(
@@ -15,7 +15,7 @@ export async function writeSampleInChild(
 ): Promise<void> {
   const child = fork(new URL('./sample-process.ts', import.meta.url), [JSON.stringify(task)], {
     execArgv: [],
-    // At its end a process makes what it inherited blocking again, for all that hold it.
+    // A process that ends makes its inherited pipes blocking again, for all processes that share them.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: childEnvironment(),
   });

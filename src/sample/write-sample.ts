@@ -22,7 +22,7 @@ const weekMicros = 7 * 86_400_000_000;
 /** Ticks of one INSERT: bounds its memory, and paces the progress. */
 const chunkTicks = 50_000;
 
-/** Every sample row's id begins so, which tells it from an imported one. */
+/** Prefix of the id of every sample row, which distinguishes it from an imported one. */
 const idPrefix = '5a3b1e00-';
 
 /** The ticks of one source that a run writes. */

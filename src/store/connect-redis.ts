@@ -3,11 +3,11 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { type RedisScripts, redisScripts } from './redis-scripts.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
-/** Connections to one Redis, however it is set up. */
+/** Connections to one Redis: a single server, Sentinels or a Cluster. */
 export type RedisConnections = {
-  /** For commands; connects by itself, again and again, and rejects at once while it is not connected. */
+  /** For commands; reconnects by itself, and rejects at once while it is not connected. */
   readonly client: (Redis | Cluster) & RedisScripts;
-  /** Reads values in one round trip: null where there is none, 0 where it is to be read apart, for the others are large. */
+  /** Reads values in one round trip: null if there is none, 0 if it must be read separately because the others are large. */
   readAll(keys: readonly string[]): Promise<(Buffer | null | 0)[]>;
   /** Grows while bytes go out to Redis or come in from there. */
   progress(): number;
@@ -20,7 +20,7 @@ const timeouts = {
   maxRetriesPerRequest: 0,
   connectTimeout: 1000,
   commandTimeout: 1000,
-  /** A connection that is silent for so long while an answer is due is dropped: its server may have been replaced. */
+  /** A connection that is silent for this long while an answer is due is dropped: its server may have been replaced. */
   socketTimeout: 1000,
   sentinelCommandTimeout: 1000,
 } satisfies RedisOptions;
@@ -28,8 +28,8 @@ const timeouts = {
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 1000);
 
 /**
- * Makes the connections that a URL asks for. Redis need not be there.
- * @param url as `checkRedisUrl` wants it
+ * Makes the connections for a URL. Redis need not be reachable.
+ * @param url that `checkRedisUrl` accepts
  * @throws Error where the URL or the file of its certificate authority can't be read
  */
 export function connectRedis(url: string): RedisConnections {
@@ -46,12 +46,12 @@ function connectOne(options: RedisOptions): RedisConnections {
     scripts: redisScripts,
     retryStrategy: retryDelayMs,
     sentinelRetryStrategy: retryDelayMs,
-    // Sentinel's old master says READONLY: the new one is found by connecting again.
+    // A demoted master answers READONLY: reconnecting finds the new one.
     reconnectOnError: error => error.message.startsWith('READONLY'),
   });
   return {
     client: withScripts(redis),
-    // A value and its generation; of more, a command may not read without end: everybody else waits for it in Redis.
+    // Two keys are a value and its generation. More are bounded in bytes, because all other clients of Redis wait for the command.
     readAll: keys =>
       keys.length <= 2
         ? redis.mgetBuffer(...keys)
@@ -66,13 +66,13 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     enableOfflineQueue: false,
     scripts: redisScripts,
     redisOptions: options,
-    // Names stay names: a certificate is compared with what was asked for, and few are for addresses.
+    // Names are not resolved here: certificates are checked against them, and few are issued for addresses.
     dnsLookup: (name, done) => done(null, name),
     clusterRetryStrategy: retryDelayMs,
     // A node that took another's place is found by looking.
     slotsRefreshInterval: 1000,
   });
-  // A node would be connected by its first command, which has no time for that.
+  // Otherwise the first command would connect the node, and would exceed its time-out.
   cluster.on('+node', (node: Redis) => void node.connect().catch(() => undefined));
   let attempts = 0;
   return {
@@ -86,7 +86,7 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
   };
 }
 
-/** Bytes of values that one command reads at most, but for a first one that is longer. */
+/** Maximum bytes of values that one command reads, unless the first value alone is longer. */
 const maxReadBytes = 8 * 1024 * 1024;
 
 function movedBy({ stream }: Redis): number {

@@ -17,14 +17,14 @@ type MemoryStoreOptions = {
   readonly clock: Clock;
 };
 
-/** A value as it lies here: its version, which is asked for without the rest, and the rest. */
+/** A stored value: its version, which is read without the rest, and the rest. */
 type Packed = { readonly version: string; readonly rest: Buffer; readonly isCompressed: boolean };
 
 type Lease = { readonly token: string; readonly untilMs: number };
 
 /**
- * Makes a store in this process's memory: for one gateway alone. It never rejects. Values are kept compressed: those in use
- * are plain in the tier before it.
+ * Makes a store in this process's memory: for one gateway alone. It never rejects. Values are kept compressed: the tier in
+ * front of it holds the values in use uncompressed.
  */
 export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Store {
   const values = new LRUCache<string, Packed>({
@@ -34,7 +34,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     perf: clock,
     ttlResolution: 0,
   });
-  // Whoever holds a lease ends it, also when it is over: none is forgotten here but in a process that ends.
+  // The holder always ends its lease, even an expired one, so none is left behind while the process runs.
   const leases = new Map<string, Lease>();
   const generations = new Map<string, string>();
   const listeners = new Set<(message: StoreMessage) => void>();
@@ -47,7 +47,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     const lease = leases.get(key);
     return lease && clock.now() < lease.untilMs ? lease : undefined;
   };
-  /** Ends the token's lease. False where it is over or another one's. */
+  /** Ends the token's lease. False if it has expired or belongs to another token. */
   const endLease = (key: string, token: string): boolean => {
     const isValid = leaseOf(key)?.token === token;
     if (leases.get(key)?.token === token) leases.delete(key);
@@ -110,10 +110,10 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
   };
 }
 
-/** What a value keeps beside its bytes: objects, its key, list links. */
+/** Overhead of a value beside its bytes: objects, its key, list links. */
 const overheadBytes = 512;
 
-/** Shorter values save less than they cost; longer ones come with their bodies compressed already. */
+/** Shorter values save less than they cost; the bodies of longer ones are compressed already. */
 const compressed = { minBytes: 1024, maxBytes: 32 * 1024 };
 
 /** Level 1: higher ones take longer and hardly save more on rows of JSON. */
@@ -133,7 +133,7 @@ function unpack({ version, rest, isCompressed }: Packed): Buffer {
   return Buffer.concat([Buffer.from(version, 'latin1'), isCompressed ? zstdDecompressSync(rest) : rest]);
 }
 
-/** Bytes in memory of their own: what comes may be a part of a far larger buffer. */
+/** Copies bytes into their own memory: they may be a slice of a far larger buffer. */
 function ownMemory(bytes: Buffer): Buffer {
   if (bytes.buffer.byteLength === bytes.length) return bytes;
   const own = Buffer.allocUnsafeSlow(bytes.length);

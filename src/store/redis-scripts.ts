@@ -3,10 +3,10 @@ import { versionBytes } from './store.ts';
 /** The one channel on which all gateways publish messages. */
 export const messageChannel = 'sqg:2:messages';
 
-/** Does nothing more where the lease is not the token's. It comes before all writes: Redis doesn't take them back. */
+/** Returns unless the token holds the lease. It precedes all writes, because Redis does not roll back. */
 const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 
-/** What must be done in one step in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
+/** The atomic operations in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
   /**
    * Reads values in order as long as they fit, the first one always: the places of the others hold 0. KEYS: any number;
@@ -22,7 +22,7 @@ export const redisScripts = {
       end
       return found`,
   },
-  /** ARGV: token, milliseconds, known version or ''. Asks before it writes, so that a full Redis still says `held`. */
+  /** ARGV: token, milliseconds, known version or ''. Reads before it writes, so that a full Redis still answers `held`. */
   sqgClaim: {
     numberOfKeys: 2,
     lua: `

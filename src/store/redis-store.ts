@@ -8,7 +8,7 @@ import { subscribeToRedis } from './subscribe-to-redis.ts';
 type RedisStoreOptions = {
   /** As `checkRedisUrl` wants it. */
   readonly url: string;
-  /** Milliseconds a call waits for Redis at most (contract 5.13). Default 50. */
+  /** Maximum milliseconds that a call waits for Redis (contract 5.13). Default 50. */
   readonly deadlineMs?: number;
 };
 
@@ -17,8 +17,8 @@ const generationMs = 90 * 86_400_000;
 
 /**
  * Makes a store in Redis, shared by all gateways. Redis need not be there: calls reject at once while it is not, and
- * within the deadline where it is frozen; it is used again as soon as it answers.
- * @throws Error where the URL can't be used
+ * within the deadline if it is frozen; it is used again as soon as it answers.
+ * @throws Error if the URL can't be used
  */
 export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
   const { client, readAll, progress, openSubscriber } = connectRedis(url);
@@ -89,7 +89,7 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
 }
 
 // The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both. 2 is the version of
-// what is written here: gateways that write otherwise use another one.
+// what is written here: gateways with another format use another version.
 const valueKey = (key: string) => `sqg:2:{${key}}:v`;
 const leaseKey = (key: string) => `sqg:2:{${key}}:l`;
 const groupKey = (group: string) => `sqg:2:g:{${group}}`;
@@ -129,7 +129,7 @@ type Deadline = {
   readonly progress: () => number;
 };
 
-/** Makes the function that all commands go through: in time, or a StoreError that says what is known to be wrong. */
+/** Makes the function that all commands go through: they answer in time, or reject with a StoreError that gives the known cause. */
 function answersOf(client: Connection, deadline: Deadline) {
   let reason: string | undefined = 'not connected yet';
   client.on('ready', () => {
@@ -139,11 +139,11 @@ function answersOf(client: Connection, deadline: Deadline) {
     reason ??= 'the connection was lost';
   });
   client.on('error', error => {
-    // A Cluster's own error only says that no node could be used; why, its nodes have said before.
+    // A Cluster's own error only says that no node could be used; its nodes have reported why.
     if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
   });
   client.on('node error', error => {
-    // That a connection is closed follows from what was said before.
+    // A closed connection is a consequence of the error before it.
     const message = messageOf(error);
     reason = message === 'Connection is closed.' ? (reason ?? message) : message;
   });
@@ -151,7 +151,7 @@ function answersOf(client: Connection, deadline: Deadline) {
     try {
       return await withDeadline(send(), deadline);
     } catch (error) {
-      // While there is no connection, the client only says that there is none.
+      // Without a connection, the client reports only that there is none.
       const isOfThisCall = error instanceof ReplyError || error instanceof LateError;
       const message = isOfThisCall ? messageOf(error) : (reason ?? messageOf(error));
       const isRefusal = error instanceof ReplyError;
@@ -166,8 +166,8 @@ class LateError extends Error {}
 const mostDeadlines = 10;
 
 /**
- * Rejects when the deadline comes first, and nothing has moved meanwhile; whatever the command does later is nobody's
- * concern. A Redis that is frozen or gone moves nothing.
+ * Rejects when the deadline comes first, and nothing has moved meanwhile; a later result of the command is
+ * ignored. A Redis that is frozen or gone moves nothing.
  */
 function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -183,7 +183,7 @@ function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Deadline
         reject(new LateError(`no answer within ${missed * deadlineMs} ms`));
       }
     };
-    // Where this process itself was busy for so long, the answer may be there, unread: it is read before the immediate.
+    // If this process was busy for that long, the answer may have arrived unread: it is read before the immediate runs.
     const startTimer = () => setTimeout(() => setImmediate(expire), deadlineMs);
     let timer = startTimer();
     command.then(resolve, reject).finally(() => clearTimeout(timer));

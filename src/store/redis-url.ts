@@ -1,4 +1,4 @@
-/** Where Redis is, as told by a URL. */
+/** Where Redis is, parsed from a URL. */
 export type RedisAddress = {
   readonly topology:
     | { readonly type: 'single'; readonly db: number }
@@ -9,7 +9,7 @@ export type RedisAddress = {
   /** Of Redis itself, not of its Sentinels. */
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** What its Sentinels want to hear, who have users of their own. */
+  /** For its Sentinels, which have users of their own. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
   /** Whether all connections are encrypted; with the file of the authority to trust instead of the well-known ones. */

@@ -5,7 +5,7 @@ type StoreErrorOptions = {
   readonly isRefusal?: boolean;
 };
 
-/** A store could not answer; a caller goes on without it. */
+/** The store did not answer; callers go on without it. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly isRefusal: boolean;

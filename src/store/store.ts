@@ -1,6 +1,6 @@
 /**
- * Where cache entries are kept, shared by all who were given the same store: a value by key, the right to make its next
- * value, and messages about both. Every call rejects with a StoreError where the store does not answer; a caller goes on without it.
+ * The shared storage of cache entries, used by all gateways with the same store: a value by key, the right to make its next
+ * value, and messages about both. Every call rejects with a StoreError if the store does not answer; callers go on without it.
  */
 export type Store = {
   /** Reads values and generations in one round trip. */
@@ -12,39 +12,39 @@ export type Store = {
   claim(key: string, options: ClaimOptions): Promise<Claim>;
   /**
    * Makes the lease last another `leaseMs` from now.
-   * @returns false where it is not this token's any more
+   * @returns false if the token no longer holds it
    */
   extend(key: string, token: string, leaseMs: number): Promise<boolean>;
   /**
    * Puts a value in place and ends the lease, in one step.
    * @param ttlMs milliseconds the value is kept at most; the store may drop it sooner
-   * @returns false, and nothing is changed, where the lease is not this token's any more
+   * @returns false, and nothing is changed, if the token no longer holds the lease
    */
   publish(key: string, token: string, value: Buffer, ttlMs: number): Promise<boolean>;
   /**
-   * Ends the lease without a value; nothing happens where it is not this token's any more.
-   * @param failurePayload what is told to those who wait
+   * Ends the lease without a value; does nothing if the token no longer holds it.
+   * @param failurePayload sent to the waiters
    */
   release(key: string, token: string, failurePayload: string): Promise<void>;
   /**
-   * Puts a tombstone in place of a key's value, and ends its lease: what is being made under it can't be published any more.
-   * The tombstone is nothing but a new version, so that a key that was removed can be told from one that the store has lost.
+   * Puts a tombstone in place of a key's value, and ends its lease: a value being made under it can no longer be published.
+   * The tombstone is nothing but a new version, so that a removed key can be distinguished from one that the store has lost.
    */
   remove(key: string): Promise<void>;
-  /** Gives a group a new generation, one that it never had: values made under another one are invalid. */
+  /** Gives a group a generation that it never had: values made under another one are invalid. */
   bumpGeneration(group: string): Promise<void>;
   /** Delivers all messages from now on; at once, and at every change, also whether messages arrive (`connected`, `disconnected`). */
   subscribe(listener: (message: StoreMessage) => void): void;
-  /** Resolves where the store answers. */
+  /** Resolves if the store answers. */
   ping(): Promise<void>;
-  /** Lets go of the store at once, also where it is frozen. */
+  /** Closes at once, even if the store is frozen. */
   close(): Promise<void>;
 };
 
 export type StoreRead = {
   /** In the order of the keys; undefined where there is no value. */
   readonly values: readonly (Buffer | undefined)[];
-  /** In the order of the groups; empty for a group that never got one. */
+  /** In the order of the groups; empty for a group that never had one. */
   readonly generations: readonly string[];
 };
 
@@ -59,7 +59,7 @@ export type ClaimOptions = {
   readonly token: string;
   /** Milliseconds the lease lasts. */
   readonly leaseMs: number;
-  /** The first `versionBytes` bytes of the value that the claimant has seen; absent where it has seen none. */
+  /** The first `versionBytes` bytes of the value that the claimant has seen; absent if it has seen none. */
   readonly knownVersion: Buffer | undefined;
 };
 

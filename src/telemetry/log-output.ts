@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Where lines go that must never hold up who writes them. */
+/** An output for lines that never blocks its writer. */
 export type LogOutput = {
   /** Takes a line, or drops it where too many wait. */
   write(line: string): void;
@@ -29,7 +29,7 @@ export function createLogOutput(stream: Writable): LogOutput {
   let writing: Promise<void> | undefined;
   let isScheduled = false;
 
-  // Its reader is gone: the lines are lost, the service goes on.
+  // The reader is gone: the lines are lost, the service goes on.
   stream.on('error', () => undefined);
 
   function writeWaiting(): Promise<void> {
@@ -80,7 +80,7 @@ export function createLogOutput(stream: Writable): LogOutput {
     async flush(timeoutMs) {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const giveUp = setTimeout(resolve, timeoutMs);
-      // What is being written first, then what has come since.
+      // First the write in progress, then the lines that came since.
       await Promise.race([late, writeWaiting().then(writeWaiting)]);
       clearTimeout(giveUp);
     },

@@ -7,9 +7,9 @@ import { addWarmMetrics } from './warm-metrics.ts';
 
 /** Counts what happens, for a scraper to read. */
 export type Metrics = {
-  /** Adds what is known of warming. */
+  /** Adds the metrics of warming. */
   watch(schedule: Pick<WarmSchedule, 'state'>): void;
-  /** Has these read whenever somebody asks for the metrics; before, they are 0. */
+  /** Sets the readings to take at each scrape; before, they are 0. */
   read(readings: Readings): void;
   /** Counts an event. */
   observe(event: GatewayEvent): void;

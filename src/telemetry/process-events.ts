@@ -1,6 +1,6 @@
 /** What happens to a process as a whole. */
 export type ProcessEvent =
-  /** It ends because it was told to. */
+  /** It ends because of a signal. */
   | { readonly type: 'process.stopping'; readonly signal: string }
   /** It did not end in time, and is cut off. */
   | { readonly type: 'process.stop_cut_off'; readonly afterMs: number }

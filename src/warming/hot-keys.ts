@@ -3,11 +3,11 @@ import { batchGroupOf, type EndpointQuery } from '../batch/endpoint-query.ts';
 import type { WarmKey, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 
-/** Remembers what is read, and tells the schedule now and then: a request pays one look into a map. */
+/** Collects the keys that are read, and reports them to the schedule periodically: a request pays one write to a map. */
 export type HotKeys = {
-  /** Notes that a key was read; under pressure it is forgotten. */
+  /** Records that a key was read; dropped when too many are pending. */
   recordRead(digest: string, query: EndpointQuery): void;
-  /** Tells the schedule. */
+  /** Reports the pending keys to the schedule. */
   flush(): Promise<void>;
   close(): Promise<void>;
 };
@@ -21,7 +21,7 @@ type HotKeysOptions = {
   readonly flushMs?: number;
 };
 
-/** Starts to remember reads. */
+/** Starts to collect reads. */
 export function createHotKeys(options: HotKeysOptions): HotKeys {
   const { schedule, emit, maxPending = 10_000, flushMs = 1000 } = options;
   let pending = new Map<string, EndpointQuery>();
@@ -38,7 +38,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
 
   function flush(): Promise<void> {
     if (pending.size === 0) return flushing ?? Promise.resolve();
-    // One at a time: where the schedule is slow, reads are forgotten rather than piled up.
+    // One at a time: if the schedule is slow, reads are dropped rather than piled up.
     if (flushing) return flushing;
     const read = pending;
     pending = new Map();
@@ -66,7 +66,7 @@ function toWarmKey(digest: string, query: EndpointQuery): WarmKey {
   const values = Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
   return {
     digest,
-    // What no batch can answer is due by itself.
+    // A key that no batch can answer is a group of its own.
     group: group === undefined ? digest : createHash('sha256').update(group).digest('hex'),
     endpoint: definition.name,
     payload: JSON.stringify({ endpoint: definition.id, parameters: { ...values, sql: callerSql } }),

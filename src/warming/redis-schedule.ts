@@ -21,7 +21,7 @@ const maxRecorded = 200;
 export function createRedisSchedule(options: ScheduleOptions & { readonly url: string }): WarmSchedule {
   const { url, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
   const { client } = connectRedis(url);
-  // What is wrong is told by the calls that fail.
+  // Failing calls report the error.
   client.on('error', () => undefined);
   for (const [name, lua] of Object.entries(warmScripts)) {
     client.defineCommand(name, { lua, numberOfKeys: warmKeys.length });

@@ -1,19 +1,19 @@
 /**
  * When which keys are warmed, shared by all workers that were given the same schedule. Keys that one run can answer are a
- * group, which is due as one; a key stays as long as it is read. All times are told by the schedule's own clock.
+ * group, which is due as one; a key stays as long as it is read. All times are those of the schedule's own clock.
  */
 export type WarmSchedule = {
-  /** Notes that keys were read, each once at most. A key that is new joins its group, a group that is new is due a period on. */
+  /** Records that keys were read, each at most once. A key that is new joins its group, a group that is new is due a period on. */
   recordReads(keys: readonly WarmKey[]): Promise<void>;
   /**
-   * Takes the group that is longest due, for `leaseMs`: nobody else gets it meanwhile, and everybody may afterwards.
-   * Keys that were not read for their lifetime fall out.
+   * Claims the group that has been due longest, for `leaseMs`: no other worker gets it before that.
+   * Keys that were not read within their lifetime are dropped.
    * @param token names the claim; no two have the same
    */
   claim(token: string, leaseMs: number): Promise<ClaimedGroup | undefined>;
-  /** Makes a claim last another `leaseMs` from now; false where it is not this token's any more. */
+  /** Makes a claim last another `leaseMs` from now; false if the token no longer holds it. */
   extend(group: string, token: string, leaseMs: number): Promise<boolean>;
-  /** Ends a claim, says when the group is due again, and counts what was done; false and nothing where it is lost. */
+  /** Ends a claim, says when the group is due again, and counts what was done; returns false and changes nothing if the claim is lost. */
   settle(group: string, token: string, result: WarmResult): Promise<boolean>;
   state(): Promise<ScheduleState>;
   close(): Promise<void>;
@@ -25,11 +25,11 @@ export type WarmKey = {
   readonly group: string;
   /** Name of the endpoint. */
   readonly endpoint: string;
-  /** The endpoint, its parameters and the caller's SQL as JSON: what a worker needs to ask again. */
+  /** The endpoint, its parameters and the caller's SQL as JSON: what a worker needs to run the query again. */
   readonly payload: string;
   /** Milliseconds between two runs of a new group. */
   readonly periodMs: number;
-  /** Milliseconds after its last read at which the key falls out. */
+  /** Milliseconds after its last read when the key is dropped. */
   readonly lifetimeMs: number;
 };
 
@@ -46,7 +46,7 @@ export type WarmResult = {
   readonly dueInMs: number;
   /** Runs in a row that failed, this one included. */
   readonly failures: number;
-  /** Keys that are not to be warmed any more. */
+  /** Keys that are no longer warmed. */
   readonly dropped: readonly string[];
   /** What is added to the totals, by name. */
   readonly counts: Readonly<Record<string, number>>;
@@ -76,15 +76,15 @@ export const maxShownGroups = 100;
 export type ScheduleOptions = {
   /** Keys that are kept; those that are read least go first. */
   readonly maxKeys: number;
-  /** Milliseconds in which a read comes to count half. Default an hour. */
+  /** Milliseconds after which a read counts half. Default an hour. */
   readonly halfLifeMs?: number;
 };
 
 export const defaultHalfLifeMs = 3_600_000;
 
 /**
- * The score of a key: the binary logarithm of its reads, each counting the more the later it came. Only differences mean
- * anything, so nothing needs to be aged: heats are compared, and a later read outweighs any number of old ones.
+ * The score of a key: the binary logarithm of its reads, weighted more the later it came. Only differences
+ * matter, so no score needs ageing: heats are compared, and a later read outweighs any number of old ones.
  * Source: Cormode et al., "Forward Decay" (ICDE 2009), with exponential decay.
  */
 export function scoreAfterRead(score: number | undefined, nowMs: number, halfLifeMs: number): number {

@@ -2,7 +2,7 @@
 export type WarmSkip =
   /** It is new enough to be fresh still when it is due next. */
   | 'fresh'
-  /** Somebody else makes it right now. */
+  /** Another gateway or worker is making it. */
   | 'busy'
   /** Its endpoint was changed, removed, or is not warmed any more. */
   | 'outdated'
@@ -18,7 +18,7 @@ export type WarmEvent =
       readonly refreshed: number;
       readonly failed: number;
       readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
-      /** Queries that it took. */
+      /** Queries that ran for it. */
       readonly runs: number;
       /** Bytes that the engine read for it, where it counts them. */
       readonly bytes: number;

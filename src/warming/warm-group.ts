@@ -17,24 +17,24 @@ export type GroupOutcome = {
   readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
   readonly runs: number;
   readonly bytes: number;
-  /** Bytes that runs of one key each would have read on top. */
+  /** Bytes that separate runs for each key would have read in addition. */
   readonly savedBytes: number;
   /** Digests that are not to be warmed any more. */
   readonly dropped: readonly string[];
 };
 
-/** What is asked of the cache for one key. */
+/** The request to the cache for one key. */
 export type KeyPlan = {
   readonly query: EndpointQuery & { readonly key: CacheKey };
-  /** The question to the cache, of which the query runs by `runQuery`. */
+  /** Makes the request to the cache, whose query runs by `runQuery`. */
   readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
 };
 
 type WarmGroupDeps = {
   readonly cache: Pick<Cache, 'warm'>;
-  /** Plans a key as its endpoint is defined now; undefined where it is not any more. */
+  /** Plans a key by the current definition of its endpoint; undefined if there is none. */
   readonly planKey: (payload: string) => KeyPlan | undefined;
-  /** Runs with the priority of what nobody waits for. */
+  /** Runs with background priority. */
   readonly runStatement: RunStatement;
   readonly budget: Pick<BytesBudget, 'isUsedUp'>;
 };
@@ -42,7 +42,7 @@ type WarmGroupDeps = {
 /** Keys that are warmed together at most: each holds a lease while the query runs. */
 const maxTogether = 1000;
 
-/** Milliseconds that leases on the keys of a batch may take; what comes later is another run. */
+/** Milliseconds to wait for the leases on the keys of a batch; later keys take another run. */
 const claimTimeoutMs = 2000;
 
 /** Milliseconds after which a group of which no key is left is looked at again. */
@@ -111,7 +111,7 @@ async function warmTogether(
         if (outcome === 'refreshed') counts.refreshed++;
         else skip(outcome);
       } catch {
-        // The loader has told why.
+        // The loader has emitted the reason.
         counts.failed++;
       } finally {
         place.leave();

@@ -9,9 +9,9 @@ import type { GroupOutcome } from './warm-group.ts';
 export type Warmer = {
   /** Warms everything that is due now; resolves when that is done. */
   runDue(): Promise<void>;
-  /** Looks every so many milliseconds whether something is due, until it is closed. */
+  /** Runs what is due every `everyMs` milliseconds, until it is closed. */
   start(everyMs: number): void;
-  /** Ends what is under way; claims that it holds go to others. */
+  /** Aborts the runs in flight; other workers take over the claims. */
   close(): Promise<void>;
 };
 
@@ -32,7 +32,7 @@ type WarmerOptions = {
 const leaseMs = 15_000;
 const extendMs = 5_000;
 
-/** The share of a period by which a group may be early: what started together does not stay together. */
+/** The share of a period by which a group may run early, so that groups do not stay synchronised. */
 const jitter = 0.1;
 
 /** Makes a worker over a schedule that it may share with others. */

@@ -16,7 +16,7 @@ export type ClientOptions = {
   readonly endpoint?: string;
 };
 
-/** Signed requests to one project of BigQuery, and what is wrong with their answers. */
+/** Sends authorised requests to one project of BigQuery, and turns failed answers into errors. */
 export type BigQueryClient = {
   /**
    * Sends a request whose answer is small.
@@ -36,7 +36,7 @@ export type BigQueryClient = {
 const maxTextBytes = 16 * 1024 * 1024;
 
 /**
- * Opens the wire to BigQuery. Google's library finds the credentials; the requests are ours, because those of Google's client
+ * Opens a client of BigQuery. Google's library finds the credentials; the requests are ours, because those of Google's client
  * can't be aborted, and hold a whole page in memory however large it is.
  */
 export function openClient({ project, endpoint }: ClientOptions): BigQueryClient {
@@ -100,7 +100,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Undefined for what is no JSON; no shape of an answer allows that. */
+/** Undefined for text that is not JSON; no shape of an answer allows that. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

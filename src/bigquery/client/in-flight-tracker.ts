@@ -1,23 +1,23 @@
 import type { RunOptions } from '../../engine/engine.ts';
 import { type Limit, startLimit } from '../../engine/start-limit.ts';
 
-/** What an engine has under way, whether anybody waits for it or not: an engine that closes sees to its end. */
+/** Tracks the work of an engine in flight, whether anybody waits for it or not, so that closing the engine can end it. */
 export type InFlightTracker = {
   /** Starts the time of a statement, which is over too when the engine closes. */
   startLimit(options: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit;
-  /** Takes work in; whether it fails is for others to see. */
+  /** Tracks work; its failure is handled elsewhere. */
   add(work: Promise<unknown>): void;
   /**
    * Ends all limits; resolves when no work is left, nor any that it began.
-   * @param reason what those who still wait are told
+   * @param reason the error for requests that still wait
    */
   end(reason: Error): Promise<void>;
 };
 
-/** Makes an empty list of work. */
+/** Makes a tracker without work. */
 export function createInFlightTracker(): InFlightTracker {
   const open = new Set<Promise<unknown>>();
-  // One for each limit: a signal for all of them would keep what listens to it for as long as the engine lives.
+  // One for each limit: a shared signal would keep its listeners for as long as the engine lives.
   const stops = new Set<AbortController>();
   return {
     startLimit({ signal, timeoutMs }) {

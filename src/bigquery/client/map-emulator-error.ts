@@ -8,10 +8,10 @@ const analysis =
   /^(?:failed to (?:analyze|parse \w+): |INVALID_ARGUMENT: )*(?!failed to )(.*?) \[at (\d+):(\d+)\]/s;
 
 /**
- * Puts what an emulator says of a failed query in BigQuery's words; BigQuery's own stay as they are. goccy/bigquery-emulator
+ * Maps an emulator's error for a failed query to BigQuery's; errors of BigQuery stay as they are. goccy/bigquery-emulator
  * and its forks write places as `[at 1:8]`; a query that breaks the emulator itself is an `internalError` there. Source: version
  * 0.8.1, asked by `npm run test:emulator`.
- * @param source `isEmulators` where the problem is known to be an emulator's. Default: told by its empty fields
+ * @param source `isEmulators` where the problem is known to be an emulator's. Default: recognised by its empty fields
  */
 export function mapEmulatorError(problem: Problem, source: { readonly isEmulators?: boolean } = {}): Problem {
   const { reason, message, debugInfo } = problem;

@@ -3,7 +3,7 @@ import type { Limit } from '../../engine/start-limit.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { failureRow, type Remedy } from '../answers/failure-table.ts';
 
-/** What all queries of an engine share when they try again. */
+/** The retry policy that all queries of an engine share. */
 export type RetryPolicy = {
   readonly budget: RetryBudget;
   /** From 0 to below 1. */
@@ -12,7 +12,7 @@ export type RetryPolicy = {
   readonly maxRetries: number;
   /** Shortest pause before the first retry, in milliseconds; doubled for each that follows, up to 32 s. */
   readonly baseMs: number;
-  /** Told of every retry. */
+  /** Called for every retry. */
   readonly onRetry: (failure: BigQueryFailure) => void;
 };
 
@@ -52,9 +52,9 @@ export type Retries = {
    * @throws the failure where no retry is left, or none would come in time; the limit's reason when it ends first
    */
   pause(failure: BigQueryFailure): Promise<void>;
-  /** Sends a request until it is answered, or fails in a way that the same request will not mend. */
+  /** Sends a request until it is answered, or fails in a way that repeating it cannot fix. */
   sameRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
-  /** The same where each request is for another job: the end of a job is no end of the attempts. */
+  /** The same for requests that each start a new job: a failed job does not end the attempts. */
   newRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
 };
 
