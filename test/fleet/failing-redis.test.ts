@@ -139,7 +139,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
   }, 60_000);
 
   test('gateways that hear nothing at all ask Redis, and serve nothing that was invalidated', async () => {
-    const path = countsPath('ours|deaf');
+    const path = countsPath('ours|disconnected');
     const states = async () => [
       (await gateways[0]!.get(path)).headers['x-cache'],
       (await gateways[1]!.get(path)).headers['x-cache'],
@@ -151,7 +151,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     const endpoint = 'usage.api-counts';
     for (const order of [
       { endpoint },
-      { endpoint, parameters: { interval: 'minutely', project: 'ours|deaf' } },
+      { endpoint, parameters: { interval: 'minutely', project: 'ours|disconnected' } },
     ]) {
       expect((await gateways[1]!.post('/admin/invalidate', order)).status).toBe(200);
       expect(await states()).toEqual(['MISS', 'HIT']);
