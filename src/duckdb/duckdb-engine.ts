@@ -15,6 +15,7 @@ import type { EngineEvent } from './engine-events.ts';
 import { createEnginePool } from './engine-pool.ts';
 import type { BoundValue, EngineSettings } from './engine-protocol.ts';
 import { runUntil } from './run-until.ts';
+import { removeLeftSpills } from './spill-directory.ts';
 
 type DuckDbEngineOptions = {
   readonly databasePath: string;
@@ -58,6 +59,7 @@ const minMemoryMb = 128;
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
   const { clock, emit, graceMs = 1000 } = options;
   const settings = engineSettings(options);
+  await removeLeftSpills(options.databasePath);
   const queue = createFairQueue(queueOptions(options));
   const pool = createEnginePool({
     settings,
@@ -78,11 +80,14 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     return { columns, ...rows };
   }
 
-  /** A query whose process ends under it is run again, in what is left of its time: it only reads. */
+  /**
+   * A query whose process ends under it is run again, in what is left of its time: it only reads. Its next process is a new one, for
+   * those that are there may have been killed together with the first.
+   */
   async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
     for (let runs = 1; ; runs++) {
       try {
-        return await pool.use(child => runIn(child, statement, limit));
+        return await pool.use(child => runIn(child, statement, limit), { isNew: runs > 1 });
       } catch (error) {
         const isLost = error instanceof EngineGoneError && error.why === 'crash' && !limit.aborted;
         if (!isLost || runs === maxRuns) throw error;

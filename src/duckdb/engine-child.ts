@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
@@ -13,6 +13,7 @@ import type {
   EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
+import { newSpillDirectory } from './spill-directory.ts';
 
 /** A started engine process. */
 export type EngineChild = {
@@ -24,7 +25,8 @@ export type EngineChild = {
   kill(why: 'unresponsive query' | 'closed'): void;
   /** Whether it was killed because it is not needed any more. */
   readonly isUnwanted: boolean;
-  readonly hasEnded: boolean;
+  /** Whether it has ended, or was killed and ends in a moment. */
+  readonly isGone: boolean;
   /** Whether its last run left much memory allocated, which only ending the process frees. */
   readonly isWorn: boolean;
   /** Resolves with the reason once the process has ended, and its folder is gone. */
@@ -74,9 +76,8 @@ process.once('exit', () => {
 
 /** Starts a process that reads the database. It ends by itself when this one does. */
 export function startEngineChild(settings: EngineSettings): EngineChild {
-  const spillDirectory = `${settings.databasePath}.${randomUUID()}.tmp`;
-  const started: EngineArguments = { ...settings, spillDirectory };
-  const child = forkEngine(started);
+  const spillDirectory = newSpillDirectory(settings.databasePath);
+  const child = forkEngine({ ...settings, spillDirectory });
   const catalog = Promise.withResolvers<Catalog>();
   catalog.promise.catch(() => undefined);
   const ended = Promise.withResolvers<string>();
@@ -87,6 +88,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   let isWorn = false;
   const standardError = stderrTail(child);
   const kill = (reason: EngineEnd) => {
+    if (gone || child.killed) return;
     if (why === 'crash' || why === 'no start') why = reason;
     child.kill('SIGKILL');
   };
@@ -130,8 +132,8 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   const send = sender(child);
   return {
     pid: child.pid,
-    get hasEnded() {
-      return gone !== undefined;
+    get isGone() {
+      return gone !== undefined || child.killed;
     },
     get isWorn() {
       return isWorn;

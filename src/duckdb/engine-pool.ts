@@ -6,15 +6,18 @@ import type { EngineSettings } from './engine-protocol.ts';
 export type EnginePool = {
   /**
    * Lends a process for a task: the one that was used last, or a new one.
+   * @param options.isNew whether it must be a new one. Default false
    * @throws EngineGoneError after `close`; what the task throws
    */
-  use<Result>(task: (child: EngineChild) => Promise<Result>): Promise<Result>;
+  use<Result>(task: Task<Result>, options?: { readonly isNew: boolean }): Promise<Result>;
   /** The tables of the database, as one of the processes has it open. */
   catalog(): Promise<Catalog>;
   /** The ids of the processes, the oldest first. */
   readonly pids: readonly number[];
   close(): Promise<void>;
 };
+
+type Task<Result> = (child: EngineChild) => Promise<Result>;
 
 type PoolOptions = {
   readonly settings: EngineSettings;
@@ -51,9 +54,9 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     return child;
   }
 
-  function take(): EngineChild {
+  function take(isNew: boolean): EngineChild {
     if (isClosed) throw new EngineGoneError('closed', 'closed');
-    const last = idle.pop();
+    const last = isNew ? undefined : idle.pop();
     clearTimeout(last?.timer);
     if (last) return last.child;
     const child = start();
@@ -63,7 +66,8 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   }
 
   function giveBack(child: EngineChild): void {
-    if (child.hasEnded) remove(child);
+    // It may have been killed for taking too long just when its task ended.
+    if (child.isGone && living.has(child)) end(child);
     if (!living.has(child)) return;
     if (child.isWorn) {
       end(child);
@@ -78,8 +82,8 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   }
 
   function end(child: EngineChild): void {
-    ending.add(child);
     child.kill('closed');
+    ending.add(child);
     remove(child);
   }
 
@@ -89,8 +93,8 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     idle = idle.filter(each => each.child !== child);
   }
 
-  async function use<Result>(task: (child: EngineChild) => Promise<Result>): Promise<Result> {
-    const child = take();
+  async function use<Result>(task: Task<Result>, { isNew } = { isNew: false }): Promise<Result> {
+    const child = take(isNew);
     try {
       return await task(child);
     } finally {

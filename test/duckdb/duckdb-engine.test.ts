@@ -167,6 +167,21 @@ test('after kill -9 of its process a query is run again, and answered', async ()
   expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.stopped', 'engine.started']);
 });
 
+test('a query is run again in a new process, for idle ones may have been killed together with its own', async () => {
+  const { engine, events } = await openEngine();
+  const started = () => events.filter(({ type }) => type === 'engine.started').length;
+  const caller = new AbortController();
+  const running = expect(ask(engine, endless, { signal: caller.signal })).rejects.toMatchObject({
+    code: 'cancelled',
+  });
+  expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  await expect.poll(started, { timeout: 10_000 }).toBe(3);
+  process.kill(engine.pids[0]!, 'SIGKILL');
+  await expect.poll(started, { timeout: 10_000 }).toBe(4);
+  caller.abort();
+  await running;
+});
+
 test('a query whose process ends again and again fails, and the next one answers', async () => {
   const { engine, events } = await openEngine();
   const running = expect(ask(engine, endless)).rejects.toMatchObject({

@@ -127,6 +127,15 @@ test('kills the process of a statement that does not respond, and no other', asy
   expect(types().filter(type => type === 'engine.stopped')).toHaveLength(1);
 });
 
+test('a process that is killed at the end of a task is not lent again', async () => {
+  const { pool, run } = await openPool();
+  await pool.use(async child => {
+    await child.catalog;
+    child.kill('unresponsive query');
+  });
+  expect(await run(answer)).toBe('[42]');
+});
+
 test('after kill -9 the query of that process fails, and later ones succeed in a new one', async () => {
   const { pool, run, events } = await openPool();
   expect(await run(answer)).toBe('[42]');
