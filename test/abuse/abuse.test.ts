@@ -60,7 +60,6 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
     expect(Object.keys(counts).filter(isFault)).toEqual([]);
     expect(gateway.logged('http.bug', 'graphql.bug', 'store.down')).toEqual([]);
     expect(keeps(after, before)).toEqual([]);
-    expect(after.gatewayMb).toBeLessThan(before.gatewayMb + maxKeptMb);
   },
   120_000,
 );
@@ -100,6 +99,7 @@ function keeps(now: Holdings, before: Holdings): string[] {
   const fewest = before.files + 10 * Math.max(0, now.engines - before.engines);
   return [
     ...(now.enginesMb > mostMb ? [`${now.enginesMb.toFixed()} MB in ${now.engines} engine processes`] : []),
+    ...(now.gatewayMb > before.gatewayMb + maxKeptMb ? [`${now.gatewayMb.toFixed()} MB in the gateway`] : []),
     ...(now.files > fewest + 5 ? [`${now.files} open files, before ${before.files}`] : []),
   ];
 }

@@ -10,9 +10,12 @@ export type RunningAttack = {
   stop(): Promise<OutcomeCounts>;
 };
 
-/** Starts an attack of the table by its name; resolves when it begins. */
+/**
+ * Starts an attack of the table by its name; resolves when it begins. It yields the processors to the gateway and its engines: a real
+ * attacker has a machine of its own.
+ */
 export async function launchAttack(name: string, origin: string): Promise<RunningAttack> {
-  const child = spawn('node', ['test/abuse/attack-process.ts', name, origin], {
+  const child = spawn('nice', ['-n', '15', 'node', 'test/abuse/attack-process.ts', name, origin], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   endWithProcess(child);
