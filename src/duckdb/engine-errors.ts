@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
 import { EngineGoneError } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
 
@@ -27,7 +28,8 @@ export function toCallersError(
   if (error.name === 'AbortError') {
     return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });
   }
-  const [, kind = '', detail = ''] = /^([\w ]+?) Error: ([^\n]*)/.exec(error.message) ?? [];
+  const [, kind = '', words = ''] = /^([\w ]+?) Error: ([^\n]*)/.exec(error.message) ?? [];
+  const detail = failureOf(words) ?? words;
   if (dataFaults.has(kind) && patternFault.test(detail)) {
     return new GatewayError('invalid_query', `Cannot parse regular expression: ${detail}`, { cause: error });
   }
@@ -44,6 +46,13 @@ export function toCallersError(
   // What is left is a fault of the translation; "Cannot …" is the lock-down speaking.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
+}
+
+/** The message of a check in printed SQL, see `bq_fail`: DuckDB quotes it as a text that is no number. */
+function failureOf(words: string): string | undefined {
+  const [, message] =
+    new RegExp(`^Could not convert string '${failureMark}(.*?)(?:' to INT32.*)?$`).exec(words) ?? [];
+  return message;
 }
 
 function outOfMemory(): GatewayError {

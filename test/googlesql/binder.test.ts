@@ -81,8 +81,8 @@ describe('refusals', () => {
     ['select 1 limit -1', /LIMIT expects a non-negative integer literal at \[1:16\]/],
     ['select metadata from `postgres.logs` group by metadata', /Grouping by expressions of type ARRAY/],
     [`select ${'1 + '.repeat(50_000)} 1`, /Too many operators in a row/],
-    [`select ${'greatest(1, '.repeat(40)}2${')'.repeat(40)}`, /too complex/],
-    [`select ${'repeat('.repeat(12)}'a'${', 2)'.repeat(12)}`, /too complex/],
+    [`select ${'greatest(1, '.repeat(70)}2${')'.repeat(70)}`, /too complex/],
+    [`select ${'repeat('.repeat(70)}'a'${', 2)'.repeat(70)}`, /too complex/],
   ])('%s', (sql, message) => {
     expect(() => compile(sql)).toThrow(
       expect.objectContaining({ code: 'invalid_query', message: expect.stringMatching(message) }),

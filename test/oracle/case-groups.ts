@@ -6,6 +6,7 @@ import { conditionCases } from './cases-conditions.ts';
 import { formatCases } from './cases-formats.ts';
 import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
+import { letCases } from './cases-lets.ts';
 import { numberCases } from './cases-numbers.ts';
 import { patternCases } from './cases-patterns.ts';
 import { queryCases } from './cases-queries.ts';
@@ -18,6 +19,7 @@ import { unitCases } from './unit-cases.ts';
 export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['numbers', numberCases],
   ['casts', castCases],
+  ['named values', letCases],
   ['texts', textCases],
   ['patterns', patternCases],
   ['json', jsonCases],

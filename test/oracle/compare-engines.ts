@@ -36,7 +36,10 @@ export async function compareEngines(
   }
   const show = (rows: unknown) => JSON.stringify(rows);
   if ('error' in actual) {
-    const refusal = /Invalid Input Error: (.*not supported.*)/.exec(actual.error)?.[1];
+    const refusal =
+      /(?:Invalid Input Error: |Conversion Error: Could not convert string '! )(.*not supported[^'\n]*)/.exec(
+        actual.error,
+      )?.[1];
     if (refusal) return { kind: 'refused', detail: refusal };
     return { kind: 'wrong', detail: `reference: ${show(expected.rows)}\nours fails: ${actual.error}` };
   }

@@ -1,5 +1,6 @@
 import { type FunctionRow, matchRow } from '../functions/function-row.ts';
-import { extremeValueRows, literalArguments } from '../functions/functions-aggregate.ts';
+import { extremeValueRows, literalArguments, notNan } from '../functions/functions-aggregate.ts';
+import { finite } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundAggregate,
@@ -52,7 +53,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   checkLiterals(name, matched.arguments, call);
   if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
-  const { template } = matched.row;
+  const { template } = matched;
+  const { overflows, sortsBy } = matched.row;
   checkModifiers(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
   if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
@@ -61,13 +63,14 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     type: matched.type,
     name,
     template,
-    arguments: matched.arguments,
+    arguments: matched.arguments.map((value, i) => (i === sortsBy ? notNan(value) : value)),
     distinct: call.distinct,
     ignoreNulls: call.nulls === 'IGNORE',
     orderBy,
     over: call.over && bindWindow(context, call.over),
   };
-  return call.limit ? firstElements(aggregate, call) : aggregate;
+  if (call.limit) return firstElements(aggregate, call);
+  return overflows ? finite(aggregate) : aggregate;
 }
 
 /** `any_value(x having max y)` is the only call with HAVING. */

@@ -6,9 +6,10 @@ import { jsonFunctions, jsonRows } from '../functions/functions-json.ts';
 import { mathRows } from '../functions/functions-math.ts';
 import { stringFunctions, stringRows } from '../functions/functions-string.ts';
 import { timeFunctions, timeRows } from '../functions/functions-time.ts';
-import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
-import { type BoundExpression, childrenOf, isConstant } from '../tree/bound-tree.ts';
+import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
+import { type BoundExpression, isConstant } from '../tree/bound-tree.ts';
 import { refuseOuterArray } from '../tree/coercion.ts';
+import { isRepeatable } from '../tree/let-in.ts';
 import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
@@ -39,18 +40,36 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   const parts = call.name.map(part => part.name.toUpperCase());
   const isSafe = parts.length === 2 && parts[0] === 'SAFE';
   const name = (isSafe ? parts.slice(1) : parts).join('.');
-  const bound = bindNamed(context, { ...call, name: call.name.slice(isSafe ? 1 : 0) }, name);
+  const bound = isSafe
+    ? bindSafe(context, { ...call, name: call.name.slice(1) }, name)
+    : bindNamed(context, call, name);
   if (!bound) {
     const written = call.name.map(part => part.name).join('.');
     const reachesOut = written.includes('.') || outsideFunctions.has(name);
     throw (reachesOut ? sandboxRefused : invalidQuery)(`Function not found: ${written}`, call.at);
   }
   context.statement.functions.add(name);
-  if (!isSafe) return bound;
-  if (bound.kind === 'aggregate')
+  return bound;
+}
+
+/** NULL where the function fails; its arguments are calculated outside, for they may still fail. */
+function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {
+  if (aggregates.has(name) || windowFunctions.has(name))
     throw invalidQuery(`Function ${name} does not support SAFE error mode`, call.at);
-  if (raises(bound)) throw invalidQuery(`SAFE.${name} is not supported here`, call.at);
-  return { kind: 'try', type: bound.type, of: bound };
+  const values: BoundExpression[] = [];
+  const binder: Binder = {
+    ...context.binder,
+    expression(inner, argument) {
+      const value = context.binder.expression({ ...inner, binder: context.binder }, argument);
+      if (isRepeatable(value)) return value;
+      values.push(value);
+      return { kind: 'named', type: value.type, value };
+    },
+  };
+  const of = bindNamed({ ...context, binder }, call, name);
+  if (!of) return undefined;
+  const body: BoundExpression = { kind: 'try', type: of.type, of };
+  return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };
 }
 
 function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {
@@ -75,17 +94,6 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   }
   refuseOuterArray(of, 'ARRAY_LENGTH', call.at);
   return { kind: 'arrayLength', type: scalar('INT64'), of };
-}
-
-/** DuckDB's `try` takes nothing that calls `error`, which our own checks do. */
-function raises(expression: BoundExpression): boolean {
-  const isChecked =
-    expression.kind === 'call' &&
-    /\bbq_(?!json|read_json|parse_json|ln\b|log10|instant|split|regexp_extract\b|pattern\b|array)|\berror\(/.test(
-      expression.template,
-    );
-  const isStrictCast = expression.kind === 'cast' && expression.of.type.kind === 'STRING' && !expression.safe;
-  return isChecked || isStrictCast || expression.kind === 'element' || childrenOf(expression).some(raises);
 }
 
 function refuseModifiers(call: CallSyntax, name: string): void {

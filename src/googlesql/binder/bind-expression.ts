@@ -1,9 +1,9 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { expansionSize, maxExpansionSize } from '../functions/expansion-size.ts';
 import { operator } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { asComputed, cast, unify } from '../tree/coercion.ts';
+import { letIn } from '../tree/let-in.ts';
 import { columnsOfName, foldName, resolveName, rowValue, sameName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
@@ -16,18 +16,8 @@ import { bindPredicate } from './bind-predicate.ts';
 
 const bool = scalar('BOOL');
 
-/**
- * Resolves the names in one expression and gives it a type.
- * @throws RangeError where it multiplies itself: BETWEEN and its like name an operand twice, and they nest
- */
+/** Resolves the names in one expression and gives it a type. */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
-  const bound = bindSyntax(context, syntax);
-  const isTooLarge = expansionSize(bound, context.statement.sizes) > maxExpansionSize;
-  if (isTooLarge) throw new RangeError('Expression too large');
-  return bound;
-}
-
-function bindSyntax(context: BindContext, syntax: Expression): BoundExpression {
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {
     case 'literal':
@@ -155,7 +145,16 @@ function bindParameter(
 }
 
 function bindCase(context: BindContext, syntax: Extract<Expression, { kind: 'case' }>): BoundExpression {
-  const operand = syntax.operand && bindExpression(context, syntax.operand);
+  return syntax.operand
+    ? letIn(bindExpression(context, syntax.operand), operand => bindBranches(context, syntax, operand))
+    : bindBranches(context, syntax);
+}
+
+function bindBranches(
+  context: BindContext,
+  syntax: Extract<Expression, { kind: 'case' }>,
+  operand?: BoundExpression,
+): BoundExpression {
   const conditions = syntax.branches.map(({ when }) =>
     operand
       ? operator('=', [operand, bindExpression(context, when)], when.at)

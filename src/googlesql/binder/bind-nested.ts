@@ -1,3 +1,4 @@
+import { quantileAt } from '../functions/functions-aggregate.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, unify } from '../tree/coercion.ts';
 import { impliedName } from '../tree/implied-name.ts';
@@ -102,7 +103,15 @@ export function bindSubscript(
   const position = coerce(index, scalar('INT64'), syntax.index.at);
   const type = of.type.element.kind === 'NULL' ? scalar('INT64') : of.type.element;
   const fromZero = syntax.mode.endsWith('ORDINAL') ? minusOne(position) : position;
-  return { kind: 'element', type, of, index: fromZero, safe: syntax.mode.startsWith('SAFE') };
+  return (
+    quantileAt(of, fromZero) ?? {
+      kind: 'element',
+      type,
+      of,
+      index: fromZero,
+      safe: syntax.mode.startsWith('SAFE'),
+    }
+  );
 }
 
 function minusOne(index: BoundExpression): BoundExpression {

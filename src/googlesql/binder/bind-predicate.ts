@@ -2,6 +2,7 @@ import { operator } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
 import { coerce, refuseOuterArray, supertype } from '../tree/coercion.ts';
+import { letIn } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
 import { scalar, typeName } from '../tree/types.ts';
@@ -19,10 +20,11 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
   const { at } = syntax;
   switch (syntax.kind) {
     case 'between': {
-      const of = bind(syntax.of);
-      const low = operator('>=', [of, bind(syntax.low)], at);
-      const high = operator('<=', [of, bind(syntax.high)], at);
-      return negate(operator('AND', [low, high], at), syntax.not);
+      const [low, high] = [bind(syntax.low), bind(syntax.high)];
+      const test = letIn(bind(syntax.of), of =>
+        operator('AND', [operator('>=', [of, low], at), operator('<=', [of, high], at)], at),
+      );
+      return negate(test, syntax.not);
     }
     case 'inList':
       return negate(inList(bind(syntax.of), syntax.list.map(bind), syntax), syntax.not);
@@ -33,10 +35,16 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
       return negate(inQuery(bind(syntax.of), context.binder.query(inner, syntax.query), syntax), syntax.not);
     }
     case 'like': {
-      const of = bind(syntax.of);
-      const tests = syntax.patterns.map(pattern => operator('LIKE', [of, bind(pattern)], pattern.at));
+      const patterns = syntax.patterns.map(pattern => ({ value: bind(pattern), at: pattern.at }));
       const joiner = syntax.quantifier === 'ANY' ? 'OR' : 'AND';
-      return negate(operator(joiner, tests, at), syntax.not);
+      const test = letIn(bind(syntax.of), of =>
+        operator(
+          joiner,
+          patterns.map(pattern => operator('LIKE', [of, pattern.value], pattern.at)),
+          at,
+        ),
+      );
+      return negate(test, syntax.not);
     }
     case 'is': {
       const of = bind(syntax.of);
@@ -59,18 +67,15 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   const type = supertype([of, ...list]);
   // Checks that each pair compares, with BigQuery's refusal for the first that does not.
   for (const value of list) operator('=', [of, value], at);
-  if (!type || type.kind === 'NULL')
-    return operator(
-      'OR',
-      list.map(v => operator('=', [of, v], at)),
-      at,
-    );
   // A literal is never NaN; anything else may be, and NaN equals nothing.
-  if (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal'))
-    return operator(
-      'OR',
-      list.map(v => operator('=', [of, v], at)),
-      at,
+  const isByPairs = type?.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal');
+  if (!type || type.kind === 'NULL' || isByPairs)
+    return letIn(of, named =>
+      operator(
+        'OR',
+        list.map(value => operator('=', [named, value], at)),
+        at,
+      ),
     );
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;

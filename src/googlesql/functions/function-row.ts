@@ -29,7 +29,21 @@ export type FunctionRow = {
   readonly returns: ParameterType;
   /** DuckDB text, see `BoundCall.template` and `BoundAggregate.template`. */
   readonly template: string;
+  /** Templates for arguments that need less; the first one that applies wins. */
+  readonly variants: readonly Variant[];
+  /** An aggregate whose FLOAT64 may overflow, see `finite`. */
+  readonly overflows?: boolean;
+  /** The argument by which an aggregate sorts, from 0: NaN is refused there, see `bq_not_nan`. */
+  readonly sortsBy?: number;
 };
+
+export type Variant = {
+  readonly template: string;
+  applies(values: readonly BoundExpression[]): boolean;
+};
+
+/** What some rows have beside their signature and template. */
+type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'overflows' | 'sortsBy'>>;
 
 /** Stands for the template of a signature that BigQuery has and DuckDB cannot answer: a call is refused by name. */
 export const unsupported = '';
@@ -38,12 +52,16 @@ export const unsupported = '';
  * Writes a row: `row('SUBSTR(STRING, INT64) STRING', 'substr($1, $2)')`.
  * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`; `...` after the last repeats it.
  */
-export function row(signature: string, template: string): FunctionRow {
+export function row(
+  signature: string,
+  template: string,
+  { variants = [], ...options }: RowOptions = {},
+): FunctionRow {
   const [, name = '', inside = '', returns = ''] = /^(.+?)\((.*)\) (.+)$/.exec(signature) ?? [];
   const words = inside ? inside.split(/, */) : [];
   const variadic = words.at(-1)?.endsWith('...') ?? false;
   const parameters = words.map(word => parameterType(word.replace('...', '')));
-  return { name, parameters, variadic, returns: parameterType(returns), template };
+  return { name, parameters, variadic, returns: parameterType(returns), template, variants, ...options };
 }
 
 /** Rows by name, in the order in which they are written. */
@@ -53,6 +71,8 @@ export function rowsByName(rows: readonly FunctionRow[]): ReadonlyMap<string, re
 
 export type MatchedRow = {
   readonly row: FunctionRow;
+  /** The row's, or that of the variant that applies. */
+  readonly template: string;
   readonly arguments: readonly BoundExpression[];
   readonly type: SqlType;
 };
@@ -84,9 +104,12 @@ export function matchRow(
     const types = targets.map(typeName).join(', ');
     throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);
   }
+  const coerced = values.map((value, i) => coerce(value, targets[i]!, at));
+  const variant = best.row.variants.find(({ applies }) => applies(coerced));
   return {
     row: best.row,
-    arguments: values.map((value, i) => coerce(value, targets[i]!, at)),
+    template: (variant ?? best.row).template,
+    arguments: coerced,
     type: filled(best.row.returns, variable),
   };
 }
@@ -98,9 +121,8 @@ export function bindRow(
   values: readonly BoundExpression[],
   at: SqlPosition,
 ): BoundExpression {
-  const match = matchRow(rows, what, values, at);
-  const { name, template } = match.row;
-  return { kind: 'call', name, template, arguments: match.arguments, type: match.type };
+  const { row: chosen, template, arguments: coerced, type } = matchRow(rows, what, values, at);
+  return { kind: 'call', name: chosen.name, template, arguments: coerced, type };
 }
 
 function fits(

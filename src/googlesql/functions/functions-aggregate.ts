@@ -1,4 +1,6 @@
-import { row, unsupported } from './function-row.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { row, unsupported, type Variant } from './function-row.ts';
+import { isAlwaysFinite } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
@@ -12,6 +14,8 @@ const statistics = Object.entries({
   VAR_POP: 'var_pop',
 }).map(([name, duckDb]) => row(`${name}(FLOAT64) FLOAT64`, `${duckDb}($distinct$1)$over`));
 
+const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) => isAlwaysFinite(value!) };
+
 /** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
 export const aggregateRows = [
   row('COUNT() INT64', 'count(*)$over'),
@@ -20,17 +24,17 @@ export const aggregateRows = [
   // DuckDB sums BIGINT in 128 bits; the cast fails where BigQuery overflows.
   row('SUM(INT64) INT64', 'cast(sum($distinct$1)$over as bigint)'),
   row('SUM(NUMERIC) NUMERIC', 'cast(sum($distinct$1)$over as decimal(38, 9))'),
-  row('SUM(FLOAT64) FLOAT64', 'bq_finite(sum($distinct$1)$over)'),
+  row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over', { overflows: true }),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
   row('AVG(NUMERIC) NUMERIC', unsupported),
-  row('AVG(FLOAT64) FLOAT64', 'bq_finite(avg($distinct$1)$over)'),
+  row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over', { overflows: true }),
   // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.
-  row('MIN(FLOAT64) FLOAT64', "(case when isnan(max($1)$over) then 'nan'::double else min($1)$over end)"),
+  row('MIN(FLOAT64) FLOAT64', '(-max(-$1)$over)', { variants: [leastOfNumbers] }),
   row('MIN(C) C', 'min($1)$over'),
   row('MAX(C) C', 'max($1)$over'),
   row('ANY_VALUE(T) T', 'any_value($1)$over'),
-  ...sortable.map(type => row(`MAX_BY(T, ${type}) T`, `arg_max($1, ${ordered(type, '$2')})`)),
-  ...sortable.map(type => row(`MIN_BY(T, ${type}) T`, `arg_min($1, ${ordered(type, '$2')})`)),
+  ...sortable.map(type => row(`MAX_BY(T, ${type}) T`, 'arg_max($1, $2)', { sortsBy: 1 })),
+  ...sortable.map(type => row(`MIN_BY(T, ${type}) T`, 'arg_min($1, $2)', { sortsBy: 1 })),
   row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
   row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
   row('BIT_AND(INT64) INT64', 'bit_and($1)'),
@@ -41,7 +45,8 @@ export const aggregateRows = [
   ...sortable.map(type =>
     row(
       `APPROX_QUANTILES(${type}, INT64) ARRAY<${type}>`,
-      `quantile_disc($distinct${ordered(type, '$1')}, list_transform(range($2 + 1), lambda q: q / $2))`,
+      'quantile_disc($distinct$1, list_transform(range($2 + 1), lambda q: q / $2))',
+      { sortsBy: 0 },
     ),
   ),
   row('ARRAY_AGG(T) ARRAY<T>', 'array_agg($distinct$1$order)$filter$over'),
@@ -51,8 +56,8 @@ export const aggregateRows = [
 
 /** `any_value(x having max y)`. */
 export const extremeValueRows = {
-  MAX: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, `arg_max($1, ${ordered(type, '$2')})`)),
-  MIN: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, `arg_min($1, ${ordered(type, '$2')})`)),
+  MAX: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_max($1, $2)', { sortsBy: 1 })),
+  MIN: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_min($1, $2)', { sortsBy: 1 })),
 };
 
 /** Functions that exist with OVER only. */
@@ -71,9 +76,9 @@ export const windowRows = [
   row('FIRST_VALUE(T) T', 'first_value($1$filter)$over'),
   row('LAST_VALUE(T) T', 'last_value($1$filter)$over'),
   row('NTH_VALUE(T, INT64) T', 'nth_value($1, $2$filter)$over'),
-  row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont(bq_not_nan($1), $2)$over'),
+  row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont($1, $2)$over', { sortsBy: 0 }),
   ...sortable.map(type =>
-    row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, `quantile_disc(${ordered(type, '$1')}, $2)$over`),
+    row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, 'quantile_disc($1, $2)$over', { sortsBy: 0 }),
   ),
 ];
 
@@ -90,7 +95,19 @@ export const literalArguments: Readonly<Record<string, { index: number; from: nu
   PERCENTILE_DISC: { index: 1, from: 0, to: 1 },
 };
 
-/** A value to sort by. NaN sorts elsewhere in DuckDB, so that it is refused. */
-function ordered(type: string, value: string): string {
-  return type === 'FLOAT64' ? `bq_not_nan(${value})` : value;
+/** An argument to sort by. NaN sorts elsewhere in DuckDB, so that it is refused. */
+export function notNan(value: BoundExpression): BoundExpression {
+  if (value.type.kind !== 'FLOAT64' || isAlwaysFinite(value)) return value;
+  return { kind: 'call', name: 'NOT_NAN', template: 'bq_not_nan($1)', type: value.type, arguments: [value] };
+}
+
+/** One of the quantiles, where it is known which: DuckDB need not make them all. */
+export function quantileAt(of: BoundExpression, index: BoundExpression): BoundExpression | undefined {
+  if (of.kind !== 'aggregate' || of.name !== 'APPROX_QUANTILES' || of.type.kind !== 'ARRAY') return undefined;
+  const [value, count] = of.arguments;
+  if (index.kind !== 'literal' || count?.kind !== 'literal') return undefined;
+  const fraction = Number(index.value) / Number(count.value);
+  if (!(fraction >= 0 && fraction <= 1)) return undefined;
+  const template = `quantile_disc($distinct$1, cast(${fraction} as double))`;
+  return { ...of, template, type: of.type.element, arguments: [value!] };
 }

@@ -8,11 +8,11 @@ export const arrayRows = [
   row('ARRAY_REVERSE(ARRAY<T>) ARRAY<T>', 'list_reverse($1)'),
   row(
     'ARRAY_FIRST(ARRAY<T>) T',
-    "(case when len($1) = 0 then error('ARRAY_FIRST cannot get the first element of an empty array') else $1[1] end)",
+    "$1[case when len($1) = 0 then bq_fail('ARRAY_FIRST cannot get the first element of an empty array') else 1 end]",
   ),
   row(
     'ARRAY_LAST(ARRAY<T>) T',
-    "(case when len($1) = 0 then error('ARRAY_LAST cannot get the last element of an empty array') else $1[len($1)] end)",
+    "$1[case when len($1) = 0 then bq_fail('ARRAY_LAST cannot get the last element of an empty array') else len($1) end]",
   ),
   row('ARRAY_TO_STRING(ARRAY<STRING>, STRING) STRING', 'bq_array_to_string($1, $2)'),
   row(

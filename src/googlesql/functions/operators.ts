@@ -1,22 +1,50 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import { bindRow, row, rowsByName, unsupported } from './function-row.ts';
+import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
+import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
 
-/** NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. */
-const withNan: Readonly<Record<string, string>> = {
-  '=': '($1 = $2 and not (isnan($1) and isnan($2)))',
-  '!=': '($1 != $2 or (isnan($1) and isnan($2)))',
-  '<': '($1 < $2 and not (isnan($2) and $1 is not null))',
-  '<=': '($1 <= $2 and not (isnan($2) and $1 is not null))',
-  '>': '($1 > $2 and not (isnan($1) and $2 is not null))',
-  '>=': '($1 >= $2 and not (isnan($1) and $2 is not null))',
+/**
+ * NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. The templates for it, and
+ * the arguments of which one that is never NaN makes the test needless.
+ */
+const withNan: Readonly<Record<string, readonly [template: string, tested: readonly number[]]>> = {
+  '=': ['($1 = $2 and not (isnan($1) and isnan($2)))', [0, 1]],
+  '!=': ['($1 != $2 or (isnan($1) and isnan($2)))', [0, 1]],
+  '<': ['($1 < $2 and not (isnan($2) and $1 is not null))', [1]],
+  '<=': ['($1 <= $2 and not (isnan($2) and $1 is not null))', [1]],
+  '>': ['($1 > $2 and not (isnan($1) and $2 is not null))', [0]],
+  '>=': ['($1 >= $2 and not (isnan($1) and $2 is not null))', [0]],
 };
 
-const comparisons = Object.entries(withNan).flatMap(([name, template]) => [
-  row(`${name}(FLOAT64, FLOAT64) BOOL`, template),
+/** With a constant beside it a range says that a number is no NaN, and names it once. */
+const beyondConstant: Readonly<Record<string, readonly [template: string, constant: number]>> = {
+  '>': ["($1 between nextafter($2, 'infinity'::double) and 'infinity'::double)", 1],
+  '>=': ["($1 between $2 and 'infinity'::double)", 1],
+  '<': ["($2 between nextafter($1, 'infinity'::double) and 'infinity'::double)", 0],
+  '<=': ["($2 between $1 and 'infinity'::double)", 0],
+};
+
+function comparisonVariants(name: string, tested: readonly number[]): readonly Variant[] {
+  const plain = {
+    template: `($1 ${name} $2)`,
+    applies: (values: readonly BoundExpression[]) => tested.some(i => isAlwaysFinite(values[i]!)),
+  };
+  const [template, constant] = beyondConstant[name] ?? [];
+  if (!template) return [plain];
+  return [plain, { template, applies: values => constantNumber(values[constant!]!) !== undefined }];
+}
+
+const comparisons = Object.entries(withNan).flatMap(([name, [template, tested]]) => [
+  row(`${name}(FLOAT64, FLOAT64) BOOL`, template, { variants: comparisonVariants(name, tested) }),
   row(`${name}(C, C) BOOL`, `($1 ${name} $2)`),
 ]);
+
+/** A divisor that is written as a number other than 0 needs no check. */
+const byConstant: Variant = {
+  template: '($1 / $2)',
+  applies: ([, divisor]) => Boolean(constantNumber(divisor!)),
+};
 
 const arithmetic = ['+', '-', '*'].flatMap(name => [
   row(`${name}(INT64, INT64) INT64`, `($1 ${name} $2)`),
@@ -59,7 +87,7 @@ const operatorRows = rowsByName([
   row('||(BYTES, BYTES) BYTES', '($1 || $2)'),
   row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
   ...arithmetic,
-  row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)'),
+  row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)', { variants: [byConstant] }),
   row('/(NUMERIC, NUMERIC) NUMERIC', unsupported),
   row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
   row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
@@ -90,13 +118,13 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
   const bound = bindRow(
     rows,
     `operator ${name}`,
-    arithmeticNames.has(name) ? values.map(unchecked) : values,
+    arithmeticNames.has(name)
+      ? values.map((value, i) => (name === '/' && i === 1 ? value : unchecked(value)))
+      : values,
     at,
   );
   if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
-  if (name === 'LIKE') return withPattern(bound, at);
-  const isWithNan = bound.kind === 'call' && bound.template === withNan[name];
-  return isWithNan && bound.arguments.some(isFloatLiteral) ? besideLiteral(bound) : bound;
+  return name === 'LIKE' ? withPattern(bound, at) : bound;
 }
 
 const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
@@ -104,8 +132,12 @@ const refusesNull: ReadonlySet<string> = new Set(['||', 'LIKE', 'NOT']);
 
 const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' && value.type.kind === 'NULL';
 
-/** An overflow fails; it is looked for once, at the top of a calculation, and not at every step of it. */
-function finite(of: BoundExpression): BoundExpression {
+/**
+ * An overflow fails. It is looked for once, at the top of a calculation, and not at every step of it; nor where the operands are too
+ * small for one. In a divisor it would be lost.
+ */
+export function finite(of: BoundExpression): BoundExpression {
+  if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;
   return { kind: 'call', name: 'FINITE', template: 'bq_finite($1)', type: of.type, arguments: [of] };
 }
 
@@ -120,18 +152,4 @@ function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
   if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
     throw invalidQuery('LIKE pattern ends with a backslash', at);
   return { ...bound, template: String.raw`($1 like $2 escape '\')` };
-}
-
-/** A literal is never NaN; some comparisons with one need no test. */
-function besideLiteral(bound: BoundCall): BoundExpression {
-  const [left, right] = bound.arguments.map(isFloatLiteral);
-  const isSafe = /^[<]/.test(bound.name) ? right : /^[>]/.test(bound.name) ? left : left || right;
-  return isSafe ? { ...bound, template: `($1 ${bound.name} $2)` } : bound;
-}
-
-function isFloatLiteral(value: BoundExpression): boolean {
-  return (
-    value.kind === 'literal' ||
-    (value.kind === 'cast' && value.of.kind === 'literal' && value.of.type.kind === 'INT64')
-  );
 }

@@ -79,7 +79,7 @@ function checkedParameter(sql: string, kind: string): string {
 /** A text that BigQuery would not read (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either. */
 function checkedText(sql: string, kind: string): string {
   const pattern = quoteText(temporalPatterns[kind] ?? '');
-  return `case when ${sql} is null or regexp_full_match(${sql}, ${pattern}) then ${sql} when regexp_full_match(${sql}, ${quoteText(unreadTemporalPatterns[kind] ?? '')}) then error('This spelling of a ${kind} is not supported: ' || ${sql}) else 'not a ${kind}: ' || ${sql} end`;
+  return `case when ${sql} is null or regexp_full_match(${sql}, ${pattern}) then ${sql} when regexp_full_match(${sql}, ${quoteText(unreadTemporalPatterns[kind] ?? '')}) then bq_fail_text('This spelling of a ${kind} is not supported: ' || ${sql}) else 'not a ${kind}: ' || ${sql} end`;
 }
 
 function printAsText(sql: string, { kind }: SqlType): string {

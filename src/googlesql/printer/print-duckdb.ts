@@ -41,7 +41,7 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
     impliedRelations: new Set(),
     usedSubsets: new Map(),
     usedTables: new Set(),
-    sizes: new WeakMap(),
+    letDepth: 0,
     keyOf: createExpressionKeys(),
     expression: printExpression,
     query: (self, inner, order) => {

@@ -1,4 +1,3 @@
-import { expansionSize, maxExpansionSize } from '../functions/expansion-size.ts';
 import type {
   BoundAggregate,
   BoundCall,
@@ -12,15 +11,14 @@ import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
+import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { nanOrder } from './print-nan-order.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
 /** Prints one bound expression. */
 export function printExpression(printer: Printer, expression: BoundExpression): string {
-  // Checked on the way down: an expression too large is never printed at all.
-  if (expansionSize(expression, printer.sizes) > maxExpansionSize)
-    throw new RangeError('Expression too large');
+  if (printer.let && mustLift(printer, expression)) return printer.let.lift(expression);
   const print = (inner: BoundExpression) => printExpression(printer, inner);
   switch (expression.kind) {
     case 'literal':
@@ -45,11 +43,11 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'array':
       return printArray(print, expression);
     case 'element':
-      return printElement(print, expression);
+      return printElement(printer, expression);
     case 'arrayLength':
       return printLength(print(expression.of), expression.of);
     case 'cast':
-      return printCast(print(expression.of), expression);
+      return printOnce(printer, [expression.of], ([sql]) => printCast(sql!, expression));
     case 'case': {
       const branches = expression.branches.map(
         ({ when, result }) => `when ${print(when)} then ${print(result)}`,
@@ -60,15 +58,39 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'isNull':
       return printIsNull(print(expression.of), expression.of);
     case 'call':
-      return printCall(print, expression);
+      return printCall(printer, expression);
+    case 'let':
+      return printLet(printer, expression.values, inside => printExpression(inside, expression.body));
+    case 'named':
+      return printer.let?.names.get(expression.value) ?? print(expression.value);
     case 'aggregate':
       return printAggregate(printer, expression);
     case 'try':
       return `try(${print(expression.of)})`;
     case 'subquery':
-      return printSubquery(printer, expression);
+      return printSubquery(besideQuery(printer), expression);
     case 'inQuery':
-      return printInQuery(printer, expression);
+      return printInQuery(besideQuery(printer), expression);
+  }
+}
+
+function besideQuery(printer: Printer): Printer {
+  return printer.letDepth > 0 ? deeper(printer, subqueryDepth) : printer;
+}
+
+/** Whether DuckDB's lambdas can't hold an expression: an aggregate, a subquery, what a query or a lambda around this one names. */
+function mustLift(printer: Printer, expression: BoundExpression): boolean {
+  switch (expression.kind) {
+    case 'aggregate':
+    case 'subquery':
+    case 'inQuery':
+      return true;
+    case 'named':
+      return !printer.let?.names.has(expression.value);
+    case 'column':
+      return printer.readsOuterQuery(printer.places.get(placeKey(expression.relation, expression.index))!);
+    default:
+      return false;
   }
 }
 
@@ -120,9 +142,13 @@ function printIsNull(sql: string, expression: BoundExpression): string {
   return `(${sql} is null)`;
 }
 
-function printElement(print: Print, { of, index, safe, type }: Node<'element'>): string {
-  const array = print(of);
-  const position = print(index);
+function printElement(printer: Printer, expression: Node<'element'>): string {
+  return printOnce(printer, [expression.of, expression.index], ([array, position]) =>
+    elementText(expression, array!, position!),
+  );
+}
+
+function elementText({ of, index, safe, type }: Node<'element'>, array: string, position: string): string {
   const literal = index.kind === 'literal' ? BigInt(index.value) : undefined;
   const outside = safe
     ? ''
@@ -135,8 +161,10 @@ function printElement(print: Print, { of, index, safe, type }: Node<'element'>):
   }
   if (literal !== undefined && literal >= 0n && safe) return `list_extract(${array}, ${literal + 1n})`;
   const unknown = isStored(of) ? `${position} is null` : `${array} is null or ${position} is null`;
-  const missing = safe ? '' : ` when ${unknown} then null`;
-  return `(case when ${position} >= 0 and ${position} < len(${array}) then list_extract(${array}, ${position} + 1)${missing}${outside} end)`;
+  const missing = safe
+    ? ''
+    : ` when not (${unknown}) then bq_fail('Array index ' || ${position} || ' is out of bounds')`;
+  return `list_extract(${array}, case when ${position} >= 0 and ${position} < len(${array}) then ${position} + 1${missing} end)`;
 }
 
 function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): string {
@@ -163,16 +191,17 @@ const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join('
 /** BigQuery's TRIM takes off what Unicode calls white space, DuckDB's the space character alone. */
 const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
 
-function printCall(print: Print, { template, arguments: values }: BoundCall): string {
-  const printed = values.map(print);
-  return fill(template, printed, {
-    '*': () => printed.join(', '),
-    '||': () => concatOperands(printed),
-    and: () => printed.join(' and '),
-    or: () => printed.join(' or '),
-    null: () => printed.map(value => `${value} is null`).join(' or '),
-    space: () => whiteSpace,
-  });
+function printCall(printer: Printer, { template, arguments: values }: BoundCall): string {
+  return printOnce(printer, values, printed =>
+    fill(template, printed, {
+      '*': () => printed.join(', '),
+      '||': () => concatOperands(printed),
+      and: () => printed.join(' and '),
+      or: () => printed.join(' or '),
+      null: () => printed.map(value => `${value} is null`).join(' or '),
+      space: () => whiteSpace,
+    }),
+  );
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {

@@ -11,8 +11,13 @@ export type Printer = {
   readonly usedSubsets: Map<number, number>;
   /** Base tables that something printed reads. */
   readonly usedTables: Set<string>;
-  /** Sizes that are already counted, see `expansionSize`. */
-  readonly sizes: WeakMap<BoundExpression, number>;
+  /** What a lambda around the text goes by, see `printLet`: names of its values, and a way in for what DuckDB's lambdas can't hold. */
+  readonly let?: {
+    readonly names: ReadonlyMap<BoundExpression, string>;
+    lift(value: BoundExpression): string;
+  };
+  /** How deep lambdas stand in one another here, see `printLet`. */
+  readonly letDepth: number;
   readonly keyOf: KeyOf;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */

@@ -22,8 +22,6 @@ export type StatementState = {
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
   readonly subsetReads: BoundSubset[];
-  /** Sizes that are already counted, see `expansionSize`. */
-  readonly sizes: WeakMap<BoundExpression, number>;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
@@ -98,7 +96,6 @@ export function createStatementState(
     functions: new Set(),
     tables: [],
     subsetReads: [],
-    sizes: new WeakMap(),
     keyOf: createExpressionKeys(),
     nextId: () => {
       last += 1;

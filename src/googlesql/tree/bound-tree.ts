@@ -151,6 +151,15 @@ export type BoundExpression =
   | { readonly kind: 'isNull'; readonly type: SqlType; readonly of: BoundExpression }
   | BoundCall
   | BoundAggregate
+  /** Values that `body` names by `named`, each calculated once. */
+  | {
+      readonly kind: 'let';
+      readonly type: SqlType;
+      readonly values: readonly BoundExpression[];
+      readonly body: BoundExpression;
+    }
+  /** A value of a `let` around it: the same object. */
+  | { readonly kind: 'named'; readonly type: SqlType; readonly value: BoundExpression }
   /** NULL where the inner expression would fail: `SAFE.` functions. */
   | { readonly kind: 'try'; readonly type: SqlType; readonly of: BoundExpression }
   | {
@@ -184,6 +193,8 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
       return expression.elements;
     case 'call':
       return expression.arguments;
+    case 'let':
+      return [...expression.values, expression.body];
     case 'aggregate':
       return [...expression.arguments, ...orders(expression.orderBy), ...windowParts(expression.over)];
     case 'case':
@@ -198,6 +209,7 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
 
 /** Whether a value is the same in every row. */
 export function isConstant(value: BoundExpression): boolean {
+  if (value.kind === 'named') return isConstant(value.value);
   return (
     !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
     childrenOf(value).every(isConstant)

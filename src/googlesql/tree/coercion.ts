@@ -142,6 +142,7 @@ export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPo
 /** See `ArrayType.nulls`, of a value that becomes a column. */
 export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
   const { type } = value;
+  if (value.kind === 'named') return nullsOf(value.value);
   if (type.kind !== 'ARRAY' || value.kind === 'column') return type.kind === 'ARRAY' ? type.nulls : undefined;
   // No row is NULL, and an empty array that is stored looks the same.
   if (value.kind === 'subquery' && value.form === 'SCALAR') return type.nulls === 'NULL' ? 'NULL' : 'UNCLEAR';

@@ -31,6 +31,7 @@ export function createExpressionKeys(): KeyOf {
       case 'literal':
         return [expression.type.kind, expression.value];
       case 'null':
+      case 'array':
         return typeKey(expression.type);
       case 'parameter':
         return expression.name;
@@ -40,14 +41,16 @@ export function createExpressionKeys(): KeyOf {
         return expression.name;
       case 'struct':
         return expression.type.fields.map(({ name }) => name);
-      case 'array':
-        return typeKey(expression.type);
       case 'element':
         return expression.safe;
       case 'cast':
         return [typeKey(expression.type), expression.safe];
       case 'case':
         return expression.otherwise !== undefined;
+      case 'let':
+        return expression.values.length;
+      case 'named':
+        return keyOf(expression.value);
       case 'call':
         return [expression.name, expression.template];
       case 'aggregate': {

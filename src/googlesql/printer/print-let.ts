@@ -1,0 +1,64 @@
+import { countMentions } from '../functions/duckdb-macros.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { isRepeatable } from '../tree/let-in.ts';
+import type { Printer } from './printer.ts';
+
+/** Lambdas in one another. On a busy machine DuckDB took 50 to 470 ms to plan so many, and up to 4 s for 150. */
+const maxLetDepth = 60;
+
+/** A subquery in a value is a join, and each one around it plans it again. */
+export const subqueryDepth = 6;
+
+/**
+ * The printer for what stands deeper by so many lambdas.
+ * @throws RangeError where nobody would have written that
+ */
+export function deeper(printer: Printer, by: number): Printer {
+  if (printer.letDepth + by > maxLetDepth) throw new RangeError('Expressions nested too deep');
+  return { ...printer, letDepth: printer.letDepth + by };
+}
+
+/**
+ * Prints values and what is made of them, each value once: DuckDB's SQL has no LET, and a lambda over a list of one element is the
+ * cheapest thing there that names a value. Decision 48 has the figures.
+ * @param body prints with the printer that it is given, in which the values have names
+ */
+export function printLet(
+  printer: Printer,
+  values: readonly BoundExpression[],
+  body: (inside: Printer) => string,
+): string {
+  const around = deeper(printer, 1);
+  const members: string[] = [];
+  const nameOf = (value: BoundExpression): string => {
+    const text = printer.expression(around, value);
+    const at = members.indexOf(text);
+    return `v.v${at < 0 ? members.push(text) - 1 : at}`;
+  };
+  const names = new Map(values.map(value => [value, nameOf(value)]));
+  const inside: Printer = { ...around, let: { names, lift: nameOf } };
+  const text = body(inside);
+  const record = members.map((member, i) => `'v${i}': ${member}`).join(', ');
+  return `list_extract(list_transform([{${record}}], lambda v: ${text}), 1)`;
+}
+
+/**
+ * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column or a
+ * constant.
+ */
+export function printOnce(
+  printer: Printer,
+  operands: readonly BoundExpression[],
+  body: (texts: readonly string[]) => string,
+): string {
+  const compound = operands.filter(operand => !isRepeatable(operand));
+  if (compound.length > 0) {
+    const counts = countMentions(body(operands.map((_, i) => `$${i + 1}`)));
+    if (operands.some((operand, i) => compound.includes(operand) && (counts.get(`$${i + 1}`) ?? 0) > 1)) {
+      return printLet(printer, compound, inside =>
+        body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
+      );
+    }
+  }
+  return body(operands.map(operand => printer.expression(printer, operand)));
+}

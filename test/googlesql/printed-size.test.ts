@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { compileCaller } from '../sandbox/compile-caller.ts';
+
+const from = "(select cast(json_value(event_message, '$.d') as float64) as x from edge_logs)";
+const nested = (depth: number, open: string, close: string) => `${open.repeat(depth)}x${close.repeat(depth)}`;
+const sizeOf = (expression: string) => compileCaller(`select ${expression} as v from ${from}`).sql.length;
+
+test.each([
+  ['round(… / 1000, 2)', 'round(', ' / 1000, 2)'],
+  ['a division by itself', 'safe_divide(', ', x)'],
+  ['greatest', 'greatest(1, ', ')'],
+  ['a text read as a number', 'cast(cast(', ' as string) as float64)'],
+  ['an operand of CASE', 'case ', ' when 1 then 2 when 3 then 4.5 end'],
+  ['an operand of BETWEEN', 'if(', ' between 1 and 2, 1.5, x)'],
+  ['a substring', 'length(substr(cast(', ' as string), 2, 3))'],
+])('prints %s as long as it is deep', (_, open, close) => {
+  const [two, four, eight] = [2, 4, 8].map(depth => sizeOf(nested(depth, open, close)));
+  expect(eight! - four!).toBe(2 * (four! - two!));
+});
+
+test.each([
+  "round(cast(json_value(event_message, '$.d') as float64) / 1000, 2)",
+  'round(sum(length(event_message)) / 1024 / 1024 / 1024, 2)',
+  'round(approx_quantiles(length(event_message), 100)[offset(95)] / 1000, 2)',
+])('answers what dashboards ask: %s', expression => {
+  expect(compileCaller(`select ${expression} as v from edge_logs`).sql.length).toBeLessThan(5000);
+});
