@@ -5,6 +5,10 @@ const floats = `unnest([cast('nan' as float64), 1, 1.5, cast('inf' as float64), 
 /** Calculations inside one another: values that the printer names, and where they stand. */
 export const letCases: CaseGroup = {
   same: [
+    // A name in the array of a correlated subquery.
+    'select array(select x from unnest(array_concat(a, array_reverse(a))) x order by x) as v from (select [3, 1, 2] as a)',
+    "select array(select distinct upper(x) from unnest(regexp_extract_all(cast(t as string), r'[0-9]')) x order by 1) as v from (select timestamp '2026-01-15 10:00:00+00' as t)",
+    "select (select string_agg(x, '|' order by x) from unnest(array_concat(split(s, ','), ['x', null, ''])) x) as v from (select 'b,a' as s)",
     "safe.substr('abc', 1, -1)",
     'safe.div(1, 0)',
     'select safe.div(7, x) from unnest([2, 0, null]) x',

@@ -20,7 +20,8 @@ export function deeper(printer: Printer, by: number): Printer {
 
 /**
  * Prints values and what is made of them, each value once: DuckDB's SQL has no LET, and a lambda over a list of one element is the
- * cheapest thing there that names a value. Decision 48 has the figures.
+ * cheapest thing there that names a value. Decision 48 has the figures. The members have no names: DuckDB loses those of a struct in
+ * the array of a correlated subquery.
  * @param body prints with the printer that it is given, in which the values have names
  */
 export function printLet(
@@ -33,13 +34,13 @@ export function printLet(
   const nameOf = (value: BoundExpression): string => {
     const text = printer.expression(around, value);
     const at = members.indexOf(text);
-    return `v.v${at < 0 ? members.push(text) - 1 : at}`;
+    return `struct_extract(v, ${at < 0 ? members.push(text) : at + 1})`;
   };
   const names = new Map(values.map(value => [value, nameOf(value)]));
   const inside: Printer = { ...around, let: { names, lift: nameOf } };
   const text = body(inside);
-  const record = members.map((member, i) => `'v${i}': ${member}`).join(', ');
-  return `list_extract(list_transform([{${record}}], lambda v: ${text}), 1)`;
+  const record = members.join(', ');
+  return `list_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
 }
 
 /**
