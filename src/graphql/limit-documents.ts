@@ -9,6 +9,7 @@ import {
   validate,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { badRequest } from './bad-request.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 
 /** Limits of one document: saved queries, fragments and their spreads, equal names in one selection, fields of its introspection, levels and tokens of its text. */
@@ -28,7 +29,7 @@ export const limits: Plugin = {
         return await requestParser(request);
       } catch (thrown) {
         if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
-        throw malformed(
+        throw badRequest(
           `The variables or extensions of the request are not JSON: ${thrown.message.slice(0, 120)}`,
         );
       }
@@ -37,7 +38,7 @@ export const limits: Plugin = {
   onParse: ({ setParseFn }) =>
     setParseFn((source, parseOptions) => {
       limitNesting(String(source), maxNesting, maxTokens);
-      return parse(source, { ...parseOptions, maxTokens });
+      return parse(source, parseOptions);
     }),
   onValidate: ({ setValidationFn }) =>
     setValidationFn((schema, document, rules) => {
@@ -51,26 +52,21 @@ const opening: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BR
 const closing: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
 /**
- * Refuses a document whose braces, brackets and parentheses are nested deeper than `max`. The parser and everything after it
- * recurse for each level, and would overflow the stack; this reads tokens one by one.
- * @param maxTokens a longer document is left to the parser, which refuses it
- * @throws GraphQLError: as `malformed`, or a syntax error of the lexer
+ * Refuses a document of more than `maxTokens` tokens, and one whose braces, brackets and parentheses are nested deeper than `max`. The
+ * parser and everything after it recurse for each level, and would overflow the stack; this reads tokens one by one.
+ * @throws GraphQLError: as `badRequest`, or a syntax error of the lexer
  */
 function limitNesting(text: string, max: number, maxTokens: number): void {
   const lexer = new Lexer(new Source(text));
   let depth = 0;
-  for (let tokens = 0; tokens < maxTokens; tokens++) {
+  for (let tokens = 0; tokens <= maxTokens; tokens++) {
     const { kind } = lexer.advance();
     if (kind === TokenKind.EOF) return;
     if (opening.has(kind)) depth++;
     else if (closing.has(kind)) depth--;
-    if (depth > max) throw malformed(`The document is nested more than ${max} levels deep; allowed: ${max}`);
+    if (depth > max) throw badRequest(`The document is nested more than ${max} levels deep; allowed: ${max}`);
   }
-}
-
-/** Yoga's own error for a request without a document; `sameErrorCodes` makes it `invalid_graphql`, always with status 400. */
-function malformed(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+  throw badRequest(`The document has more than ${maxTokens} tokens; allowed: ${maxTokens}`);
 }
 
 /**
@@ -82,9 +78,7 @@ function malformed(message: string): GraphQLError {
 function limitComparisons(maxFragments: number, maxRepeats: number): ValidationRule {
   return context => {
     const refuse = (node: ASTNode, what: string, max: number) =>
-      context.reportError(
-        new GraphQLError(`The document has more than ${max} ${what}; allowed: ${max}`, { nodes: node }),
-      );
+      context.reportError(badRequest(`The document has more than ${max} ${what}; allowed: ${max}`, node));
     let fragments = 0;
     let spreads = 0;
     const countSpread = (node: ASTNode) => {
@@ -125,9 +119,7 @@ function limitRootFields(max: number): ValidationRule {
         count++;
         if (count !== max + 1) return;
         context.reportError(
-          new GraphQLError(`The document asks for more than ${max} saved queries; allowed: ${max}`, {
-            nodes: node,
-          }),
+          badRequest(`The document asks for more than ${max} saved queries; allowed: ${max}`, node),
         );
       },
     };

@@ -1,7 +1,6 @@
 import {
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
@@ -12,6 +11,7 @@ import {
   TypeMetaFieldDef,
   type ValidationRule,
 } from 'graphql';
+import { badRequest } from './bad-request.ts';
 
 /**
  * Refuses a document whose introspection has more than `max` fields in its result. They are counted over the schema as it is,
@@ -30,9 +30,7 @@ export function limitIntrospection(max: number): ValidationRule {
         countFields({ schema, fragment, spend }, operation.selectionSet, queryType, undefined);
         if (left >= 0) return;
         context.reportError(
-          new GraphQLError(`The introspection asks for more than ${max} fields; allowed: ${max}`, {
-            nodes: operation,
-          }),
+          badRequest(`The introspection asks for more than ${max} fields; allowed: ${max}`, operation),
         );
       },
     };
