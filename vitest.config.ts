@@ -12,7 +12,7 @@ const optional = ['abuse', 'chaos', 'clients', 'emulator', 'histories', 'proxies
 );
 
 /** These only compute: two files at once. The others start processes and wait for clocks: one at a time. */
-const computing = ['batch', 'googlesql', 'oracle', 'redaction', 'sample', 'sandbox'].map(
+const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction', 'sample', 'sandbox'].map(
   folder => `test/${folder}/**/*.test.ts`,
 );
 

@@ -5,7 +5,7 @@ import { prepareConnection } from '../../src/duckdb/database.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../../src/googlesql/printer/finish-row.ts';
-import { duckDbType } from '../../src/googlesql/tree/duckdb-type.ts';
+import { duckDbType, fieldName } from '../../src/googlesql/tree/duckdb-type.ts';
 import type { SqlType } from '../../src/googlesql/tree/types.ts';
 import type { SmallTable, TableRow, TableValue } from './small-tables.ts';
 import { floatText, jsonText, type WireColumn, type WireValue } from './wire-values.ts';
@@ -71,10 +71,12 @@ function stored(type: SqlType, value: TableValue): string {
     const record = value as Readonly<Record<string, TableValue>>; // as above, with objects
     const presence = type.presence ? ["'_p': true"] : [];
     const fields = type.fields.map(
-      ({ name, type: inner }) => `'${name}': ${stored(inner, record[name] ?? null)}`,
+      ({ name, type: inner }, i) =>
+        `'${fieldName(name, i)}': ${stored(inner, record[fieldName(name, i)] ?? null)}`,
     );
     return typed(`{${[...presence, ...fields].join(', ')}}`);
   }
+  if (type.kind === 'BYTES') return `from_base64('${String(value)}')`;
   const zone = type.kind === 'TIMESTAMP' ? '+00' : '';
   return typed(`'${String(value).replaceAll("'", "''")}${zone}'`);
 }

@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { GatewayError } from '../../src/base/errors.ts';
+import { toCallersError } from '../../src/duckdb/engine-errors.ts';
+import { compareEngines } from '../oracle/compare-engines.ts';
+import type { ReferenceServer } from '../oracle/reference-server.ts';
+import type { EngineAnswer, SmallEngine } from '../oracle/small-engine.ts';
+import { comparableRows, type WireColumn, type WireValue } from '../oracle/wire-values.ts';
+import { drawnAs } from './drawn-values.ts';
+import { withoutTexts } from './sql-text.ts';
+import type { SuiteCase } from './suite-case.ts';
+
+/**
+ * `equal`: as the suite says. `like the reference`: the suite says otherwise, Google's reference implementation what we say
+ * (pages are drawn by hand, and their default time zone is not UTC). `failed`: the gateway would answer with 5xx.
+ */
+export type Judgement = {
+  readonly kind: 'equal' | 'like the reference' | 'wrong' | 'failed' | 'refused' | 'unsteady' | 'skipped';
+  readonly detail: string;
+};
+
+export async function judgeCase(
+  suiteCase: SuiteCase,
+  engine: SmallEngine,
+  reference: ReferenceServer,
+): Promise<Judgement> {
+  const { sql, expected, skipped, isUnsteady } = suiteCase;
+  if (skipped !== undefined) return { kind: 'skipped', detail: skipped };
+  const answer = await engine.evaluate(sql, {});
+  const outcome = callersView(answer);
+  if (outcome.kind === 'failed' || outcome.kind === 'refused') return outcome;
+  const difference = differenceOf(outcome, suiteCase);
+  if (difference === '') return { kind: 'equal', detail: '' };
+  const verdict = await compareEngines(reference, engine, withTables(suiteCase), noInput).catch(
+    (error: unknown) => ({ kind: 'wrong' as const, detail: String(error) }),
+  );
+  if (verdict.kind === 'equal' || (verdict.kind === 'bothFail' && outcome.kind === 'fails'))
+    return { kind: 'like the reference', detail: difference };
+  if (isUnsteady && expected.kind === 'rows') return { kind: 'unsteady', detail: difference };
+  return {
+    kind: 'wrong',
+    detail: `${difference}\n[against the reference: ${verdict.kind}: ${verdict.detail}]`,
+  };
+}
+
+type Outcome =
+  | {
+      readonly kind: 'answers';
+      readonly columns: readonly WireColumn[];
+      readonly rows: readonly (readonly WireValue[])[];
+    }
+  | { readonly kind: 'fails'; readonly detail: string }
+  | { readonly kind: 'failed' | 'refused'; readonly detail: string };
+
+/** What a caller of the gateway would get. */
+function callersView(answer: EngineAnswer): Outcome {
+  if ('rows' in answer) return { kind: 'answers', ...answer };
+  if ('refusal' in answer) return { kind: 'refused', detail: answer.refusal };
+  const error = toCallersError(new Error(answer.error.replace(/^Error: /, '')), '', () => {});
+  const words = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof GatewayError) || error.code === 'engine_failed')
+    return { kind: 'failed', detail: `${answer.error.split('\n')[0]}` };
+  return { kind: /not supported/.test(words) ? 'refused' : 'fails', detail: words };
+}
+
+/** What differs from what the suite says; empty where nothing does. */
+function differenceOf(outcome: Outcome, { expected, sql }: SuiteCase): string {
+  if (expected.kind === 'error') {
+    if (outcome.kind === 'fails') return '';
+    return `expected: ${expected.message}\nours: ${show(outcome)}`;
+  }
+  if (outcome.kind !== 'answers') return `expected: ${show(expected.rows)}\nours fails: ${show(outcome)}`;
+  if (expected.kind === 'rows') {
+    if (!isDeepStrictEqual(outcome.columns, expected.columns))
+      return `columns expected: ${show(expected.columns)}\nours: ${show(outcome.columns)}`;
+    const [wanted, got] = [expected.rows, outcome.rows].map(rows => comparableRows(rows, expected.isOrdered));
+    return isDeepStrictEqual(wanted, got) ? '' : `expected: ${show(wanted)}\nours: ${show(got)}`;
+  }
+  const { columns, rows } = outcome;
+  const difference = `expected: ${show(expected.names)} ${show(expected.rows)}\nours: ${show(columns.map(c => c.name))} ${show(rows)}`;
+  const isNamed = (name: string, i: number) =>
+    columns[i]?.name.toLowerCase() === name.toLowerCase() || /^$|^f\d+_$|^\$col\d+$|^_.*_$/.test(name);
+  if (expected.names.length > 0 && expected.names.length !== columns.length) return difference;
+  if (!expected.names.every(isNamed) || rows.length !== expected.rows.length) return difference;
+  const isDrawn = (row: readonly WireValue[], cells: readonly string[]) =>
+    cells.length === row.length && row.every((value, i) => drawnAs(columns[i]!, value, cells[i]!));
+  if (/\border\s+by\b[^)]*$/i.test(withoutTexts(sql)))
+    return rows.every((row, i) => isDrawn(row, expected.rows[i]!)) ? '' : difference;
+  const left = [...expected.rows];
+  for (const row of rows) {
+    const i = left.findIndex(cells => isDrawn(row, cells));
+    if (i === -1) return difference;
+    left.splice(i, 1);
+  }
+  return '';
+}
+
+const noInput = { tables: [], rows: {}, parameters: {} };
+
+/** The statement with its tables as subsets: the reference implementation then needs no catalogue. */
+function withTables({ sql, tables }: SuiteCase): string {
+  const read = tables.filter(({ name }) => new RegExp(`\\b${name}\\b`, 'i').test(sql));
+  if (read.length === 0) return sql;
+  const list = read.map(table => `${table.name} AS (${table.sql})`).join(', ');
+  const own = /^\s*with\s+(recursive\s+)?/i.exec(sql);
+  return own ? `WITH ${own[1] ?? ''}${list}, ${sql.slice(own[0].length)}` : `WITH ${list} ${sql}`;
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 1500 ? `${text.slice(0, 1500)}…` : text;
+}

@@ -1,0 +1,40 @@
+import type { SmallTable, TableRow } from '../oracle/small-tables.ts';
+import type { WireColumn, WireValue } from '../oracle/wire-values.ts';
+
+/** What a suite says about a query. */
+export type Expected =
+  /** Typed rows, as the compliance tests write them. */
+  | {
+      readonly kind: 'rows';
+      readonly columns: readonly WireColumn[];
+      readonly rows: readonly (readonly WireValue[])[];
+      readonly isOrdered: boolean;
+    }
+  /** A result table drawn in a page of the documentation: names and cells as texts. */
+  | {
+      readonly kind: 'table';
+      readonly names: readonly string[];
+      readonly rows: readonly (readonly string[])[];
+    }
+  | { readonly kind: 'error'; readonly message: string };
+
+/** A table that queries of a suite read. */
+export type SuiteTable = SmallTable & {
+  readonly rows: readonly TableRow[];
+  /** Columns that the embedded engine can't store. */
+  readonly lost: readonly string[];
+  /** The query that makes it, for the reference implementation. */
+  readonly sql: string;
+};
+
+export type SuiteCase = {
+  /** File and line. */
+  readonly at: string;
+  readonly sql: string;
+  readonly expected: Expected;
+  readonly tables: readonly SuiteTable[];
+  /** Why the case is left out, for example that BigQuery lacks the feature. */
+  readonly skipped?: string;
+  /** The suite says that another order of rows may give another answer. */
+  readonly isUnsteady?: boolean;
+};
