@@ -23,8 +23,8 @@ export const suite = {
   test: {
     setupFiles: [
       'test/support/seed-properties.ts',
-      'test/support/tell-settings.ts',
-      'test/support/wait-patiently.ts',
+      'test/support/print-drawn-settings.ts',
+      'test/support/extend-wait-for.ts',
     ],
     pool: 'forks' as const,
     expect: { poll: { timeout: 20_000, interval: 20 } },

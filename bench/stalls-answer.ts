@@ -1,8 +1,14 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../src/base/clock.ts';
 import type { Column } from '../src/base/rows.ts';
-import { openDoors } from '../test/support/open-doors.ts';
+import { composeGateway } from '../src/composition/composition-root.ts';
+import { readConfig } from '../src/composition/config.ts';
 import type { StallInput } from './stall-input.ts';
 
 const header = (name: string, digit: number, settings: string) => `/*
@@ -33,7 +39,7 @@ const times = (count: number, make: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => make(n)).join(' ');
 const aliases = (count: number, field: string) => times(count, n => `a${n}: ${field}`);
 
-/** Results by the caller's SQL; made when they are first asked for. */
+/** Results by the caller's SQL. */
 const results: Record<string, () => Answered> = {
   short: () => rowsOf(() => 'x'),
   exact: () => rowsOf(() => 'x'.repeat(200), '9007199254740993'),
@@ -41,33 +47,39 @@ const results: Record<string, () => Answered> = {
   huge: () => rowsOf(n => `${n}${'x'.repeat(60_000)}`),
 };
 
-let opened: Promise<{ doors: Awaited<ReturnType<typeof openDoors>>; token: string }> | undefined;
+const token = 'bench';
+let opened: Promise<number> | undefined;
 
-/** Both handlers over an engine that has its rows ready; never closed, the bench ends with its process. */
-function open() {
+/**
+ * Opens a gateway over an engine that has its rows ready; never closed, the bench ends with its process.
+ * @returns its port
+ */
+function open(): Promise<number> {
   opened ??= (async () => {
-    const made = new Map<string, Answered>();
-    const doors = await openDoors({
-      sqlFiles: { 'rows.sql': header('rows', 1, ''), 'kept.sql': header('kept', 2, 'cacheSeconds: 60\n') },
-      engine: {
-        async run({ callerSql = 'short' }) {
-          const found = made.get(callerSql) ?? results[callerSql]!();
-          made.set(callerSql, found);
-          return found;
-        },
-        explain: async () => ({ columns, sources: [] }),
-      },
-    });
-    for (const [sql, make] of Object.entries(results)) made.set(sql, make());
-    return { doors, token: await doors.token() };
+    const directory = await mkdtemp(join(tmpdir(), 'bench-stalls-'));
+    process.once('exit', () => rmSync(directory, { recursive: true }));
+    await writeFile(join(directory, 'rows.sql'), header('rows', 1, ''));
+    await writeFile(join(directory, 'kept.sql'), header('kept', 2, 'cacheSeconds: 60\n'));
+    const made = new Map(Object.entries(results).map(([sql, make]) => [sql, make()]));
+    const engine = {
+      describe: async () => columns,
+      explain: async () => ({ columns, sources: [] }),
+      run: async ({ callerSql = 'short' }) => made.get(callerSql)!,
+      close: async () => undefined,
+    };
+    const config = readConfig({ DATA_DIR: directory, SQL_DIR: directory });
+    const deps = { clock: systemClock, emit: () => undefined, accessToken: token, engine };
+    const { server } = await composeGateway(config, deps);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port; // it listens on TCP
   })();
   return opened;
 }
 
 /** Asks as a client that throws away what it reads, for it shares the event loop that is measured. */
 async function send(path: string, headers: Record<string, string>, body: object): Promise<void> {
-  const { doors, token } = await open();
-  const { port } = doors.server.address() as AddressInfo; // it listens on TCP
+  const port = await open();
   const sent = request({
     port,
     path,

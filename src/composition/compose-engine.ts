@@ -15,13 +15,15 @@ export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
 type EngineDeps = {
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
+  /** Takes the place of the one that the configuration names. */
+  readonly engine?: Engine | undefined;
   /** Whether to emit advice on how the warehouse's tables are laid out. Default false. */
   readonly withLayouts?: boolean;
 };
 
 /** The executor that the configuration names; it keeps the windows of the saved queries. */
 export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
-  return keepWindows(await openAdapter(config, deps), deps.clock);
+  return keepWindows(deps.engine ?? (await openAdapter(config, deps)), deps.clock);
 }
 
 async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {

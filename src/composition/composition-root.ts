@@ -9,7 +9,7 @@ import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
-import type { QueryPriority } from '../engine/engine.ts';
+import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
@@ -41,6 +41,8 @@ export type GatewayDeps = {
   readonly emit: (event: GatewayEvent) => void;
   /** The one plain token to accept; absent: only issued tokens. */
   readonly accessToken: string | undefined;
+  /** The executor of its queries. Default: the one that the configuration names. */
+  readonly engine?: Engine;
   /** The process's log, for the metrics. */
   readonly log?: { readonly droppedLines: number };
 };
@@ -64,14 +66,14 @@ export type Gateway = {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: tell, accessToken, log }: GatewayDeps,
+  { clock, emit: observe, accessToken, engine: given, log }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const emit = (event: GatewayEvent) => {
     metrics.observe(event);
-    tell(event);
+    observe(event);
   };
-  const { engine, endpoints, cache, run, close } = await openCore(config, clock, emit);
+  const { engine, endpoints, cache, run, close } = await openCore(config, { clock, emit, engine: given });
   const tokens = await createTokens({
     file: tokensFile(config),
     hashes: config.TOKEN_HASHES ?? [],
@@ -144,14 +146,14 @@ export async function composeGateway(
  */
 export async function composeWorker(
   config: Config,
-  { clock, emit }: Omit<GatewayDeps, 'accessToken'>,
+  { clock, emit }: Pick<GatewayDeps, 'clock' | 'emit'>,
 ): Promise<() => Promise<void>> {
   if (!config.REDIS_URL) {
     throw new Error(
       'REDIS_URL is not set: without it the gateway warms its own cache, and there is nothing to share',
     );
   }
-  const { endpoints, cache, run, close } = await openCore(config, clock, emit);
+  const { endpoints, cache, run, close } = await openCore(config, { clock, emit });
   const warming = openWarming(
     config,
     { clock, emit, cache, endpoints, runStatement: run('background') },
@@ -164,9 +166,10 @@ export async function composeWorker(
 }
 
 /** What gateways and workers share. */
-async function openCore(config: Config, clock: Clock, emit: (event: GatewayEvent) => void) {
+async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit' | 'engine'>) {
+  const { clock, emit } = deps;
   await mkdir(config.DATA_DIR, { recursive: true });
-  const engine = guardEngine(await openEngine(config, { clock, emit }), { clock, emit });
+  const engine = guardEngine(await openEngine(config, deps), { clock, emit });
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
     check: definition => checkDefinition(engine, definition),

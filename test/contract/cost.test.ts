@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { RunOptions } from '../../src/engine/engine.ts';
-import { openDoors } from '../support/open-doors.ts';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 const header = (name: string, digit: number, settings: string) => `/*
 id: 7e57ab1e-0000-4000-8000-00000000010${digit}
@@ -24,13 +24,21 @@ let runs: RunOptions[];
 /** What a query waits for. */
 let held: Promise<void> | undefined;
 let explained: (string | undefined)[];
-let doors: Awaited<ReturnType<typeof openDoors>>;
-let token: string;
+let gateway: OpenGateway;
 beforeEach(async () => {
   runs = [];
   explained = [];
   held = undefined;
-  doors = await openDoors({
+  gateway = await openGateway({
+    // In one process, the next turn of the event loop finds every caller waiting.
+    environment: { CACHE_MEMORY_MB: '1' },
+    tokens: {
+      plain: {},
+      poor: { maxBytesBilled: 4000 },
+      rich: { maxBytesBilled: 6000 },
+      explainer: { scopes: ['explain'] },
+      'poor explainer': { scopes: ['explain'], maxBytesBilled: 4000 },
+    },
     sqlFiles: {
       'kept.sql': header(
         'kept',
@@ -41,6 +49,7 @@ beforeEach(async () => {
       'each.time.sql': header('each.time', 2, ''),
     },
     engine: {
+      describe: async () => columns,
       async run(_statement, options) {
         runs.push(options);
         await held;
@@ -63,21 +72,15 @@ beforeEach(async () => {
       },
     },
   });
-  token = await doors.token();
-  return doors.close;
+  return gateway.close;
 });
 
-const get = (path: string, headers: Record<string, string> = {}) =>
-  doors.fetch(`/api/endpoints/query/${path}`, { headers: { 'x-api-key': token, ...headers } });
-
-async function graphql(query: string) {
-  const response = await doors.fetch('/graphql', {
-    method: 'POST',
-    headers: { 'x-api-key': token, 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
+const ask = (path: string, { as = 'plain', ...init }: RequestInit & { as?: string } = {}) =>
+  gateway.send(`/api/endpoints/query/${path}`, {
+    ...init,
+    headers: { 'x-api-key': gateway.token(as), 'content-type': 'application/json', ...init.headers },
   });
-  return response.json();
-}
+const get = (path: string, headers: Record<string, string> = {}) => ask(path, { headers });
 
 describe('the receipt of a query', () => {
   test('is on the answer that waited for it; a hit cost nothing and has none', async () => {
@@ -101,7 +104,7 @@ describe('the receipt of a query', () => {
     held = promise;
     const asked = [1, 2, 3].map(() => get('kept?project=a'));
     let arrived = 0;
-    doors.server.on('request', () => {
+    gateway.server.on('request', () => {
       // By the next turn of the loop the last one waits as well.
       if (++arrived === 3) setImmediate(release);
     });
@@ -116,11 +119,11 @@ describe('the receipt of a query', () => {
 
   test('stands in the extensions of GraphQL beside what the cache says', async () => {
     const query = '{ kept(project: "a") { n } }';
-    expect((await graphql(query)).extensions.cache).toEqual([
+    expect((await gateway.graphql(query)).body.extensions.cache).toEqual([
       { path: 'kept', state: 'miss', ageSeconds: 0, receipt },
     ]);
     for (let times = 0; times < 2; times++) {
-      expect((await graphql(query)).extensions.cache).toEqual([
+      expect((await gateway.graphql(query)).body.extensions.cache).toEqual([
         { path: 'kept', state: 'hit', ageSeconds: 0 },
       ]);
     }
@@ -128,8 +131,8 @@ describe('the receipt of a query', () => {
 
   test('is told as an event and counted once, however many answers there were', async () => {
     for (let times = 0; times < 3; times++) await get('kept?project=a');
-    expect(doors.events.filter(({ type }) => type === 'engine.query')).toMatchObject([{ receipt }]);
-    const text = await (await doors.fetch('/metrics')).text();
+    expect(gateway.events.filter(({ type }) => type === 'engine.query')).toMatchObject([{ receipt }]);
+    const text = await (await fetch(`${gateway.origin}/metrics`)).text();
     expect(text).toContain('engine_bytes_processed_total{endpoint="kept"} 1000\n');
     expect(text).toContain('engine_bytes_billed_total{endpoint="kept"} 10485760\n');
     expect(text).toContain('engine_slot_seconds_total{endpoint="kept"} 1.5\n');
@@ -141,7 +144,7 @@ describe('the labels of a query', () => {
     for (const requestId of ['One.1', 'two']) {
       await get('each.time?project=a', { 'x-request-id': requestId });
     }
-    const token_id = token.split('_')[1];
+    const token_id = gateway.token('plain').split('_')[1];
     expect(runs.map(({ labels }) => labels)).toEqual([
       { endpoint: 'each.time', token_id, request_id: 'One.1' },
       { endpoint: 'each.time', token_id, request_id: 'two' },
@@ -184,31 +187,24 @@ describe('the labels of a query', () => {
 test('the smaller limit of bytes holds, the saved query’s or the token’s', async () => {
   await get('kept?project=a');
   await get('each.time?project=a');
-  for (const maxBytesBilled of [4000, 6000]) {
-    token = await doors.token({ maxBytesBilled });
-    await get(`kept?project=${maxBytesBilled}`);
-    await get('each.time?project=a');
+  for (const as of ['poor', 'rich']) {
+    await ask(`kept?project=${as}`, { as });
+    await ask('each.time?project=a', { as });
   }
   expect(runs.map(run => run.maxBytesBilled)).toEqual([5000, undefined, 4000, 4000, 5000, 6000]);
 });
 
 describe('explain=true', () => {
-  const explain = async (path: string, init: RequestInit = {}) => {
-    const response = await doors.fetch(`/api/endpoints/query/${path}`, {
-      ...init,
-      headers: { 'x-api-key': token, 'content-type': 'application/json' },
-    });
-    return { status: response.status, body: await response.json() };
-  };
+  const explain = (path: string, init: RequestInit = {}) => ask(path, { as: 'explainer', ...init });
 
   test('contract 2.16: is for tokens with the scope alone', async () => {
-    const { status, body } = await explain('kept?project=a&explain=true');
+    const { status, body } = await ask('kept?project=a&explain=true');
     expect([status, body.error.code, runs, explained]).toEqual([403, 'forbidden', [], []]);
   });
 
   test('says what the query would read, and runs none', async () => {
-    token = await doors.token({ scopes: ['explain'], maxBytesBilled: 4000 });
-    expect((await explain('kept?project=a&explain=true')).body).toEqual({
+    const { body } = await ask('kept?project=a&explain=true', { as: 'poor explainer' });
+    expect(body).toEqual({
       explain: {
         endpoint: 'kept',
         parameters: { project: 'a' },
@@ -224,7 +220,6 @@ describe('explain=true', () => {
   });
 
   test('names the one entry of these values, whatever way they came', async () => {
-    token = await doors.token({ scopes: ['explain'] });
     const keyOf = async (path: string, init?: RequestInit) =>
       (await explain(path, init)).body.explain.cache_key;
     const key = await keyOf('kept?project=a&explain=true');
@@ -233,7 +228,6 @@ describe('explain=true', () => {
   });
 
   test('gives the verdict on a caller’s SQL, with line and column', async () => {
-    token = await doors.token({ scopes: ['explain'] });
     const { status, body } = await explain('open?explain=true&sql=bad');
     expect([status, body.explain.verdict, body.explain.error]).toEqual([
       200,
@@ -242,8 +236,7 @@ describe('explain=true', () => {
     ]);
   });
 
-  test('fails as any request does where the parameters are wrong or the engine is away', async () => {
-    token = await doors.token({ scopes: ['explain'] });
+  test('fails as any request does if the parameters are wrong or the engine is down', async () => {
     expect((await explain('kept?explain=true')).body.error.code).toBe('invalid_parameter');
     expect((await explain('nowhere?explain=true')).status).toBe(404);
     expect((await explain('open?explain=true&sql=away')).status).toBe(503);

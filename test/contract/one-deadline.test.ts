@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { RunOptions } from '../../src/engine/engine.ts';
-import { openDoors } from '../support/open-doors.ts';
+import type { Engine, RunOptions } from '../../src/engine/engine.ts';
+import { openGateway } from '../support/open-gateway.ts';
+import { startRedisServer } from '../support/redis-server.ts';
 
 const sqlFiles = {
   'things.sql': `/*
@@ -23,44 +25,44 @@ select 1 as n`,
 
 const queryTimeoutMs = 3000;
 
-/** Opens doors over an engine of which each run takes its time, and fails for what is in it. */
-async function openSlowDoors(runMs: number) {
-  const runs: RunOptions[] = [];
-  const doors = await openDoors({
+const n = { name: 'n', type: 'INT64', mode: 'NULLABLE' } as const;
+const thing = { name: 'thing', type: 'STRING', mode: 'NULLABLE' } as const;
+
+async function openOver(run: Engine['run'], environment: Record<string, string>) {
+  const gateway = await openGateway({
     sqlFiles,
-    queryTimeoutMs,
-    engine: {
-      async run(_statement, options) {
-        runs.push(options);
-        const limit = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
-        await sleep(runMs, undefined, { signal: limit }).catch(() => {
-          throw options.signal.aborted
-            ? options.signal.reason
-            : new GatewayError('deadline_exceeded', 'The query did not finish in time');
-        });
-        throw new GatewayError('invalid_query', 'pattern too large');
-      },
-      explain: () => Promise.reject(new Error('not asked')),
-    },
+    environment: { QUERY_TIMEOUT_MS: String(queryTimeoutMs), BATCH_WINDOW_MS: '0', ...environment },
+    engine: { run, describe: async ({ sql }) => (sql.includes('unnest') ? [thing, n] : [n]) },
   });
-  onTestFinished(doors.close);
-  const token = await doors.token();
-  const ask = async (count: number) => {
-    const fields = Array.from({ length: count }, (_, n) => `f${n}: things(thing: "thing ${n}") { n }`);
-    const startedMs = performance.now();
-    const response = await doors.fetch('/graphql', {
-      method: 'POST',
-      headers: { 'x-api-key': token, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: `{ ${fields.join(' ')} }` }),
+  onTestFinished(gateway.close);
+  return gateway;
+}
+
+/** Opens a gateway over an engine of which each run takes its time, and fails for what is in it. */
+async function openSlow(runMs: number) {
+  const runs: RunOptions[] = [];
+  const run: Engine['run'] = async (_statement, options) => {
+    runs.push(options);
+    const limit = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
+    await sleep(runMs, undefined, { signal: limit }).catch(() => {
+      throw options.signal.aborted
+        ? options.signal.reason
+        : new GatewayError('deadline_exceeded', 'The query did not finish in time');
     });
-    const body = await response.json();
+    throw new GatewayError('invalid_query', 'pattern too large');
+  };
+  const gateway = await openOver(run, {});
+  const ask = async (count: number) => {
+    const fields = Array.from({ length: count }, (_, at) => `f${at}: things(thing: "thing ${at}") { n }`);
+    const startedMs = performance.now();
+    const { body } = await gateway.graphql(`{ ${fields.join(' ')} }`);
     return { body, tookMs: performance.now() - startedMs };
   };
   return { ask, runs };
 }
 
 test('an operation whose batch is halved again and again ends at its deadline (contract 11.6)', async () => {
-  const { ask, runs } = await openSlowDoors(900);
+  const { ask, runs } = await openSlow(900);
   const { body, tookMs } = await ask(64);
   // Halving down to the single fields would take 127 runs, two minutes.
   expect(tookMs).toBeLessThan(queryTimeoutMs * 4);
@@ -70,7 +72,7 @@ test('an operation whose batch is halved again and again ends at its deadline (c
 });
 
 test('runs of one batch share its time', async () => {
-  const { ask, runs } = await openSlowDoors(900);
+  const { ask, runs } = await openSlow(900);
   await ask(64);
   const left = runs.map(({ timeoutMs }) => timeoutMs);
   expect(left[0]).toBeGreaterThan(queryTimeoutMs - 1000);
@@ -80,41 +82,34 @@ test('runs of one batch share its time', async () => {
 test.each(['REST', 'GraphQL'])(
   "%s: the wait for another gateway's query and a run of one's own share the time of the request",
   async handler => {
-    const ended = Promise.withResolvers<void>();
-    const doors = await openDoors({
-      sqlFiles,
-      queryTimeoutMs: 3000,
-      engine: {
-        async run(_statement, { signal }) {
-          await sleep(60_000, undefined, { signal }).catch(() => undefined);
-          ended.resolve();
-          throw signal.reason;
+    const redis = await startRedisServer();
+    onTestFinished(redis.stop);
+    const [first, second] = [Promise.withResolvers<RunOptions>(), Promise.withResolvers<RunOptions>()];
+    const open = (started: PromiseWithResolvers<RunOptions>) =>
+      openOver(
+        async (_statement, options) => {
+          started.resolve(options);
+          return once(options.signal, 'abort').then(() => Promise.reject(options.signal.reason));
         },
-        explain: async () => ({ columns: [], sources: [] }),
-      },
-    });
-    onTestFinished(doors.close);
-    const headers = {
-      'x-api-key': await doors.token({ scopes: ['explain'] }),
-      'content-type': 'application/json',
-    };
+        { REDIS_URL: redis.url },
+      );
+    const [other, gateway] = [await open(first), await open(second)];
     const path = '/api/endpoints/query/things?thing=a';
-    const explained = await (await doors.fetch(`${path}&explain=true`, { headers })).json();
-    const digest = explained.explain.cache_key;
-    await doors.store.claim(digest, { token: 'another gateway', leaseMs: 60_000, knownVersion: undefined });
+    const leaver = new AbortController();
+    const left = expect(other.send(path, { signal: leaver.signal })).rejects.toThrow();
+    await first.promise;
 
     const startedMs = performance.now();
-    const body = JSON.stringify({ query: '{ things(thing: "a") { n } }' });
-    const answer =
-      handler === 'REST'
-        ? doors.fetch(path, { headers })
-        : doors.fetch('/graphql', { method: 'POST', headers, body });
+    const answer = handler === 'REST' ? gateway.get(path) : gateway.graphql('{ things(thing: "a") { n } }');
+    await gateway.event('cache.waiting');
     await sleep(2000);
-    await doors.store.release(digest, 'another gateway', '');
-    const { error, errors } = await (await answer).json();
+    leaver.abort();
+    await left;
+    const { signal } = await second.promise;
+    const { error, errors } = (await answer).body;
     expect((error ?? errors[0].extensions).code).toBe('deadline_exceeded');
     // By itself the run would have until 5000.
     expect(performance.now() - startedMs).toBeLessThan(4500);
-    await ended.promise;
+    expect(signal.aborted).toBe(true);
   },
 );

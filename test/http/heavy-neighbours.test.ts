@@ -26,9 +26,9 @@ const large = (n: number) =>
 const unresponsive = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
 
 /** A busy machine needs a while for what is heavy on purpose. */
-const patiently = { timeout: 120_000 };
+const generous = { timeout: 120_000 };
 
-test('large statements leave nothing behind (contract 11.5)', patiently, async () => {
+test('large statements leave nothing behind (contract 11.5)', generous, async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '60000' });
   for (let n = 0; n < 6; n++) {
     const { status, body } = await ask(gateway, large(n));
@@ -37,7 +37,7 @@ test('large statements leave nothing behind (contract 11.5)', patiently, async (
   expect((await gateway.get(path)).body.result).toHaveLength(1);
 });
 
-test('queries that fail for memory leave plain ones alone', patiently, async () => {
+test('queries that fail for memory leave plain ones alone', generous, async () => {
   const gateway = await open({ ENGINE_MEMORY_MB: '512', QUERY_TIMEOUT_MS: '60000' }); // 128 MB for each query
   let left = 5;
   const flood = Array.from({ length: left }, (_, n) => ask(gateway, large(n)).finally(() => left--));
@@ -51,7 +51,7 @@ test('queries that fail for memory leave plain ones alone', patiently, async () 
 
 test(
   'an operation of queries that will not stop ends in time, and takes no other with it',
-  patiently,
+  generous,
   async () => {
     const otherToken = 'the-token-of-somebody-else';
     const gateway = await open({

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { issueToken, revokeToken } from '../../src/auth/token-file.ts';
+import { revokeToken } from '../../src/auth/token-file.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
@@ -29,6 +29,7 @@ beforeAll(async () => {
   gateway = await openGateway({
     rows,
     now: '2026-01-15T12:00:00Z',
+    tokens: { leaver: {} },
     sqlFiles: { 'drawn.rows.sql': drawnRows },
     environment: { CORS_ORIGINS: origins.join(',') },
   });
@@ -143,19 +144,17 @@ describe('the same request once more', () => {
 
   test('is refused once its token is revoked, whether the rows are cached or not', async () => {
     const file = `${gateway.directory}/tokens.json`;
-    const token = await issueToken({ file, name: 'leaver', clock: gateway.clock });
+    const token = gateway.token('leaver');
     const paths = [drawn, '/api/endpoints/query/logs.all?project=ours'];
     const statuses = async () => {
       const found = [];
       for (const path of paths) found.push((await wire(path, { 'x-api-key': token })).status);
       return found;
     };
-    const patiently = { timeout: 10_000, interval: 50 };
-    await vi.waitFor(async () => expect(await statuses()).toEqual([200, 200]), patiently);
-    await statuses();
+    for (let time = 0; time < 2; time++) expect(await statuses()).toEqual([200, 200]);
     await revokeToken({ file, id: token.slice(4, 12), clock: gateway.clock });
-    await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), patiently);
-  }, 20_000);
+    await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]));
+  });
 });
 
 test('rows past their time that stand in for a query that fails say so', async () => {

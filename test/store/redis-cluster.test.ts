@@ -3,7 +3,6 @@ import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.t
 import { openSubscribed } from './open-subscribed.ts';
 import { describeStoreContract } from './store-contract.ts';
 
-const patiently = { timeout: 20_000, interval: 20 };
 const deadlineMs = 50;
 /** What a busy machine may add to a timer, most times. */
 const slackMs = 250;
@@ -45,11 +44,11 @@ test('waits for a frozen node no longer than for any, serves the keys of the oth
     expect(median).toBeLessThan(deadlineMs + slackMs);
     expect(outcomes).toEqual(new Set(['fulfilled', 'rejected']));
     const changes = () => received.filter(type => type !== 'group');
-    await vi.waitFor(() => expect(changes()).toEqual(['connected', 'disconnected', 'connected']), patiently);
+    await vi.waitFor(() => expect(changes()).toEqual(['connected', 'disconnected', 'connected']));
   } finally {
     process.kill(frozen.pid, 'SIGCONT');
   }
-  await vi.waitFor(() => store.read(manyKeys, []), patiently);
+  await vi.waitFor(() => store.read(manyKeys, []));
 });
 
 test('subscribes to another node when its own is gone, and serves the keys of those that are left', async () => {
@@ -57,7 +56,7 @@ test('subscribes to another node when its own is gone, and serves the keys of th
   const { store, received } = await openSubscribed(cluster.url);
   onTestFinished(() => store.close());
   await cluster.nodes[0]!.stop(); // The first of the URL: the one it subscribes to.
-  await vi.waitFor(() => expect(received).toEqual(['connected', 'disconnected', 'connected']), patiently);
+  await vi.waitFor(() => expect(received).toEqual(['connected', 'disconnected', 'connected']));
   const outcomes = new Set<string>();
   await vi.waitFor(async () => {
     for (let at = 0; at < 20; at++) {
@@ -69,5 +68,5 @@ test('subscribes to another node when its own is gone, and serves the keys of th
       );
     }
     expect([...outcomes].sort()).toEqual(['StoreError', 'done']);
-  }, patiently);
+  });
 });

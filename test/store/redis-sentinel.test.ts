@@ -4,8 +4,6 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { openSubscribed } from './open-subscribed.ts';
 
-const patiently = { timeout: 20_000, interval: 50 };
-
 test('finds the master by the Sentinel that answers, and follows a failover', async () => {
   const servers = await startRedisSentinel();
   onTestFinished(() => servers.stop());
@@ -21,17 +19,17 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
     expect(await servers.sentinel.command('SENTINEL REPLICAS results')).toContain(
       String(servers.replica.port),
     );
-  }, patiently);
+  });
 
   process.kill(servers.master.pid, 'SIGSTOP'); // The hardest: its connections stay open.
-  await vi.waitFor(() => store.bumpGeneration('g'), patiently);
+  await vi.waitFor(() => store.bumpGeneration('g'));
   expect(await servers.replica.command('ROLE')).toContain('master');
   expect(await store.read([], ['g'])).not.toEqual(before);
-  await vi.waitFor(() => expect(received.slice(1)).toContain('disconnected'), patiently);
+  await vi.waitFor(() => expect(received.slice(1)).toContain('disconnected'));
   await vi.waitFor(async () => {
     await store.remove('k');
     expect(received.at(-1)).toBe('removed');
-  }, patiently);
+  });
 });
 
 /** Listens like a Sentinel that is frozen. @returns its port */

@@ -33,10 +33,9 @@ async function openReadyStore() {
   return { store, received };
 }
 
-const patiently = { timeout: 8000, interval: 10 };
-const answersAgain = (store: Store) => vi.waitFor(() => store.ping(), patiently);
+const answersAgain = (store: Store) => vi.waitFor(() => store.ping());
 const receives = (received: string[], ...types: string[]) =>
-  vi.waitFor(() => expect(received).toEqual(types), patiently);
+  vi.waitFor(() => expect(received).toEqual(types));
 
 const value = Buffer.alloc(100);
 const claimOptions = { token: 't', leaseMs: 1000, knownVersion: undefined };
@@ -119,8 +118,8 @@ test('leaves no connection behind when it is closed, and publishes nothing more'
   expect(await clients('normal')).toHaveLength(1);
   expect(await clients('pubsub')).toHaveLength(1);
   await store.close();
-  await vi.waitFor(async () => expect(await clients('normal')).toEqual([]), patiently);
-  await vi.waitFor(async () => expect(await clients('pubsub')).toEqual([]), patiently);
+  await vi.waitFor(async () => expect(await clients('normal')).toEqual([]));
+  await vi.waitFor(async () => expect(await clients('pubsub')).toEqual([]));
   expect(received).toEqual(['connected']);
 });
 
@@ -146,7 +145,7 @@ test('rejects while Redis is gone, says why, and uses it again when it is back',
   const { store, received } = await openReadyStore();
   await server.stop();
   await receives(received, 'connected', 'disconnected');
-  await vi.waitFor(() => rejectsInTime(store, /ECONNREFUSED/), patiently);
+  await vi.waitFor(() => rejectsInTime(store, /ECONNREFUSED/));
   server = await startRedisServer({ port: server.port });
   await answersAgain(store);
   await receives(received, 'connected', 'disconnected', 'connected');
@@ -173,7 +172,7 @@ test.each([
 ])('says why %s can not be used, and closes', async (url, message) => {
   const store = createRedisStore({ url });
   opened.push(store);
-  await vi.waitFor(() => rejectsInTime(store, message), patiently);
+  await vi.waitFor(() => rejectsInTime(store, message));
   await store.close();
   await expect(store.ping()).rejects.toThrow(StoreError);
 });
@@ -208,11 +207,11 @@ test('says that a replica takes no writes, and goes on by itself when it is a ma
   try {
     await expect(store.claim('k', claimOptions)).rejects.toThrow(/READONLY/);
     // Its name may stand for another server by now.
-    await vi.waitFor(async () => expect(await clients('normal')).not.toContain(before[0]), patiently);
+    await vi.waitFor(async () => expect(await clients('normal')).not.toContain(before[0]));
   } finally {
     await server.command('REPLICAOF NO ONE');
   }
-  await vi.waitFor(() => store.bumpGeneration('g'), patiently);
+  await vi.waitFor(() => store.bumpGeneration('g'));
 });
 
 test('goes on when Redis has forgotten its scripts', async () => {

@@ -6,8 +6,6 @@ import { startRedisServer } from '../support/redis-server.ts';
 import { makeTestCertificate, type TestCertificate } from '../support/test-certificate.ts';
 import { openSubscribed } from './open-subscribed.ts';
 
-const patiently = { timeout: 20_000, interval: 50 };
-
 /** For addresses of loopback, as Sentinels and single servers are asked for; and for a name alone, as nodes of a Cluster say. */
 let forAddress: TestCertificate;
 let forName: TestCertificate;
@@ -79,10 +77,10 @@ describe('Sentinel', () => {
       expect(await servers.sentinel.command('SENTINEL REPLICAS results')).toContain(
         String(servers.replica.port),
       );
-    }, patiently);
+    });
 
     process.kill(servers.master.pid, 'SIGSTOP');
-    await vi.waitFor(() => store.bumpGeneration('g'), patiently);
+    await vi.waitFor(() => store.bumpGeneration('g'));
     expect(await servers.replica.command('ROLE')).toContain('master');
   });
 });

@@ -1,14 +1,17 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { issueToken } from '../../src/auth/token-file.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { composeGateway } from '../../src/composition/composition-root.ts';
 import { readConfig } from '../../src/composition/config.ts';
+import { tokensFile } from '../../src/composition/prepare-data.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { drawSettings } from './draw-settings.ts';
 import { startRedisServer } from './redis-server.ts';
@@ -18,12 +21,21 @@ type OpenGatewayOptions = {
   /** Rows by source, as an importer sends them. */
   rows?: Readonly<Record<string, readonly object[]>>;
   /** Where the clock stands; ISO 8601. */
-  now: string;
-  /** Further saved queries beside the two of the repository. */
+  now?: string;
+  /** Further saved queries beside the two of the repository; over a fake engine they are the only ones. */
   sqlFiles?: Readonly<Record<string, string>>;
+  /** Takes the place of the embedded engine: for what that can't say, such as what a query cost. */
+  engine?: FakeEngine;
+  /** Issued tokens by name, beside `testToken`. */
+  tokens?: Readonly<Record<string, TokenOptions>>;
   /** What the test needs; of the rest some is drawn (draw-settings.ts). */
   environment?: Readonly<Record<string, string>>;
 };
+
+/** What the test plays of an engine; without `explain` it has none. */
+type FakeEngine = Pick<Engine, 'describe' | 'run'> & Partial<Pick<Engine, 'explain'>>;
+
+type TokenOptions = Pick<Parameters<typeof issueToken>[0], 'scopes' | 'maxBytesBilled'>;
 
 export type Answered = {
   readonly status: number;
@@ -43,9 +55,12 @@ export const testToken = 'the-token-of-the-tests';
  * Opens a whole gateway for a test: its own data folder, a real engine process over the given rows, a real HTTP server
  * on a free port, and a clock that stands still. Settings that no caller may notice, a Redis among them, are drawn.
  */
-export async function openGateway({ rows = {}, now, sqlFiles = {}, environment = {} }: OpenGatewayOptions) {
+export async function openGateway(options: OpenGatewayOptions) {
+  const { rows = {}, now, sqlFiles = {}, tokens = {}, environment = {} } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
-  await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
+  const engine = options.engine && { explain: refuse, close: async () => undefined, ...options.engine };
+  if (engine) await mkdir(join(directory, 'sql'));
+  else await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, 'sql', file), text);
   const drawn = drawSettings(environment);
   const redis = drawn.isOnRedis ? await startRedisServer() : undefined;
@@ -56,20 +71,19 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
     PORT: '0',
     ...drawn.environment,
   });
-  const sources = readSources();
-  for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
-    const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
-    await importLogs({ databasePath: databasePath(config), sources, source, input, format: 'ndjson' });
-  }
-
+  if (!engine) await importRows(databasePath(config), rows);
   const clock = createStandingClock(now);
+  const issued = new Map<string, string>();
+  for (const [name, allowed] of Object.entries(tokens)) {
+    issued.set(name, await issueToken({ file: tokensFile(config), clock, name, ...allowed }));
+  }
   const events: GatewayEvent[] = [];
   let heard = () => {};
   const emit = (event: GatewayEvent) => {
     events.push(event);
     heard();
   };
-  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken });
+  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken, engine });
   await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
   const { port } = gateway.server.address() as AddressInfo; // it listens on TCP
   const origin = `http://127.0.0.1:${port}`;
@@ -105,6 +119,12 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ query, variables }),
       }),
+    /** An issued token. */
+    token(name: string): string {
+      const found = issued.get(name);
+      if (found === undefined) throw new Error(`no token ${name}`);
+      return found;
+    },
     endpoint(name: string): EndpointDefinition {
       const found = gateway.endpoints.find(name);
       if (!found) throw new Error(`no endpoint ${name}`);
@@ -136,4 +156,16 @@ export async function openGateway({ rows = {}, now, sqlFiles = {}, environment =
       await rm(directory, { recursive: true });
     },
   };
+}
+
+async function refuse(): Promise<never> {
+  throw new Error('the engine of this test explains nothing');
+}
+
+async function importRows(path: string, rows: Readonly<Record<string, readonly object[]>>): Promise<void> {
+  const sources = readSources();
+  for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
+    const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
+    await importLogs({ databasePath: path, sources, source, input, format: 'ndjson' });
+  }
 }
