@@ -53,7 +53,10 @@ export function readFile(file: string, text: string): SuiteCase[] {
     }
     const name = options.get('name')?.[0] ?? '';
     const at = `${file}:${startLine} ${name}`;
-    const statement = withParameters(forBigQuery(sql), options.get('parameters')?.join(',') ?? '');
+    const statement = withTableNames(
+      withParameters(forBigQuery(sql), options.get('parameters')?.join(',') ?? ''),
+      tables,
+    );
     const isUnsteady = /non-?determinis/.test(section);
     const { expected, skipped } = readExpected(result);
     const reason = skippedFiles.test(file)
@@ -94,6 +97,14 @@ function readHead(text: string): { options: Map<string, string[]>; sql: string }
     .trim()
     .replace(/;$/, '');
   return { options, sql };
+}
+
+/** Names of tables in the case in which they were made: GoogleSQL's tests write them in any. */
+function withTableNames(sql: string, tables: readonly SuiteTable[]): string {
+  return tables.reduce(
+    (text, { name }) => text.replace(new RegExp(`\\b(from|join|,)(\\s+)${name}\\b`, 'gi'), `$1$2${name}`),
+    sql,
+  );
 }
 
 /** `1 as a, "x" as b`: each value stands in the place of its parameter. */

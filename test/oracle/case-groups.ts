@@ -10,6 +10,7 @@ import { letCases } from './cases-lets.ts';
 import { numberCases } from './cases-numbers.ts';
 import { patternCases } from './cases-patterns.ts';
 import { queryCases } from './cases-queries.ts';
+import { setOperationCases } from './cases-set-operations.ts';
 import { textCases } from './cases-texts.ts';
 import { timeCases } from './cases-times.ts';
 import { windowCases } from './cases-windows.ts';
@@ -32,4 +33,5 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],
+  ['set operations', setOperationCases],
 ];

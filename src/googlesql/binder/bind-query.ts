@@ -1,6 +1,5 @@
 import type { BindContext, Environment } from '../tree/bind-context.ts';
 import type {
-  BoundBody,
   BoundExpression,
   BoundOrder,
   BoundQuery,
@@ -10,13 +9,11 @@ import type {
 import { supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type { Expression, OrderItem, Query, QueryBody, WithItem } from '../tree/syntax-tree.ts';
+import type { Expression, OrderItem, Query, QueryBody, SetOperation, WithItem } from '../tree/syntax-tree.ts';
 import { type ArrayType, typeName } from '../tree/types.ts';
 import { bindSelect } from './bind-select.ts';
+import { type BoundPart, matchColumns } from './match-columns.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
-
-/** A bound body with its columns; only a plain SELECT can order by what it does not return. */
-type BoundPart = { readonly body: BoundBody; readonly columns: readonly OutputColumn[] };
 
 /**
  * Resolves every name and type of a query.
@@ -61,7 +58,8 @@ function bindBody(context: BindContext, body: QueryBody): BoundPart {
       return { body: { kind: 'query', query }, columns: query.columns };
     }
     case 'setOperation': {
-      const parts = body.parts.map(part => bindBody(context, part));
+      const written = body.parts.map(part => bindBody(context, part));
+      const parts = hasMatch(body) ? matchColumns(context, body, written) : written;
       const columns = commonColumns(body, parts);
       return {
         body: { kind: 'setOperation', operator: body.operator, all: body.all, parts, columns },
@@ -71,9 +69,13 @@ function bindBody(context: BindContext, body: QueryBody): BoundPart {
   }
 }
 
+type MatchedByName = SetOperation & { readonly match: NonNullable<SetOperation['match']> };
+
+const hasMatch = (body: SetOperation): body is MatchedByName => body.match !== undefined;
+
 /** Names come from the first branch, types from all of them; a bare NULL takes any type. */
 function commonColumns(
-  { operator, all, at }: Extract<QueryBody, { kind: 'setOperation' }>,
+  { operator, all, at }: SetOperation,
   parts: readonly BoundPart[],
 ): readonly OutputColumn[] {
   const [first, ...others] = parts;

@@ -1,6 +1,7 @@
 import { sandboxRefused } from '../tree/sql-error.ts';
 import type { FromItem, Identifier, JoinKind, Query } from '../tree/syntax-tree.ts';
 import type { ExpressionParser } from './expression-parser.ts';
+import { startsSetOperator } from './parse-set-operator.ts';
 import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
 const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
@@ -16,8 +17,6 @@ const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
 ];
 
 const refusedOperators = ['NATURAL', 'PIVOT', 'UNPIVOT', 'TABLESAMPLE', 'MATCH_RECOGNIZE'];
-
-const queryContinuations = ['UNION', 'INTERSECT', 'EXCEPT', 'ORDER', 'LIMIT'];
 
 /** The grammar after FROM: tables, array paths, UNNEST, derived tables and joins of them. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
@@ -106,8 +105,9 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     if (ahead > maxDepth) cursor.fail('The query is nested too deeply');
     if (!['SELECT', 'WITH'].includes(cursor.peek(ahead).keyword)) return false;
     if (ahead === 0) return true;
-    const after = cursor.peekAfterClosing();
-    return after.value === ')' || queryContinuations.includes(after.keyword);
+    const [after, second, third] = cursor.peekAfterClosing(3);
+    if (after!.value === ')' || ['ORDER', 'LIMIT'].includes(after!.keyword)) return true;
+    return startsSetOperator([after!.keyword, second!.keyword, third!.keyword]);
   }
 
   function alias(): Identifier | undefined {

@@ -5,11 +5,12 @@ import type {
   QueryBody,
   Select,
   SelectItem,
-  SetOperation,
+  SetOperator,
   WithItem,
 } from '../tree/syntax-tree.ts';
 import { createExpressionParser } from './parse-expression.ts';
 import { createFromParser } from './parse-from.ts';
+import { startsSetOperator, takeSetOperator } from './parse-set-operator.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
 /** Words that open a statement which is no query: GoogleSQL's, and those of engines that this text may be meant for. */
@@ -88,27 +89,17 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
   function queryBody(): QueryBody {
     const { at } = cursor.peek();
     const parts = [primary()];
-    let operation: Pick<SetOperation, 'operator' | 'all'> | undefined;
-    for (let found = setOperator(); found; found = setOperator()) {
-      if (operation && (operation.operator !== found.operator || operation.all !== found.all)) {
+    let operation: SetOperator | undefined;
+    for (let found = takeSetOperator(cursor); found; found = takeSetOperator(cursor)) {
+      if (operation && !isSameOperator(operation, found)) {
         cursor.fail(
           'Syntax error: Different set operations cannot be used in the same query without using parentheses for grouping',
         );
       }
-      operation = found;
+      operation ??= found;
       parts.push(primary());
     }
     return operation ? { kind: 'setOperation', at, ...operation, parts } : parts[0]!;
-  }
-
-  function setOperator(): Pick<SetOperation, 'operator' | 'all'> | undefined {
-    const operators = ['UNION', 'INTERSECT', 'EXCEPT'] as const;
-    const operator = operators.find(word => cursor.takeKeyword(word));
-    if (!operator) return undefined;
-    const all = cursor.takeKeyword('ALL');
-    if (!all) cursor.needKeyword('DISTINCT');
-    if (all && operator !== 'UNION') cursor.fail(`${operator} ALL is not supported`);
-    return { operator, all };
   }
 
   function primary(): QueryBody {
@@ -166,10 +157,16 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
   function selectItems(): readonly SelectItem[] {
     const items = [selectItem()];
     while (cursor.takeSymbol(',')) {
-      if (cursor.isKeyword('FROM') || cursor.isSymbol(')') || cursor.peek().kind === 'end') break;
+      if (endsList()) break;
       items.push(selectItem());
     }
     return items;
+  }
+
+  function endsList(): boolean {
+    if (cursor.isSymbol(')') || cursor.isSymbol(';') || cursor.peek().kind === 'end') return true;
+    if (['FROM', 'ORDER', 'LIMIT'].some(word => cursor.isKeyword(word))) return true;
+    return startsSetOperator([0, 1, 2].map(ahead => cursor.peek(ahead).keyword));
   }
 
   function selectItem(): SelectItem {
@@ -227,4 +224,13 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
       return { name, spec: expressions.windowSpec() };
     });
   }
+}
+
+/** Whether two set operators may stand in one chain. */
+function isSameOperator(a: SetOperator, b: SetOperator): boolean {
+  const list = (operator: SetOperator) =>
+    operator.match?.columns?.map(({ name }) => name.toLowerCase()).join();
+  return (
+    a.operator === b.operator && a.all === b.all && a.match?.mode === b.match?.mode && list(a) === list(b)
+  );
 }

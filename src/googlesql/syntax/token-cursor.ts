@@ -111,8 +111,8 @@ export function createTokenCursor(text: string) {
       return result;
     },
 
-    /** The token after the parenthesis that closes the one under the cursor. */
-    peekAfterClosing(): Token {
+    /** The tokens after the parenthesis that closes the one under the cursor. */
+    peekAfterClosing(count: number): readonly Token[] {
       let open = 0;
       let ahead = 0;
       do {
@@ -120,7 +120,7 @@ export function createTokenCursor(text: string) {
         if (isSymbol(')', ahead)) open -= 1;
         ahead += 1;
       } while (open > 0 && peek(ahead).kind !== 'end');
-      return peek(ahead);
+      return Array.from({ length: count }, (_, i) => peek(ahead + i));
     },
   };
 }

@@ -184,11 +184,22 @@ export type Select = {
   readonly windows: readonly { name: Identifier; spec: WindowSpec }[];
 };
 
-export type SetOperation = {
-  readonly kind: 'setOperation';
-  readonly at: SqlPosition;
+export type SetOperator = {
   readonly operator: 'UNION' | 'INTERSECT' | 'EXCEPT';
   readonly all: boolean;
+  /** What is written before the operator. */
+  readonly outer?: 'INNER' | 'LEFT' | 'FULL';
+  /** Columns match by their names, and not by position. */
+  readonly match?: {
+    /** `STRICT`: the same names on both sides; `INNER`: those that both have; `LEFT`: those of the first; `FULL`: all. */
+    readonly mode: 'STRICT' | 'INNER' | 'LEFT' | 'FULL';
+    readonly columns?: readonly Identifier[];
+  };
+};
+
+export type SetOperation = SetOperator & {
+  readonly kind: 'setOperation';
+  readonly at: SqlPosition;
   readonly parts: readonly QueryBody[];
 };
 
