@@ -1,32 +1,28 @@
 import { open } from 'node:fs/promises';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { issueToken, readTokens, revokeToken, type Scope, scopes } from './auth/token-file.ts';
 import { systemClock } from './base/clock.ts';
 import { GatewayError } from './base/errors.ts';
+import { parseCommand, readAssignments, UsageError } from './commands/command-line.ts';
 import { runDoctor } from './commands/doctor.ts';
 import { invalidateFromCommand } from './commands/invalidate-from-command.ts';
+import { runTokenCommand } from './commands/token-command.ts';
 import { writeSchemas } from './commands/write-schemas.ts';
 import { databasePath } from './composition/compose-engine.ts';
+import { openTokenRecords } from './composition/compose-tokens.ts';
 import { type Config, ConfigError, readConfig } from './composition/config.ts';
-import { tokensFile } from './composition/prepare-data.ts';
 import { DatabaseBusyError } from './duckdb/database-busy-error.ts';
 import { type ImportInput, importLogs } from './duckdb/import-logs.ts';
 import { readSources } from './endpoints/sources.ts';
 
 const usage = `Commands:
   npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
-  npm run token -- issue --name <who> [--expires <date>] [--scope <scope>]... [--max-bytes-billed <bytes>]
-                                                                make a token; it is shown once. Scopes: ${scopes.join(', ')}
+  npm run token -- issue --name <who> [--help for more]         make a token; it is shown once
   npm run token -- list                                         show what was issued
-  npm run token -- revoke <id>                                  refuse a token from now on
+  npm run token -- show | rotate | revoke <id>                  show one, give it a new secret, refuse it from now on
   npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
                                                                 make stored answers void, in all gateways over one Redis
   npm run doctor                                                say what is wrong with the set-up, and how to fix it
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
-
-/** A command that can't be carried out as it was typed. */
-class UsageError extends Error {}
 
 const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
   import: importCommand,
@@ -84,47 +80,15 @@ async function openInput(file: string): Promise<ImportInput> {
 }
 
 async function tokenCommand(config: Config, args: string[]): Promise<void> {
-  const { values, positionals } = parseTokenArgs(args);
-  const file = tokensFile(config);
-  const [action, id] = positionals;
-  switch (action) {
-    case 'issue': {
-      if (!values.name) throw new UsageError('token issue needs --name <who>');
-      const token = await issueToken({
-        file,
-        name: values.name,
-        scopes: readScopes(values.scope ?? []),
-        maxBytesBilled: readBytes(values['max-bytes-billed']),
-        expiresAt: readDate(values.expires),
-        clock: systemClock,
-      });
-      process.stdout.write(`${token}\n`);
-      process.stderr.write(`Keep it: only its hash is stored, in ${file}.\n`);
-      return;
-    }
-    case 'list':
-      for (const record of await readTokens(file)) {
-        const { id: tokenId, name, scopes, createdAt, expiresAt, revokedAt, maxBytesBilled } = record;
-        const state = revokedAt
-          ? `revoked ${revokedAt}`
-          : expiresAt
-            ? `expires ${expiresAt}`
-            : 'does not expire';
-        const may = scopes.length > 0 ? `  may ${scopes.join(', ')}` : '';
-        const limit = maxBytesBilled === undefined ? '' : `  at most ${maxBytesBilled} bytes a query`;
-        process.stdout.write(`sqg_${tokenId}  issued ${createdAt}  ${state}  ${name}${may}${limit}\n`);
-      }
-      return;
-    case 'revoke': {
-      if (!id) throw new UsageError('token revoke needs the id of a token');
-      const wasThere = await revokeToken({ file, id: id.replace(/^sqg_/, ''), clock: systemClock });
-      if (!wasThere) throw new UsageError(`No token has the id ${JSON.stringify(id)}`);
-      process.stdout.write(`${id} is revoked\n`);
-      return;
-    }
-    default:
-      throw new UsageError('token takes issue, list or revoke');
-  }
+  await runTokenCommand(
+    {
+      records: openTokenRecords(config),
+      clock: systemClock,
+      print: line => process.stdout.write(`${line}\n`),
+      note: line => process.stderr.write(`${line}\n`),
+    },
+    args,
+  );
 }
 
 async function cacheCommand(config: Config, args: string[]): Promise<void> {
@@ -147,60 +111,6 @@ async function cacheCommand(config: Config, args: string[]): Promise<void> {
 async function doctorCommand(config: Config): Promise<void> {
   const print = (line: string) => process.stdout.write(`${line}\n`);
   if (!(await runDoctor(config, { clock: systemClock, print }))) process.exitCode = 1;
-}
-
-function readAssignments(texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    texts.map(text => {
-      const at = text.indexOf('=');
-      if (at < 1) throw new UsageError(`--param is ${JSON.stringify(text)}; allowed: <name>=<value>`);
-      return [text.slice(0, at), text.slice(at + 1)];
-    }),
-  );
-}
-
-function parseTokenArgs(args: string[]) {
-  return parseCommand(args, {
-    name: { type: 'string' },
-    expires: { type: 'string' },
-    scope: { type: 'string', multiple: true },
-    'max-bytes-billed': { type: 'string' },
-  } as const);
-}
-
-function parseCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
-  args: string[],
-  options: Options,
-) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function readScopes(texts: readonly string[]): Scope[] {
-  return texts.map(text => {
-    const scope = scopes.find(known => known === text);
-    if (scope) return scope;
-    throw new UsageError(`--scope is ${JSON.stringify(text)}; allowed: ${scopes.join(', ')}`);
-  });
-}
-
-function readBytes(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new UsageError(
-    `--max-bytes-billed is ${JSON.stringify(text)}; allowed: a number of bytes, 1 or more`,
-  );
-}
-
-function readDate(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime()))
-    throw new UsageError(`--expires is ${JSON.stringify(text)}; allowed: a date such as 2027-01-31`);
-  return date.toISOString();
 }
 
 function explain(error: unknown): string {

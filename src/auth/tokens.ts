@@ -1,20 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { AuthEvent } from './auth-events.ts';
+import { type Caller, endpointsPattern } from './caller.ts';
 import { hashToken } from './hash-token.ts';
-import { readTokens, type Scope, scopes, type TokenRecord } from './token-file.ts';
-
-/** The owner of an accepted token, and what the token allows. */
-export type Caller = {
-  /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
-  readonly tokenId: string;
-  /** What the token may do besides reading. */
-  readonly scopes: ReadonlySet<Scope>;
-  /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
-  readonly maxBytesBilled?: number | undefined;
-};
+import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
+import { grantedScopes, type TokenRecord, type TokenRecords } from './token-record.ts';
+import { isMistyped } from './token-text.ts';
 
 /** The tokens that are accepted right now. */
 export type Tokens = {
@@ -25,14 +17,14 @@ export type Tokens = {
   authenticate(presented: string | undefined): Caller;
   /** Whether the token of a caller that `authenticate` gave would still be accepted. */
   isCurrent(caller: Caller): boolean;
-  /** Reads the file again when it has changed. */
+  /** Reads the records again when they have changed. */
   refresh(): Promise<void>;
   close(): void;
 };
 
 type TokensOptions = {
-  /** File of issued tokens; it need not exist yet. */
-  readonly file: string;
+  /** Of issued tokens. */
+  readonly records: TokenRecords;
   /** SHA-256 digests of further tokens, hexadecimal. */
   readonly hashes: readonly string[];
   /** One plain token, for development. */
@@ -49,15 +41,15 @@ const maxTokenLength = 4096;
 /** Presented tokens that are remembered. */
 const maxRecent = 1000;
 
-/** Milliseconds between checks of the file; a revoked token is refused at most this much later. */
-const refreshMs = 2000;
+/** Milliseconds between checks of the records: half of the time after which a revoked token must be refused (contract 8.4). */
+const refreshMs = 1000;
 
 /**
- * Reads the accepted tokens and follows changes of their file.
- * @throws Error if the file exists and is broken at start
+ * Reads the accepted tokens and follows changes of their records.
+ * @throws Error if the records can't be read at start
  */
 export async function createTokens({
-  file,
+  records,
   hashes,
   accessToken,
   clock,
@@ -66,24 +58,33 @@ export async function createTokens({
   const fixed: Accepted[] = hashes.map(hash => {
     // Each has its own share of the engine, so each has its own name.
     const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
-    return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: new Set() });
+    return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: effectiveScopes(defaultScopes) });
   });
   if (accessToken !== undefined) {
-    const caller = { tokenId: 'development', scopes: new Set(scopes) };
+    const rights = scopes.filter(scope => scope !== 'force-redact');
+    const caller = { tokenId: 'development', scopes: effectiveScopes(rights) };
     fixed.push(accepted(hashToken(accessToken), caller));
   }
   let issued: Accepted[] = [];
   let byCaller = indexByCaller(fixed);
   let readVersion = '';
+  let brokenVersion = '';
   /** Tokens as they were presented and accepted: hashing one again takes longer than the rest of a hit. */
   const recent = new Map<string, Accepted>();
 
   async function load(): Promise<void> {
-    const version = await versionOf(file);
+    const version = await records.version();
     if (version === readVersion) return;
+    const read = await records.read().catch((error: Error) => {
+      // Reported once, and tried again each time.
+      if (version === brokenVersion) return undefined;
+      brokenVersion = version;
+      throw error;
+    });
+    if (!read) return;
     readVersion = version;
     recent.clear();
-    issued = (await readTokens(file)).filter(({ revokedAt }) => revokedAt === undefined).map(acceptedRecord);
+    issued = read.filter(({ revokedAt }) => revokedAt === undefined).flatMap(acceptedRecord);
     byCaller = indexByCaller([...fixed, ...issued]);
     emit({ type: 'tokens.loaded', count: issued.length });
   }
@@ -104,7 +105,12 @@ export async function createTokens({
         recent.set(presented, found);
         return found.caller;
       }
-      throw new GatewayError('unauthorized', 'The access token is not known, has expired or was revoked');
+      throw new GatewayError(
+        'unauthorized',
+        isMistyped(presented)
+          ? 'The access token is mistyped or cut off: its checksum does not fit'
+          : 'The access token is not known, has expired or was revoked',
+      );
     },
     isCurrent(caller) {
       const found = byCaller.get(caller);
@@ -130,21 +136,24 @@ function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> 
   return new Map(all.map(each => [each.caller, each]));
 }
 
-function acceptedRecord({ id, hash, scopes, maxBytesBilled, expiresAt }: TokenRecord): Accepted {
-  const caller = { tokenId: id, scopes: new Set(scopes), maxBytesBilled };
-  return accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
+/** A token, and the one that it has replaced, for as long as that is accepted. */
+function acceptedRecord(record: TokenRecord): Accepted[] {
+  const { id, hash, endpoints, parameters, maxBytesBilled, expiresAt, previous } = record;
+  const caller: Caller = {
+    tokenId: id,
+    scopes: effectiveScopes(grantedScopes(record)),
+    ...(endpoints && { endpoints: endpointsPattern(endpoints) }),
+    ...(parameters && { fixedParameters: parameters }),
+    ...(maxBytesBilled && { maxBytesBilled }),
+  };
+  const own = accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
+  if (!previous) return [own];
+  const untilMs = Math.min(Date.parse(previous.until), own.expiresAtMs);
+  // Another object: it is current until another time.
+  return [own, { hash: Buffer.from(previous.hash, 'hex'), caller: { ...caller }, expiresAtMs: untilMs }];
 }
 
 function accepted(hash: Buffer, caller: Caller, expiresAt?: string): Accepted {
   const expiresAtMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
   return { hash, caller, expiresAtMs };
-}
-
-async function versionOf(file: string): Promise<string> {
-  try {
-    const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return 'absent';
-  }
 }

@@ -49,7 +49,11 @@ export const errorCodes = {
     reason: 'authError',
     meaning: 'The access token is missing, unknown, expired or revoked.',
   },
-  forbidden: { status: 403, reason: 'accessDenied', meaning: 'The access token lacks the scope.' },
+  forbidden: {
+    status: 403,
+    reason: 'accessDenied',
+    meaning: 'The access token lacks the scope, does not cover the saved query, or fixes another value.',
+  },
   endpoint_not_found: { status: 404, reason: 'notFound', meaning: 'No saved query has this name or UUID.' },
   route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
   method_not_allowed: {

@@ -2,8 +2,8 @@ import { access } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
+import { openTokenRecords } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
-import { tokensFile } from '../composition/prepare-data.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, runChecks } from './check.ts';
 import { queryChecks } from './query-checks.ts';
@@ -37,7 +37,7 @@ export async function runDoctor(
     advisesOnBounds: config.ENGINE === 'bigquery',
   });
   const tokens = tokenCheck({
-    file: tokensFile(config),
+    records: openTokenRecords(config),
     isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
     clock,
   });

@@ -39,7 +39,7 @@ export async function invalidateFromCommand(
         'The Redis of REDIS_URL does not answer: nothing was invalidated',
       );
     }
-    return await invalidateEndpoint({ endpoints, cache }, endpoint, parameters);
+    return await invalidateEndpoint({ endpoints, cache }, undefined, endpoint, parameters);
   } finally {
     await cache.close();
   }

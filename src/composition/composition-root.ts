@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { createTokens } from '../auth/tokens.ts';
+import { createTokens, type Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
@@ -32,8 +32,8 @@ import type { WarmSchedule } from '../warming/schedule.ts';
 import { warmGroup } from '../warming/warm-group.ts';
 import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import { openEngine } from './compose-engine.ts';
+import { openTokenRecords } from './compose-tokens.ts';
 import type { Config } from './config.ts';
-import { tokensFile } from './prepare-data.ts';
 
 /** What a process brings to its gateway. */
 export type GatewayDeps = {
@@ -53,6 +53,7 @@ export type Gateway = {
   /** For tests and metrics. */
   readonly http: Pick<HttpServer, 'connections' | 'unreadBytes'>;
   readonly endpoints: EndpointRegistry;
+  readonly tokens: Pick<Tokens, 'refresh'>;
   /**
    * Answers the requests in flight, then closes the engine and the store.
    * @param options default: accepts no more connections from now on, and waits for the requests in flight
@@ -74,13 +75,8 @@ export async function composeGateway(
     observe(event);
   };
   const { engine, endpoints, cache, run, close } = await openCore(config, { clock, emit, engine: given });
-  const tokens = await createTokens({
-    file: tokensFile(config),
-    hashes: config.TOKEN_HASHES ?? [],
-    accessToken,
-    clock,
-    emit,
-  });
+  const hashes = config.TOKEN_HASHES ?? [];
+  const tokens = await createTokens({ records: openTokenRecords(config), hashes, accessToken, clock, emit });
   const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, warmsHere);
@@ -112,6 +108,7 @@ export async function composeGateway(
     }),
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
+    metricsNeedToken: config.METRICS_NEED_TOKEN,
     openapi: openApiOf(endpoints),
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
     health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
@@ -129,6 +126,7 @@ export async function composeGateway(
     server: http.server,
     http,
     endpoints,
+    tokens,
     close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
       await http.stop(options);
       tokens.close();

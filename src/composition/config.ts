@@ -46,6 +46,7 @@ export const variables = {
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development; with `NODE_ENV=production` 24 characters or more.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
+  METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../auth/replace-file.ts';
-import { readTokens } from '../auth/token-file.ts';
 import { withFileLock } from '../auth/with-file-lock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Progress } from '../base/progress-bar.ts';
@@ -11,6 +10,7 @@ import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';
+import { openTokenRecords } from './compose-tokens.ts';
 import type { Config } from './config.ts';
 
 type PrepareDeps = {
@@ -18,11 +18,6 @@ type PrepareDeps = {
   readonly emit: (event: GatewayEvent) => void;
   readonly onProgress: (progress: Progress) => void;
 };
-
-/** The file of issued tokens. */
-export function tokensFile(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): string {
-  return config.TOKENS_FILE ?? join(config.DATA_DIR, 'tokens.json');
-}
 
 /**
  * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
@@ -54,7 +49,7 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
 
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
-  if (config.TOKEN_HASHES || (await readTokens(tokensFile(config))).length > 0) return undefined;
+  if (config.TOKEN_HASHES || (await openTokenRecords(config).read()).length > 0) return undefined;
   const file = join(config.DATA_DIR, 'sample-token');
   return withFileLock(file, async () => {
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();

@@ -11,6 +11,7 @@ import { areRepeatable, type PipelineDeps, repeatAnswers } from '../pipeline/run
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
+import { introspectionScope } from './introspection-scope.ts';
 import { createLargeOperations } from './large-operations.ts';
 import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
@@ -58,7 +59,7 @@ export function createGraphqlHandler(
       documentCache: documentCache<DocumentNode>(),
       errorCache: documentCache<Error>(),
     },
-    plugins: [limits, sameErrorCodes, cacheExtensions, reportFaults(onFault), keepResult],
+    plugins: [limits, introspectionScope, sameErrorCodes, cacheExtensions, reportFaults(onFault), keepResult],
   });
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
 

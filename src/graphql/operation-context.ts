@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { Caller } from '../auth/tokens.ts';
+import type { Caller } from '../auth/caller.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -24,6 +24,8 @@ export type OperationRequest = {
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
   readonly requestId: string;
+  /** Absent for the GraphiQL page alone. */
+  readonly caller: Caller | undefined;
   readonly budget: OperationBudget;
   /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
   readonly output: { result?: object };
@@ -91,7 +93,7 @@ export function openContext(
   };
   const list: FieldContext['list'] = (items, info, options) =>
     boundedList(budget, items, info, { signal, ...options });
-  return { requestId, budget, output: {}, fieldAnswers, loadRows, list };
+  return { requestId, caller, budget, output: {}, fieldAnswers, loadRows, list };
 }
 
 /** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are, whether some were cut and what they cost. */

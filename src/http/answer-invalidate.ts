@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { requireScope } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
@@ -15,15 +16,13 @@ const orderSchema = z.strictObject({
 });
 
 /**
- * `POST /admin/invalidate`: invalidates stored answers in all gateways, for tokens with the scope `admin`. The body names the
+ * `POST /admin/invalidate`: invalidates stored answers in all gateways, for tokens with the scope `invalidate`. The body names the
  * endpoint; with `parameters` (and `sql`) only the one entry of those values.
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
   const caller = deps.tokens.authenticate(readCredentials(context.request.headers));
-  if (!caller.scopes.has('admin')) {
-    throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
-  }
+  requireScope(caller, 'invalidate');
   const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {
     throw new GatewayError(
@@ -32,7 +31,7 @@ export async function answerInvalidate(deps: PipelineDeps, context: RequestConte
     );
   }
   const { endpoint, parameters, sql } = order.data;
-  const scope = await invalidateEndpoint(deps, endpoint, parameters && { ...parameters, sql });
+  const scope = await invalidateEndpoint(deps, caller, endpoint, parameters && { ...parameters, sql });
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },

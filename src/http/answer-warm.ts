@@ -1,13 +1,14 @@
+import { type Caller, mayAsk, requireScope } from '../auth/caller.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import { GatewayError } from '../base/errors.ts';
-
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
 /**
- * `GET /admin/warm`: what is due when, and what all workers did, or skipped and why; for tokens with the scope `admin`.
+ * `GET /admin/warm`: what is due when, and what all workers did, or skipped and why; for tokens with the scope `warm`. Lists
+ * the groups of the saved queries that the token covers.
  * @throws GatewayError `unauthorized`, `forbidden`, `unavailable`
  */
 export async function answerWarm(
@@ -16,13 +17,11 @@ export async function answerWarm(
   context: RequestContext,
 ): Promise<HttpResponse> {
   const caller = tokens.authenticate(readCredentials(context.request.headers));
-  if (!caller.scopes.has('admin')) {
-    throw new GatewayError('forbidden', 'The access token lacks the scope "admin"');
-  }
+  requireScope(caller, 'warm');
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify(render(await stateOf(schedule)))),
+    body: Buffer.from(JSON.stringify(render(await stateOf(schedule), caller))),
   };
 }
 
@@ -36,14 +35,15 @@ async function stateOf(schedule: Pick<WarmSchedule, 'state'>): Promise<ScheduleS
   }
 }
 
-function render({ groups, keys, totals }: ScheduleState) {
+function render({ groups, keys, totals }: ScheduleState, caller: Caller) {
+  const covered = groups.filter(({ endpoint }) => mayAsk(caller, endpoint));
   const count = (name: string) => totals[name] ?? 0;
   const skipped = Object.entries(totals)
     .filter(([name]) => name.startsWith('skipped:'))
     .map(([name, number]) => [name.slice('skipped:'.length), number]);
   return {
     keys,
-    groups: groups.map(({ endpoint, group, keys: own, dueInMs, isClaimed, failures }) => ({
+    groups: covered.map(({ endpoint, group, keys: own, dueInMs, isClaimed, failures }) => ({
       endpoint,
       group: group.slice(0, 12),
       keys: own,

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireScope } from '../auth/caller.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestPair } from '../http-messages/connections.ts';
 import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
@@ -34,6 +36,8 @@ export type HandlerDeps = {
   readonly schedule: Pick<WarmSchedule, 'state'>;
   /** Renders the metrics for a scraper. */
   readonly metrics: () => Promise<HttpResponse>;
+  /** Whether the metrics are for tokens with the scope `metrics` alone. */
+  readonly metricsNeedToken: boolean;
   /** The OpenAPI document of what is served now. */
   readonly openapi: () => Buffer;
   readonly health: () => Health;
@@ -212,6 +216,9 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     case 'openapi':
       return jsonBytes(deps.openapi());
     case 'metrics':
+      if (deps.metricsNeedToken) {
+        requireScope(deps.pipeline.tokens.authenticate(readCredentials(headers)), 'metrics');
+      }
       return deps.metrics();
     case 'invalidate':
       return answerInvalidate(deps.pipeline, context);

@@ -7,6 +7,7 @@ import { type CacheKey, cacheKey } from '../cache/cache-key.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { patternProblem } from '../googlesql/functions/pattern-size.ts';
+import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
 export type RawParameters = Readonly<Record<string, unknown>>;
@@ -20,10 +21,15 @@ export type BoundQuery = EndpointQuery & { readonly key: CacheKey };
 
 /**
  * Binds a saved query to what a caller sent: definition → parameters → key.
- * @throws GatewayError `invalid_parameter`
+ * @param fixed values that the caller's token fixes; undefined: none, or nobody in particular asks
+ * @throws GatewayError `invalid_parameter`, `forbidden`
  */
-export function bindQuery(definition: EndpointDefinition, raw: RawParameters): BoundQuery {
-  const parameters = bindParameters(definition, raw);
+export function bindQuery(
+  definition: EndpointDefinition,
+  raw: RawParameters,
+  fixed: FixedParameters | undefined,
+): BoundQuery {
+  const parameters = bindParameters(definition, fixed ? fixParameters(definition, raw, fixed) : raw);
   const query = { definition, parameters, callerSql: readCallerSql(definition, raw) };
   return { ...query, key: cacheKey(query) };
 }

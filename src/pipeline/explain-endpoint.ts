@@ -1,4 +1,5 @@
-import { GatewayError, type SqlPosition, toGatewayError } from '../base/errors.ts';
+import { requireScope } from '../auth/caller.ts';
+import { type SqlPosition, toGatewayError } from '../base/errors.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
@@ -39,9 +40,7 @@ export async function explainEndpoint(
   request: EndpointRequest,
 ): Promise<ExplainedEndpoint> {
   const caller = request.caller ?? deps.tokens.authenticate(request.headers.credentials);
-  if (!caller.scopes.has('explain')) {
-    throw new GatewayError('forbidden', 'The access token lacks the scope "explain"');
-  }
+  requireScope(caller, 'explain');
   const plan = await planRequest(deps, { ...request, caller }, startStages());
   const { definition, query } = plan;
   const { parameters, key } = query;

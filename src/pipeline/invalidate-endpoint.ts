@@ -1,3 +1,4 @@
+import { type Caller, requireEndpoint } from '../auth/caller.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { bindQuery, type RawParameters } from './bind-parameters.ts';
@@ -10,21 +11,26 @@ type InvalidateDeps = {
 
 /**
  * Invalidates stored answers in all gateways.
+ * @param caller who orders it; absent: a command
  * @param reference name or UUID of the endpoint
- * @param parameters as a caller sends them, `sql` among them: only the entry of these values; absent: all entries
+ * @param parameters as a caller sends them, `sql` among them: only the entry of these values; absent: all entries, or, for a token
+ * that fixes parameters, the one of these
  * @returns what was invalidated
- * @throws GatewayError `endpoint_not_found`, `invalid_parameter`, `unavailable`
+ * @throws GatewayError `endpoint_not_found`, `forbidden`, `invalid_parameter`, `unavailable`
  */
 export async function invalidateEndpoint(
   { endpoints, cache }: InvalidateDeps,
+  caller: Caller | undefined,
   reference: string,
   parameters: RawParameters | undefined,
 ): Promise<'endpoint' | 'entry'> {
   const definition = findEndpoint(endpoints, reference);
-  if (!parameters) {
+  if (caller) requireEndpoint(caller, definition.name);
+  const fixed = caller?.fixedParameters;
+  if (!parameters && !fixed) {
     await cache.invalidateGroup(definition.name, definition.id);
     return 'endpoint';
   }
-  await cache.invalidateEntry(definition.name, bindQuery(definition, parameters).key);
+  await cache.invalidateEntry(definition.name, bindQuery(definition, parameters ?? {}, fixed).key);
   return 'entry';
 }

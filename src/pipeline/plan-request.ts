@@ -1,4 +1,5 @@
-import type { Caller, Tokens } from '../auth/tokens.ts';
+import { type Caller, requireEndpoint, requireScope } from '../auth/caller.ts';
+import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { RunQuery } from '../batch/batch-queries.ts';
@@ -11,6 +12,7 @@ import { boundWindow } from '../engine/bound-window.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
+import { requireFixedSubsets } from './fixed-parameters.ts';
 import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
@@ -61,7 +63,7 @@ export type Plan = {
 
 /**
  * Finds out who asks what: token → endpoint → parameters → cache key.
- * @throws GatewayError `unauthorized`, `endpoint_not_found`, `invalid_header`, `invalid_parameter`, and those of
+ * @throws GatewayError `unauthorized`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
  * `readParameters`
  */
 export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
@@ -69,6 +71,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   const caller = request.caller ?? deps.tokens.authenticate(headers.credentials);
   const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
   const { definition, version: endpointsVersion } = served;
+  requireEndpoint(caller, definition.name);
   stages.done('auth');
 
   // An error is redacted unless the request has asked for unredacted rows.
@@ -77,8 +80,12 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   try {
     if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
     const raw = await request.readParameters(definition);
-    redact = (headers.redactPii ?? definition.redactPii) ? kinds : undefined;
-    const query = bindQuery(definition, raw);
+    const mustRedact = caller.scopes.has('force-redact');
+    redact = mustRedact || (headers.redactPii ?? definition.redactPii) ? kinds : undefined;
+    const { fixedParameters } = caller;
+    const query = bindQuery(definition, raw, fixedParameters);
+    if (query.callerSql !== undefined) requireScope(caller, 'sandbox');
+    if (query.callerSql !== undefined && fixedParameters) requireFixedSubsets(definition, fixedParameters);
     // The engine applies the window; a refusal must not depend on what the cache holds.
     if (definition.window) boundWindow(definition.window, query.parameters, deps.clock.now());
     const runs = planRuns(request.runQuery ?? deps.runQuery, query, caller, headers);
@@ -160,7 +167,7 @@ function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string)
   try {
     const { endpoint, parameters } = JSON.parse(payload);
     const definition = endpoints.find(endpoint);
-    return definition && bindQuery(definition, parameters);
+    return definition && bindQuery(definition, parameters, undefined);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { issueToken } from '../../src/auth/token-file.ts';
+import { issueToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
 import { createTokens } from '../../src/auth/tokens.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -23,9 +24,9 @@ test('contract 8.2: a token is compared with each hash in constant time, whichev
   const file = join(await temporaryDirectory(), 'tokens.json');
   const clock = createStandingClock();
   const issued: string[] = [];
-  for (const name of ['a', 'b', 'c']) issued.push(await issueToken({ file, name, clock }));
+  for (const name of ['a', 'b', 'c']) issued.push(await issueToken(tokenFile(file), { name, clock }));
   const tokens = await createTokens({
-    file,
+    records: tokenFile(file),
     hashes: [],
     accessToken: undefined,
     clock,

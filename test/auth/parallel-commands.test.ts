@@ -3,7 +3,8 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
+import { issueToken, revokeToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -34,14 +35,14 @@ const withoutTokens = async () => (await readdir(directory)).filter(name => name
 describe('commands at the same time', () => {
   test('eight tokens that are issued are eight tokens, and those that are revoked stay revoked', async () => {
     const old = await Promise.all(
-      Array.from({ length: 2 }, (_, n) => issueToken({ file, name: `old ${n}`, clock })),
+      Array.from({ length: 2 }, (_, n) => issueToken(tokenFile(file), { name: `old ${n}`, clock })),
     );
     const [issued, revoked] = await Promise.all([
       Promise.all(Array.from({ length: 8 }, (_, n) => run(`issue --name new-${n}`))),
       Promise.all(old.map(token => run(`revoke ${idOf(token)}`))),
     ]);
     expect([...issued, ...revoked].filter(({ code }) => code !== 0)).toEqual([]);
-    const records = await readTokens(file);
+    const records = await tokenFile(file).read();
     const names = (isRevoked: boolean) =>
       records.filter(({ revokedAt }) => (revokedAt !== undefined) === isRevoked).map(({ name }) => name);
     expect(names(true).toSorted()).toEqual(['old 0', 'old 1']);
@@ -52,10 +53,12 @@ describe('commands at the same time', () => {
 
   test('many changes in one process are all kept', async () => {
     const issued = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => issueToken({ file, name: `${n}`, clock })),
+      Array.from({ length: 20 }, (_, n) => issueToken(tokenFile(file), { name: `${n}`, clock })),
     );
-    await Promise.all(issued.slice(0, 10).map(token => revokeToken({ file, id: idOf(token), clock })));
-    const records = await readTokens(file);
+    await Promise.all(
+      issued.slice(0, 10).map(token => revokeToken(tokenFile(file), { id: idOf(token), clock })),
+    );
+    const records = await tokenFile(file).read();
     expect(records).toHaveLength(20);
     expect(records.filter(({ revokedAt }) => revokedAt !== undefined)).toHaveLength(10);
   });
@@ -68,23 +71,25 @@ describe('a lock', () => {
     await writeFile(lock(), 'gone');
     const longAgo = new Date(Date.now() - 60_000);
     await utimes(lock(), longAgo, longAgo);
-    await Promise.all(Array.from({ length: 5 }, (_, n) => issueToken({ file, name: `${n}`, clock })));
-    expect(await readTokens(file)).toHaveLength(5);
+    await Promise.all(
+      Array.from({ length: 5 }, (_, n) => issueToken(tokenFile(file), { name: `${n}`, clock })),
+    );
+    expect(await tokenFile(file).read()).toHaveLength(5);
     expect(await withoutTokens()).toEqual([]);
   });
 
   test('that somebody holds is waited for, and named when that takes too long', async () => {
     await writeFile(lock(), 'held');
-    const failure = issueToken({ file, name: 'late', clock, lockMs: 200 });
+    const failure = issueToken(tokenFile(file, { lockMs: 200 }), { name: 'late', clock });
     await expect(failure).rejects.toThrow(`${file}.lock`);
-    expect(await readTokens(file)).toEqual([]);
+    expect(await tokenFile(file).read()).toEqual([]);
     expect(await readFile(lock(), 'utf8')).toBe('held');
   });
 });
 
 describe('a disk that is full', () => {
   test('leaves the file as it was, and nothing half written', async () => {
-    for (let n = 0; n < 6; n++) await issueToken({ file, name: `token ${n}`, clock });
+    for (let n = 0; n < 6; n++) await issueToken(tokenFile(file), { name: `token ${n}`, clock });
     const before = await readFile(file, 'utf8');
     expect(before.length).toBeGreaterThan(1024);
     // A file of one block takes the beginning of the list, and no more.
@@ -94,6 +99,6 @@ describe('a disk that is full', () => {
     expect(await readFile(file, 'utf8')).toBe(before);
     expect(await withoutTokens()).toEqual([]);
     expect((await run('issue --name again')).code).toBe(0);
-    expect(await readTokens(file)).toHaveLength(7);
+    expect(await tokenFile(file).read()).toHaveLength(7);
   });
 });

@@ -1,10 +1,13 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuthEvent } from '../../src/auth/auth-events.ts';
 import { hashToken } from '../../src/auth/hash-token.ts';
-import { issueToken, readTokens, revokeToken } from '../../src/auth/token-file.ts';
+import { issueToken, revokeToken, rotateToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
+import { newTokenText } from '../../src/auth/token-text.ts';
 import { createTokens, type Tokens } from '../../src/auth/tokens.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
@@ -28,7 +31,13 @@ afterEach(async () => {
 
 async function open(options: { hashes?: string[]; accessToken?: string } = {}): Promise<Tokens> {
   const { hashes = [], accessToken } = options;
-  const tokens = await createTokens({ file, hashes, accessToken, clock, emit: event => events.push(event) });
+  const tokens = await createTokens({
+    records: tokenFile(file),
+    hashes,
+    accessToken,
+    clock,
+    emit: event => events.push(event),
+  });
   opened.push(tokens);
   return tokens;
 }
@@ -46,17 +55,18 @@ function refusal(tokens: Tokens, presented: string | undefined): string {
 
 describe('an issued token', () => {
   test('contract 8.3: has its id in sight and 256 random bits behind it', async () => {
-    const token = await issueToken({
-      file,
+    const token = await issueToken(tokenFile(file), {
       name: 'ci',
       clock,
       randomBytes: size => Buffer.alloc(size, 0xab),
     });
-    expect(token).toBe(`sqg_abababab_${Buffer.alloc(32, 0xab).toString('base64url')}`);
+    const text = `sqg_abababab_${Buffer.alloc(32, 0xab).toString('base64url')}`;
+    expect(token).toBe(text + crc32(text).toString(16).padStart(8, '0'));
+    expect(token).toHaveLength(64);
   });
 
   test('contract 8.2: is kept as a hash only, in a file that its owner alone may read', async () => {
-    const token = await issueToken({ file, name: 'ci', clock });
+    const token = await issueToken(tokenFile(file), { name: 'ci', clock });
     const text = await readFile(file, 'utf8');
     expect(text).not.toContain(token.split('_').slice(2).join('_'));
     expect(JSON.parse(text)).toEqual([
@@ -72,15 +82,59 @@ describe('an issued token', () => {
   });
 
   test('names its caller', async () => {
-    const token = await issueToken({ file, name: 'ci', scopes: ['admin'], clock });
+    const grants = { endpoints: ['logs.*'], parameters: { project: 'abc' }, maxBytesBilled: 5 };
+    const options = { name: 'ci', scopes: ['admin'], without: ['introspect'], clock, ...grants } as const;
+    const token = await issueToken(tokenFile(file), options);
     expect((await open()).authenticate(token)).toEqual({
       tokenId: token.slice(4, 12),
-      scopes: new Set(['admin']),
+      scopes: new Set(['sandbox', 'admin', 'warm', 'invalidate', 'metrics']),
+      endpoints: /^(?:logs\..*)$/,
+      fixedParameters: { project: 'abc' },
+      maxBytesBilled: 5,
     });
   });
 
+  test('of a file from before there were such scopes keeps the rights that every token had', async () => {
+    const hash = hashToken('old').toString('hex');
+    const record = { id: '01234567', name: 'old', hash, createdAt: '2025-01-01T00:00:00Z' };
+    await writeFile(file, JSON.stringify([record]));
+    expect((await open()).authenticate('old')).toEqual({
+      tokenId: '01234567',
+      scopes: new Set(['sandbox', 'introspect']),
+    });
+  });
+
+  test('that is rotated keeps its id; the secret so far is accepted until the grace is over', async () => {
+    const expiresAt = '2026-01-15T14:00:00Z';
+    const old = await issueToken(tokenFile(file), { name: 'ci', scopes: ['explain'], expiresAt, clock });
+    const id = old.slice(4, 12);
+    const rotated = await rotateToken(tokenFile(file), { id, graceMs: 60_000, clock });
+    expect([rotated?.slice(4, 12), rotated?.length]).toEqual([id, 64]);
+    const tokens = await open();
+    expect(tokens.authenticate(rotated)).toEqual(tokens.authenticate(old));
+    const before = tokens.authenticate(old);
+    clock.advance(60_000);
+    expect(refusal(tokens, old)).toContain('not known');
+    expect([tokens.isCurrent(before), tokens.authenticate(rotated).tokenId]).toEqual([false, id]);
+    const again = await rotateToken(tokenFile(file), { id, graceMs: 0, clock });
+    await tokens.refresh();
+    for (const gone of [old, rotated]) expect(refusal(tokens, gone)).toContain('not known');
+    await revokeToken(tokenFile(file), { id, clock });
+    await tokens.refresh();
+    expect(refusal(tokens, again)).toContain('not known');
+    expect(await rotateToken(tokenFile(file), { id, graceMs: 0, clock })).toBeUndefined();
+  });
+
+  test('with a character wrong is told from an unknown one', async () => {
+    const token = await issueToken(tokenFile(file), { name: 'ci', clock });
+    const tokens = await open();
+    const wrong = `${token.slice(0, 20)}${token[20] === 'A' ? 'B' : 'A'}${token.slice(21)}`;
+    expect(refusal(tokens, wrong)).toContain('mistyped');
+    expect(refusal(tokens, token.slice(0, -1))).toContain('not known');
+  });
+
   test('contract 8.4: is accepted until it expires, and refused from that moment on', async () => {
-    const token = await issueToken({ file, name: 'ci', expiresAt: '2026-01-15T13:00:00Z', clock });
+    const token = await issueToken(tokenFile(file), { name: 'ci', expiresAt: '2026-01-15T13:00:00Z', clock });
     const tokens = await open();
     clock.advance(3_600_000 - 1);
     expect(tokens.authenticate(token).tokenId).toBe(token.slice(4, 12));
@@ -89,14 +143,14 @@ describe('an issued token', () => {
   });
 
   test('contract 8.4: is refused once revoked, without a restart, while others go on', async () => {
-    const token = await issueToken({ file, name: 'ci', clock });
-    const other = await issueToken({ file, name: 'other', clock });
+    const token = await issueToken(tokenFile(file), { name: 'ci', clock });
+    const other = await issueToken(tokenFile(file), { name: 'other', clock });
     const tokens = await open();
-    expect(await revokeToken({ file, id: token.slice(4, 12), clock })).toBe(true);
+    expect(await revokeToken(tokenFile(file), { id: token.slice(4, 12), clock })).toBe(true);
     await tokens.refresh();
     expect(refusal(tokens, token)).toBe(refusal(tokens, 'unknown'));
     expect(tokens.authenticate(other).tokenId).toBe(other.slice(4, 12));
-    expect(await readTokens(file)).toMatchObject([
+    expect(await tokenFile(file).read()).toMatchObject([
       { revokedAt: '2026-01-15T12:00:00.000Z' },
       { name: 'other' },
     ]);
@@ -104,7 +158,7 @@ describe('an issued token', () => {
 
   test('can be issued while the gateway runs', async () => {
     const tokens = await open();
-    const token = await issueToken({ file, name: 'late', clock });
+    const token = await issueToken(tokenFile(file), { name: 'late', clock });
     await tokens.refresh();
     expect(tokens.authenticate(token).tokenId).toBe(token.slice(4, 12));
     expect(events).toContainEqual({ type: 'tokens.loaded', count: 1 });
@@ -112,14 +166,14 @@ describe('an issued token', () => {
 });
 
 test('revoking an id that no token has changes nothing', async () => {
-  await issueToken({ file, name: 'ci', clock });
+  await issueToken(tokenFile(file), { name: 'ci', clock });
   const before = await readFile(file, 'utf8');
-  expect(await revokeToken({ file, id: '00000000', clock })).toBe(false);
+  expect(await revokeToken(tokenFile(file), { id: '00000000', clock })).toBe(false);
   expect(await readFile(file, 'utf8')).toBe(before);
 });
 
 test('a file broken while the gateway runs keeps the last good tokens, and says so once', async () => {
-  const token = await issueToken({ file, name: 'ci', clock });
+  const token = await issueToken(tokenFile(file), { name: 'ci', clock });
   const tokens = await open();
   await writeFile(file, '[{"id":"nonsense"}]');
   await tokens.refresh();
@@ -150,15 +204,12 @@ test('tells a missing token from a wrong one', async () => {
 });
 
 test.each([
-  [
-    'another secret behind a known id',
-    (token: string) => `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
-  ],
+  ['another secret behind a known id', (token: string) => newTokenText(token.slice(4, 12))],
   ['the visible prefix alone', (token: string) => token.slice(0, 12)],
   ['the stored hash', (token: string) => hashToken(token).toString('hex')],
   ['white space around it', (token: string) => ` ${token}`],
   ['more than 4 KiB', (token: string) => token + 'x'.repeat(5000)],
 ])('refuses %s', async (_, spoil) => {
-  const token = await issueToken({ file, name: 'ci', clock });
+  const token = await issueToken(tokenFile(file), { name: 'ci', clock });
   expect(refusal(await open(), spoil(token))).toContain('not known');
 });

@@ -2,7 +2,8 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { issueToken } from '../../src/auth/token-file.ts';
+import { issueToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
 import { runDoctor } from '../../src/commands/doctor.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
@@ -33,7 +34,7 @@ async function openClinic(environment: Record<string, string> = {}) {
         format: 'ndjson',
       }),
     issue: (expiresAt?: string) =>
-      issueToken({ file: join(directory, 'tokens.json'), name: 'a', expiresAt, clock }),
+      issueToken(tokenFile(join(directory, 'tokens.json')), { name: 'a', expiresAt, clock }),
     async examine() {
       const lines: string[] = [];
       const isAllFine = await runDoctor(config, { clock, print: line => lines.push(line) });

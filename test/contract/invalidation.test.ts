@@ -78,14 +78,14 @@ describe('POST /admin/invalidate', () => {
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);
   });
 
-  test('contract 8.5: is for tokens with the scope admin alone', async () => {
+  test('contract 8.5: is for tokens with the scope admin or invalidate alone', async () => {
     const body = { endpoint: 'usage.api-counts' };
     expect((await order(body, { 'x-api-key': gateway.token('admin') })).status).toBe(200);
     const refused = await order(body, { 'x-api-key': gateway.token('reader') });
     expect([refused.status, refused.body.error.code, refused.body.error.message]).toEqual([
       403,
       'forbidden',
-      'The access token lacks the scope "admin"',
+      'The access token lacks the scope "invalidate"',
     ]);
     expect((await order(body, { 'x-api-key': 'nobody' })).status).toBe(401);
   });

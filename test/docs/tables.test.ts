@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { defaultScopes, scopeMeanings } from '../../src/auth/scopes.ts';
 import { errorCodes } from '../../src/base/errors.ts';
 import { variables } from '../../src/composition/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
@@ -86,6 +87,17 @@ test('contract 9.7: docs/redaction.md lists the kinds, and what a caller’s own
   expect(tableOf('redaction.md').map(([kind]) => kind)).toEqual(redactionKinds.map(code));
   const page = readFileSync(new URL('../../docs/redaction.md', import.meta.url), 'utf8');
   expect(page.replace(/\s+/g, ' ')).toContain('can take text apart before redaction sees it');
+});
+
+test('docs/tokens.md lists the scopes, and which of them are there by default', () => {
+  const isDefault = (scope: string) => defaultScopes.some(each => each === scope);
+  expect(tableOf('tokens.md')).toEqual(
+    Object.entries(scopeMeanings).map(([scope, meaning]) => [
+      code(scope),
+      isDefault(scope) ? 'yes' : '',
+      meaning,
+    ]),
+  );
 });
 
 test('docs/rest.md lists every route with its methods', () => {

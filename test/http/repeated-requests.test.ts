@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { revokeToken } from '../../src/auth/token-file.ts';
+import { revokeToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
@@ -152,7 +153,7 @@ describe('the same request once more', () => {
       return found;
     };
     for (let time = 0; time < 2; time++) expect(await statuses()).toEqual([200, 200]);
-    await revokeToken({ file, id: token.slice(4, 12), clock: gateway.clock });
+    await revokeToken(tokenFile(file), { id: token.slice(4, 12), clock: gateway.clock });
     await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]));
   });
 });

@@ -24,15 +24,17 @@ async function openShell(environment: Record<string, string> = {}) {
 describe('token', () => {
   test('contract 8.1, 8.3: issues a token once, lists it without its secret, revokes it', async () => {
     const { directory, cli } = await openShell();
-    const { out } = await cli(['token', 'issue', '--name', 'ada', '--expires', '2027-01-31']);
+    const { out } = await cli(['token', 'issue', '--name', 'ada', '--expires', '2127-01-31']);
     const [, token = '', id = ''] = /^((sqg_[0-9a-f]{8})_\S+)\n$/.exec(out) ?? [];
     const file = join(directory, 'tokens.json');
     expect(await readFile(file, 'utf8')).not.toContain(token.slice(13));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const list = await cli(['token', 'list']);
-    expect(list.out).toMatch(new RegExp(`^${id} .*expires 2027-01-31T00:00:00.000Z +ada\n$`));
+    expect(list.out).toMatch(
+      new RegExp(`^${id} .*expires 2127-01-31T00:00:00.000Z +ada  may sandbox, introspect\n$`),
+    );
     await cli(['token', 'issue', '--name', 'ops', '--scope', 'admin', '--scope', 'no-cache']);
-    expect((await cli(['token', 'list'])).out).toMatch(/ ops {2}may admin, no-cache\n$/);
+    expect((await cli(['token', 'list'])).out).toMatch(/ ops {2}may sandbox, introspect, no-cache, admin\n$/);
     expect((await cli(['token', 'revoke', id])).code).toBe(0);
     expect((await cli(['token', 'list'])).out).toContain('revoked');
   });
@@ -43,17 +45,16 @@ describe('token', () => {
     expect(JSON.parse(await readFile(join(directory, 'tokens.json'), 'utf8'))).toMatchObject([
       { scopes: ['explain'], maxBytesBilled: 1000 },
     ]);
-    expect((await cli(['token', 'list'])).out).toMatch(/may explain {2}at most 1000 bytes a query\n$/);
+    expect((await cli(['token', 'list'])).out).toMatch(
+      /may sandbox, introspect, explain {2}at most 1000 bytes a query\n$/,
+    );
   });
 
   test.each([
-    [['token'], 'token takes issue, list or revoke'],
+    [['token'], 'token takes issue, list, show, rotate or revoke'],
     [['token', 'issue'], 'token issue needs --name'],
-    [['token', 'issue', '--name', 'x', '--expires', 'soon'], '--expires is "soon"; allowed: a date'],
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
     [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],
-    [['token', 'issue', '--name', 'x', '--scope', 'root'], '--scope is "root"; allowed: admin, no-cache'],
-    [['token', 'issue', '--name', 'x', '--max-bytes-billed', '1 GB'], '--max-bytes-billed is "1 GB"'],
     [['cache'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [['cache', 'invalidate'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [

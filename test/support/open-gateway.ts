@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { issueToken } from '../../src/auth/token-file.ts';
+import { issueToken } from '../../src/auth/manage-tokens.ts';
+import type { TokenGrants } from '../../src/auth/token-record.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
+import { openTokenRecords } from '../../src/composition/compose-tokens.ts';
 import { composeGateway } from '../../src/composition/composition-root.ts';
 import { readConfig } from '../../src/composition/config.ts';
-import { tokensFile } from '../../src/composition/prepare-data.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
@@ -27,15 +28,13 @@ type OpenGatewayOptions = {
   /** Takes the place of the embedded engine: for what that can't say, such as what a query cost. */
   engine?: FakeEngine;
   /** Issued tokens by name, beside `testToken`. */
-  tokens?: Readonly<Record<string, TokenOptions>>;
+  tokens?: Readonly<Record<string, TokenGrants>>;
   /** What the test needs; of the rest some is drawn (draw-settings.ts). */
   environment?: Readonly<Record<string, string>>;
 };
 
 /** What the test plays of an engine; without `explain` it has none. */
 type FakeEngine = Pick<Engine, 'describe' | 'run'> & Partial<Pick<Engine, 'explain'>>;
-
-type TokenOptions = Pick<Parameters<typeof issueToken>[0], 'scopes' | 'maxBytesBilled'>;
 
 export type Answered = {
   readonly status: number;
@@ -75,7 +74,7 @@ export async function openGateway(options: OpenGatewayOptions) {
   const clock = createStandingClock(now);
   const issued = new Map<string, string>();
   for (const [name, allowed] of Object.entries(tokens)) {
-    issued.set(name, await issueToken({ file: tokensFile(config), clock, name, ...allowed }));
+    issued.set(name, await issueToken(openTokenRecords(config), { clock, name, ...allowed }));
   }
   const events: GatewayEvent[] = [];
   let heard = () => {};
@@ -124,6 +123,12 @@ export async function openGateway(options: OpenGatewayOptions) {
       const found = issued.get(name);
       if (found === undefined) throw new Error(`no token ${name}`);
       return found;
+    },
+    /** Issues a further token; it is accepted from now on. */
+    async issue(grants: TokenGrants = {}): Promise<string> {
+      const token = await issueToken(openTokenRecords(config), { name: 'a test', clock, ...grants });
+      await gateway.tokens.refresh();
+      return token;
     },
     endpoint(name: string): EndpointDefinition {
       const found = gateway.endpoints.find(name);

@@ -1,0 +1,42 @@
+import { GatewayError } from '../base/errors.ts';
+import type { Scope } from './scopes.ts';
+
+/** The owner of an accepted token, and what the token allows. */
+export type Caller = {
+  /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
+  readonly tokenId: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Matches the names of the saved queries that this caller may ask; absent: all of them. */
+  readonly endpoints?: RegExp | undefined;
+  /** Values of parameters, by name: the caller can send no others. */
+  readonly fixedParameters?: Readonly<Record<string, string>> | undefined;
+  /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
+  readonly maxBytesBilled?: number | undefined;
+};
+
+/** @throws GatewayError `forbidden` where the caller lacks a scope */
+export function requireScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): void {
+  if (scopes.has(scope)) return;
+  throw new GatewayError('forbidden', `The access token lacks the scope "${scope}"`);
+}
+
+/** Whether the caller may ask a saved query of this name. */
+export function mayAsk({ endpoints }: Pick<Caller, 'endpoints'>, endpoint: string): boolean {
+  return endpoints === undefined || endpoints.test(endpoint);
+}
+
+/** @throws GatewayError `forbidden` where the caller may not ask a saved query of this name */
+export function requireEndpoint(caller: Pick<Caller, 'endpoints'>, endpoint: string): void {
+  if (mayAsk(caller, endpoint)) return;
+  throw new GatewayError('forbidden', `The access token does not cover the saved query "${endpoint}"`);
+}
+
+/** Names of saved queries and globs of them, in which `*` stands for any text; four of these at most, for they multiply the work. */
+export const endpointGlob = /^(?!(?:[^*]*\*){5})[A-Za-z0-9._*-]{1,128}$/;
+
+/** One pattern for a list of names and globs; absent for an absent list. */
+export function endpointsPattern(globs: readonly string[] | undefined): RegExp | undefined {
+  if (!globs) return undefined;
+  const parts = globs.map(glob => glob.replaceAll('.', '\\.').replace(/\*+/g, '.*'));
+  return new RegExp(`^(?:${parts.join('|')})$`);
+}

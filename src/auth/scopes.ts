@@ -1,0 +1,30 @@
+/**
+ * Rights of a token beside reading saved queries, and one duty. `docs/tokens.md` lists the same rows; a test keeps the two equal.
+ */
+export const scopeMeanings = {
+  sandbox: "Send SQL of one's own (`sql`) to sandboxed saved queries.",
+  introspect: 'Read the GraphQL schema: `__schema` and `__type`.',
+  explain: 'Ask what a query would do and cost: `?explain=true`.',
+  'no-cache': 'Run the query whatever is stored: `Cache-Control: no-cache`.',
+  warm: 'See what is kept fresh: `GET /admin/warm`.',
+  invalidate: 'Make stored answers void: `POST /admin/invalidate`.',
+  metrics: 'Read `GET /metrics` where `METRICS_NEED_TOKEN=true`.',
+  write: 'Reserved for changing saved queries and loading rows over HTTP; no route needs it yet.',
+  admin: 'All of `warm`, `invalidate` and `metrics`.',
+  'force-redact': 'A duty: every answer is redacted, whatever the saved query or the request says.',
+} as const;
+
+export type Scope = keyof typeof scopeMeanings;
+
+/** All scopes, in the order of the documentation. */
+export const scopes = Object.keys(scopeMeanings) as readonly Scope[]; // the keys of a literal
+
+/** Scopes that an issued token has unless they are taken away: every token had these rights before there were such scopes. */
+export const defaultScopes: readonly Scope[] = ['sandbox', 'introspect'];
+
+const partsOfAdmin: readonly Scope[] = ['warm', 'invalidate', 'metrics'];
+
+/** The scopes that count for a list of granted ones: `admin` stands for its parts, too. */
+export function effectiveScopes(granted: readonly Scope[]): ReadonlySet<Scope> {
+  return new Set(granted.includes('admin') ? [...granted, ...partsOfAdmin] : granted);
+}

@@ -1,0 +1,26 @@
+import { randomBytes as systemRandomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** A source of random bytes. */
+export type RandomBytes = (size: number) => Buffer;
+
+/** A new id: the visible part of a token. */
+export function newTokenId(randomBytes: RandomBytes = systemRandomBytes): string {
+  return randomBytes(4).toString('hex');
+}
+
+/** A new token: `sqg_<id>_`, 256 random bits in base64url, and the CRC-32 of all that in hexadecimal; 64 characters. */
+export function newTokenText(id: string, randomBytes: RandomBytes = systemRandomBytes): string {
+  const text = `sqg_${id}_${randomBytes(32).toString('base64url')}`;
+  return text + checksum(text);
+}
+
+/** Whether a text is an issued token with a character wrong: it has the form of one, and another checksum. */
+export function isMistyped(presented: string): boolean {
+  const [, text = '', sum] = /^(sqg_[0-9a-f]{8}_[\w-]{43})([0-9a-f]{8})$/.exec(presented) ?? [];
+  return sum !== undefined && checksum(text) !== sum;
+}
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,33 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+/** A command that can't be carried out as it was typed. */
+export class UsageError extends Error {}
+
+/**
+ * Reads the arguments of a command.
+ * @throws UsageError for an option that it does not take
+ */
+export function parseCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: string[],
+  options: Options,
+) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * Reads the values of `--param`.
+ * @throws UsageError for one that is not `<name>=<value>`
+ */
+export function readAssignments(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map(text => {
+      const at = text.indexOf('=');
+      if (at < 1) throw new UsageError(`--param is ${JSON.stringify(text)}; allowed: <name>=<value>`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}

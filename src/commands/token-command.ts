@@ -1,0 +1,206 @@
+import { issueToken, revokeToken, rotateToken } from '../auth/manage-tokens.ts';
+import { defaultScopes, scopes } from '../auth/scopes.ts';
+import { grantedScopes, type TokenRecord, type TokenRecords } from '../auth/token-record.ts';
+import type { Clock } from '../base/clock.ts';
+import { parseCommand, UsageError } from './command-line.ts';
+import { grantOptions, readDuration, readGrants } from './token-options.ts';
+
+type TokenCommandDeps = {
+  readonly records: TokenRecords;
+  readonly clock: Clock;
+  /** Writes one line to standard output: the result. */
+  readonly print: (line: string) => void;
+  /** Writes one line to standard error: what to know about it. */
+  readonly note: (line: string) => void;
+};
+
+type Action = {
+  readonly help: string;
+  run(deps: TokenCommandDeps, args: string[]): Promise<void>;
+};
+
+const actions: Readonly<Record<string, Action>> = {
+  issue: {
+    help: `npm run token -- issue --name <who> [options]
+
+Makes a token and prints it; it can't be seen again.
+
+  --name <who>               who will use it
+  --endpoint <name or glob>  a saved query that it may ask, such as logs.all or 'usage.*'; may be repeated; default: all
+  --param <name>=<value>     fixes a parameter: nothing else can be read with the token; may be repeated
+  --scope <scope>            a further right, or the duty force-redact; may be repeated: ${scopes.join(', ')}
+  --without <scope>          takes a default right away: ${defaultScopes.join(', ')}
+  --expires <date or time>   2027-01-31, or 90d, 12h, 30m; default: never
+  --max-bytes-billed <n>     bytes that one of its queries may be billed
+  --json                     prints {"token": …} with all that list shows`,
+    run: issue,
+  },
+  list: {
+    help: `npm run token -- list [--json]
+
+Shows the tokens that were issued, without their secrets.`,
+    run: list,
+  },
+  show: {
+    help: `npm run token -- show <id> [--json]
+
+Shows one token, without its secret. An id is the eight characters behind sqg_; sqg_<id> will do.`,
+    run: show,
+  },
+  rotate: {
+    help: `npm run token -- rotate <id> [--grace <time>] [--json]
+
+Gives a token a new secret and prints it. Its id and all that it allows stay.
+
+  --grace <time>             how long the secret so far is accepted still, such as 30m, 24h or 7d; default 24h, 0s = not at all`,
+    run: rotate,
+  },
+  revoke: {
+    help: `npm run token -- revoke <id> [--json]
+
+Refuses a token from now on, in every gateway within two seconds.`,
+    run: revoke,
+  },
+};
+
+/**
+ * `token issue|list|show|rotate|revoke`.
+ * @throws UsageError
+ */
+export async function runTokenCommand(deps: TokenCommandDeps, args: readonly string[]): Promise<void> {
+  const [name = '', ...rest] = args;
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (!action) {
+    if (!args.includes('--help')) throw new UsageError('token takes issue, list, show, rotate or revoke');
+    for (const { help } of Object.values(actions)) deps.print(`${help}\n`);
+    return;
+  }
+  if (rest.includes('--help')) return deps.print(action.help);
+  await action.run(deps, rest);
+}
+
+const json = { json: { type: 'boolean' } } as const;
+
+async function issue({ records, clock, print, note }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, { name: { type: 'string' }, ...grantOptions, ...json });
+  rejectFurther('issue', positionals, 0);
+  if (!values.name) throw new UsageError('token issue needs --name <who>');
+  const token = await issueToken(records, { name: values.name, clock, ...readGrants(values, clock) });
+  await printToken({ records, print, note }, token, values.json);
+}
+
+async function list({ records, print }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, json);
+  rejectFurther('list', positionals, 0);
+  const all = await records.read();
+  if (values.json) return print(JSON.stringify(all.map(shownOf)));
+  for (const record of all) print(lineOf(record));
+}
+
+async function show({ records, print }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, json);
+  const shown = shownOf(await find(records, idOf('show', positionals)));
+  if (values.json) return print(JSON.stringify(shown));
+  for (const [name, value] of Object.entries(shown)) {
+    if (value !== undefined) print(`${name.padEnd(16)} ${textOf(value)}`);
+  }
+}
+
+async function rotate({ records, clock, print, note }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, { grace: { type: 'string' }, ...json });
+  const id = idOf('rotate', positionals);
+  const graceMs = readDuration(values.grace ?? '24h');
+  if (graceMs === undefined) {
+    throw new UsageError(
+      `--grace is ${JSON.stringify(values.grace)}; allowed: a time such as 30m, 24h or 7d`,
+    );
+  }
+  await find(records, id);
+  const token = await rotateToken(records, { id, graceMs, clock });
+  if (token === undefined)
+    throw new UsageError(`The token sqg_${id} is revoked or has expired; issue a new one`);
+  await printToken({ records, print, note }, token, values.json);
+}
+
+async function revoke({ records, clock, print }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, json);
+  const id = idOf('revoke', positionals);
+  if (!(await revokeToken(records, { id, clock }))) throw noSuchToken(id);
+  print(values.json ? JSON.stringify(shownOf(await find(records, id))) : `sqg_${id} is revoked`);
+}
+
+function idOf(action: string, positionals: readonly string[]): string {
+  const [id] = positionals;
+  if (!id) throw new UsageError(`token ${action} needs the id of a token`);
+  rejectFurther(action, positionals, 1);
+  return id.replace(/^sqg_/, '');
+}
+
+function rejectFurther(action: string, positionals: readonly string[], taken: number): void {
+  if (positionals.length <= taken) return;
+  throw new UsageError(`token ${action} does not take ${JSON.stringify(positionals[taken])}`);
+}
+
+async function find(records: TokenRecords, id: string): Promise<TokenRecord> {
+  const found = (await records.read()).find(record => record.id === id);
+  if (!found) throw noSuchToken(id);
+  return found;
+}
+
+function noSuchToken(id: string): UsageError {
+  return new UsageError(`No token has the id ${JSON.stringify(id)}`);
+}
+
+async function printToken(
+  { records, print, note }: Pick<TokenCommandDeps, 'records' | 'print' | 'note'>,
+  token: string,
+  asJson: boolean | undefined,
+): Promise<void> {
+  const shown = shownOf(await find(records, token.slice('sqg_'.length, 'sqg_'.length + 8)));
+  print(asJson ? JSON.stringify({ token, ...shown }) : token);
+  note(`Keep it: only its hash is stored, in ${records.place}.`);
+}
+
+/** A record as commands show it: all but the hashes, and the scopes as they count. */
+function shownOf(record: TokenRecord) {
+  const { id, name, endpoints, parameters, maxBytesBilled, createdAt, expiresAt, previous, revokedAt } =
+    record;
+  return {
+    id,
+    name,
+    scopes: grantedScopes(record),
+    endpoints,
+    parameters,
+    maxBytesBilled,
+    createdAt,
+    expiresAt,
+    previousUntil: previous?.until,
+    revokedAt,
+  };
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ') || 'none';
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .map(([name, each]) => `${name}=${each}`)
+      .join(', ');
+  }
+  return String(value);
+}
+
+function lineOf(record: TokenRecord): string {
+  const { id, name, endpoints, parameters, createdAt, expiresAt, revokedAt, maxBytesBilled } = record;
+  const end = expiresAt ? `expires ${expiresAt}` : 'does not expire';
+  const parts = [
+    `sqg_${id}`,
+    `issued ${createdAt}`,
+    revokedAt ? `revoked ${revokedAt}` : end,
+    name,
+    `may ${grantedScopes(record).join(', ') || 'read'}`,
+    endpoints && `of ${endpoints.join(', ')}`,
+    parameters && `only ${textOf(parameters)}`,
+    maxBytesBilled && `at most ${maxBytesBilled} bytes a query`,
+  ];
+  return parts.filter(Boolean).join('  ');
+}

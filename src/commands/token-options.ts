@@ -1,0 +1,91 @@
+import { endpointGlob } from '../auth/caller.ts';
+import { defaultScopes, type Scope, scopes } from '../auth/scopes.ts';
+import { maxFixedLength, type TokenGrants } from '../auth/token-record.ts';
+import type { Clock } from '../base/clock.ts';
+import { readAssignments, UsageError } from './command-line.ts';
+
+/** The options of `token issue` that say what the token allows. */
+export const grantOptions = {
+  scope: { type: 'string', multiple: true },
+  without: { type: 'string', multiple: true },
+  endpoint: { type: 'string', multiple: true },
+  param: { type: 'string', multiple: true },
+  expires: { type: 'string' },
+  'max-bytes-billed': { type: 'string' },
+} as const;
+
+type GrantValues = {
+  readonly [Name in keyof typeof grantOptions]?:
+    | ((typeof grantOptions)[Name] extends { multiple: true } ? string[] : string)
+    | undefined;
+};
+
+/**
+ * Reads what a token is to allow.
+ * @throws UsageError: which option, what it was, what is allowed
+ */
+export function readGrants(values: GrantValues, clock: Clock): TokenGrants {
+  return {
+    scopes: readScopes('--scope', values.scope, scopes),
+    without: values.without && readScopes('--without', values.without, defaultScopes),
+    endpoints: values.endpoint?.map(readGlob),
+    parameters: values.param && readFixed(values.param),
+    expiresAt: readExpiry(values.expires, clock),
+    maxBytesBilled: readCount('--max-bytes-billed', values['max-bytes-billed'], 'bytes'),
+  };
+}
+
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/**
+ * Reads a length of time such as `90s`, `30m`, `24h` or `7d`; `0s` is none.
+ * @returns milliseconds; undefined for other text
+ */
+export function readDuration(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]; // the pattern allows no other
+}
+
+function readScopes(option: string, texts: readonly string[] = [], allowed: readonly Scope[]): Scope[] {
+  return texts.map(text => {
+    const scope = allowed.find(known => known === text);
+    if (scope) return scope;
+    throw new UsageError(`${option} is ${JSON.stringify(text)}; allowed: ${allowed.join(', ')}`);
+  });
+}
+
+function readGlob(text: string): string {
+  if (endpointGlob.test(text)) return text;
+  throw new UsageError(
+    `--endpoint is ${JSON.stringify(text)}; allowed: the name of a saved query, or a part of one with up to four *`,
+  );
+}
+
+function readFixed(texts: readonly string[]): Record<string, string> {
+  const fixed = readAssignments(texts);
+  for (const [name, value] of Object.entries(fixed)) {
+    if (value !== '' && value.length <= maxFixedLength) continue;
+    throw new UsageError(
+      `--param ${name} has ${value.length} characters; allowed: a value of 1 to ${maxFixedLength} characters`,
+    );
+  }
+  return fixed;
+}
+
+function readCount(option: string, text: string | undefined, unit: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${option} is ${JSON.stringify(text)}; allowed: a number of ${unit}, 1 or more`);
+}
+
+function readExpiry(text: string | undefined, clock: Clock): string | undefined {
+  if (text === undefined) return undefined;
+  const lifetimeMs = readDuration(text);
+  const date = lifetimeMs === undefined ? new Date(text) : new Date(clock.now() + lifetimeMs);
+  const isDate = !Number.isNaN(date.getTime());
+  if (isDate && date.getTime() > clock.now()) return date.toISOString();
+  const problem = isDate ? ', which is not in the future' : '';
+  throw new UsageError(
+    `--expires is ${JSON.stringify(text)}${problem}; allowed: a date such as 2027-01-31, or a time from now such as 90d`,
+  );
+}

@@ -1,0 +1,106 @@
+import { RE2JS } from 're2js';
+import { GatewayError } from '../base/errors.ts';
+import { parseTimestamp } from '../base/parse-timestamp.ts';
+import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
+import { parseQuery } from '../googlesql/syntax/parse-query.ts';
+import { foldName } from '../googlesql/tree/scope.ts';
+
+/** Values that a token fixes, by the name of the parameter. */
+export type FixedParameters = Readonly<Record<string, string>>;
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/**
+ * Puts the values that a token fixes in the place of what its caller sent (contract 8.8). A regular expression gets the pattern that
+ * matches the value literally (contract 8.9).
+ * @throws GatewayError `forbidden` where the caller sent another value, or the saved query does not take the parameter at all:
+ * then nothing would keep its rows within the value
+ */
+export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: FixedParameters): Raw {
+  const bound: Record<string, unknown> = { ...raw };
+  for (const [name, value] of Object.entries(fixed)) {
+    const parameter = definition.parameters.find(each => each.name === name);
+    if (!parameter) {
+      throw new GatewayError(
+        'forbidden',
+        `The access token fixes the parameter "${name}", which the saved query "${definition.name}" does not take`,
+      );
+    }
+    const canonical = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
+    const sent = raw[name] ?? '';
+    if (sent !== '' && !isSame(parameter, sent, value, canonical)) {
+      throw new GatewayError(
+        'forbidden',
+        `Parameter "${name}" is fixed by the access token, and another value was sent; allowed: that value, or none`,
+      );
+    }
+    bound[name] = canonical;
+  }
+  return bound;
+}
+
+function isSame({ type }: ParameterDefinition, sent: unknown, value: string, canonical: string): boolean {
+  if (typeof sent !== 'string' && typeof sent !== 'number' && typeof sent !== 'boolean') return false;
+  const text = String(sent);
+  if (text === value || text === canonical) return true;
+  if (type !== 'timestamp') return false;
+  const micros = parseTimestamp(text);
+  return micros !== undefined && micros === parseTimestamp(value);
+}
+
+/**
+ * Refuses a caller's SQL where a subset of the saved query would show it rows beyond the fixed values: each one that reads a source
+ * must use each fixed parameter itself.
+ * @throws GatewayError `forbidden`
+ */
+export function requireFixedSubsets(definition: EndpointDefinition, fixed: FixedParameters): void {
+  for (const name of Object.keys(fixed)) {
+    const open = openSubset(definition, name);
+    if (open === undefined) continue;
+    throw new GatewayError(
+      'forbidden',
+      `The access token fixes the parameter "${name}", which the subset "${open}" of "${definition.name}" does not use; SQL of one's own is not allowed here`,
+    );
+  }
+}
+
+const openSubsets = new WeakMap<EndpointDefinition, Map<string, string | undefined>>();
+
+/** Name of the first subset that reads a source, but does not use a parameter; found once for each definition. */
+function openSubset(definition: EndpointDefinition, parameter: string): string | undefined {
+  const found = openSubsets.get(definition) ?? new Map<string, string | undefined>();
+  openSubsets.set(definition, found);
+  if (!found.has(parameter)) found.set(parameter, findOpenSubset(definition.sql, parameter));
+  return found.get(parameter);
+}
+
+function findOpenSubset(sql: string, parameter: string): string | undefined {
+  const earlier = new Set<string>();
+  for (const { name, query } of parseQuery(sql).with) {
+    let usesParameter = false;
+    let readsSource = false;
+    forEachNode(query, node => {
+      if (node.kind === 'parameter' && String(node.name).toLowerCase() === parameter.toLowerCase()) {
+        usesParameter = true;
+      }
+      if (node.kind === 'table') {
+        const [first] = node.path as readonly { readonly name: string }[]; // every table has a path
+        readsSource ||= first === undefined || !earlier.has(foldName(first.name));
+      }
+    });
+    if (readsSource && !usesParameter) return name.name;
+    earlier.add(foldName(name.name));
+  }
+  return undefined;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+function forEachNode(value: unknown, visit: (node: Node) => void): void {
+  if (Array.isArray(value)) for (const each of value) forEachNode(each, visit);
+  else if (typeof value === 'object' && value !== null) {
+    const node = value as Node; // any object of the tree
+    visit(node);
+    for (const each of Object.values(node)) forEachNode(each, visit);
+  }
+}

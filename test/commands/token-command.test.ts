@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tokenFile } from '../../src/auth/token-file.ts';
+import { runTokenCommand } from '../../src/commands/token-command.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** Runs token commands over one file, in this process. */
+async function openShell() {
+  const records = tokenFile(join(await temporaryDirectory(), 'tokens.json'));
+  const clock = createStandingClock('2026-01-15T12:00:00Z');
+  const run = async (...args: string[]) => {
+    const out: string[] = [];
+    const print = (line: string) => out.push(line);
+    await runTokenCommand({ records, clock, print, note: () => undefined }, args);
+    return out.join('\n');
+  };
+  return { records, clock, run };
+}
+
+test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON, without secret or hash', async () => {
+  const { records, run } = await openShell();
+  const grants = [
+    '--endpoint',
+    'logs.*',
+    '--param',
+    'project=a=b',
+    '--scope',
+    'explain',
+    '--without',
+    'sandbox',
+  ];
+  const limits = ['--expires', '90d', '--max-bytes-billed', '1000'];
+  const issued = JSON.parse(await run('issue', '--name', 'ada', ...grants, ...limits, '--json'));
+  const { token, ...shown } = issued;
+  expect(shown).toEqual({
+    id: token.slice(4, 12),
+    name: 'ada',
+    scopes: ['introspect', 'explain'],
+    endpoints: ['logs.*'],
+    parameters: { project: 'a=b' },
+    maxBytesBilled: 1000,
+    createdAt: '2026-01-15T12:00:00.000Z',
+    expiresAt: '2026-04-15T12:00:00.000Z',
+  });
+  expect(JSON.parse(await run('show', shown.id, '--json'))).toEqual(shown);
+  expect(JSON.parse(await run('list', '--json'))).toEqual([shown]);
+  const text = await run('show', `sqg_${shown.id}`);
+  expect(text).toMatch(/^scopes +introspect, explain$/m);
+  expect(text).toMatch(/^parameters +project=a=b$/m);
+  expect(await run('list')).toBe(
+    `sqg_${shown.id}  issued 2026-01-15T12:00:00.000Z  expires 2026-04-15T12:00:00.000Z  ada  may introspect, explain  of logs.*  only project=a=b  at most 1000 bytes a query`,
+  );
+  const [{ hash } = { hash: '' }] = await records.read();
+  expect(text + (await run('list', '--json'))).not.toContain(hash);
+});
+
+test('contract 8.1: a token is rotated, and revoked', async () => {
+  const { records, clock, run } = await openShell();
+  const token = await run('issue', '--name', 'ada');
+  const id = token.slice(4, 12);
+  const rotated = JSON.parse(await run('rotate', `sqg_${id}`, '--grace', '30m', '--json'));
+  expect(rotated).toMatchObject({ id, previousUntil: '2026-01-15T12:30:00.000Z' });
+  expect(rotated.token).not.toBe(token);
+  clock.advance(1000);
+  expect(await run('rotate', id)).toMatch(/^sqg_/);
+  expect(await records.read()).toMatchObject([{ previous: { until: '2026-01-16T12:00:01.000Z' } }]);
+  expect(await run('revoke', id)).toBe(`sqg_${id} is revoked`);
+  expect(await run('list')).toContain('revoked 2026-01-15T12:00:01.000Z');
+  await expect(run('rotate', id)).rejects.toThrow('is revoked or has expired; issue a new one');
+});
+
+test.each([
+  [
+    ['issue', '--name', 'x', '--expires', '2026-01-15T12:00:00Z'],
+    'which is not in the future; allowed: a date',
+  ],
+  [['issue', '--name', 'x', '--expires', '2025-01-01'], 'which is not in the future; allowed: a date'],
+  [['issue', '--name', 'x', '--expires', '0d'], 'which is not in the future; allowed: a date'],
+  [['issue', '--name', 'x', '--expires', 'soon'], '--expires is "soon"; allowed: a date'],
+  [['issue', '--name', 'x', '--scope', 'root'], '--scope is "root"; allowed: sandbox, introspect, explain'],
+  [['issue', '--name', 'x', '--without', 'explain'], '--without is "explain"; allowed: sandbox, introspect'],
+  [['issue', '--name', 'x', '--endpoint', 'a b'], '--endpoint is "a b"; allowed: the name of a saved query'],
+  [['issue', '--name', 'x', '--endpoint', '*a*b*c*d*'], '--endpoint is "*a*b*c*d*"'],
+  [['issue', '--name', 'x', '--param', 'project'], '--param is "project"; allowed: <name>=<value>'],
+  [['issue', '--name', 'x', '--param', 'project='], '--param project has 0 characters; allowed: a value'],
+  [['issue', '--name', 'x', '--param', `project=${'x'.repeat(513)}`], '--param project has 513 characters'],
+  [
+    ['issue', '--name', 'x', '--max-bytes-billed', '0'],
+    '--max-bytes-billed is "0"; allowed: a number of bytes',
+  ],
+  [['issue', 'ada'], 'token issue does not take "ada"'],
+  [['show'], 'token show needs the id of a token'],
+  [['show', 'ffffffff'], 'No token has the id "ffffffff"'],
+  [['rotate', 'ffffffff'], 'No token has the id "ffffffff"'],
+  [['rotate', 'ffffffff', '--grace', 'soon'], '--grace is "soon"; allowed: a time'],
+  [['revoke', 'a', 'b'], 'token revoke does not take "b"'],
+  [['drop'], 'token takes issue, list, show, rotate or revoke'],
+])('token %j is refused with what is allowed', async (args, message) => {
+  const { records, run } = await openShell();
+  await expect(run(...args)).rejects.toThrow(message);
+  expect(await records.read()).toEqual([]);
+});
+
+test.each(['issue', 'list', 'show', 'rotate', 'revoke'])(
+  'token %s --help says how it is used',
+  async action => {
+    const { run } = await openShell();
+    expect(await run(action, '--help')).toMatch(new RegExp(`^npm run token -- ${action} `));
+    expect(await run('--help')).toContain(`npm run token -- ${action} `);
+  },
+);
