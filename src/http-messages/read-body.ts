@@ -2,9 +2,34 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
-/** Reads no more of a body in chunks than came with the head, until somebody collects it: what waits unread is counted in bytes, not chunks. */
-export function holdChunks({ headers, socket }: IncomingMessage): void {
-  if (headers['transfer-encoding'] !== undefined) socket.pause();
+/** Chunks that a body may have beside one for each `bytesPerChunk` of its bytes. */
+const maxSmallChunks = 2000;
+const bytesPerChunk = 16;
+
+/** Bodies in too many chunks, some of which nobody reads yet. */
+const overChunked = new WeakSet<IncomingMessage>();
+
+/**
+ * Fails a body in more chunks than its length explains. A chunk of one byte is six bytes on the wire and costs more than a microsecond of
+ * the event loop, so a megabyte of them would hold it for half a second.
+ */
+export function limitChunks(request: IncomingMessage): void {
+  if (request.headers['transfer-encoding'] === undefined) return;
+  let chunks = 0;
+  let bytes = 0;
+  const push = request.push;
+  // Node calls it for each chunk, whether or not somebody reads the body.
+  request.push = (chunk, encoding) => {
+    if (chunk === null) return push.call(request, chunk, encoding);
+    chunks++;
+    bytes += chunk.length;
+    if (chunks <= maxSmallChunks + bytes / bytesPerChunk) return push.call(request, chunk, encoding);
+    // What the parser still holds is dropped, and `false` stops the connection.
+    request.push = () => false;
+    overChunked.add(request);
+    failBody(request, tooManyChunks());
+    return false;
+  };
 }
 
 /** The limits of a body. */
@@ -59,10 +84,6 @@ export function failBody(request: IncomingMessage, error: GatewayError): boolean
 /** Chunks of a body that are kept before they are joined. */
 const maxLoose = 1000;
 
-/** A body whose chunks are shorter on average than so many bytes, a thousand of them long, is read no faster than so many a second. */
-const tinyBytes = 64;
-const maxTinyPerSecond = 5000;
-
 /**
  * Collects a body's bytes, by events: an async iterator over the stream costs as much as the rest of a hit.
  * @param done called once; never if the caller goes away, since there is nobody to answer
@@ -88,12 +109,9 @@ export function collectBody(
     done(result);
   };
   reading.set(request, finish);
-  request.socket.resume(); // see holdChunks
-  const pace = paceTinyChunks(request, timeoutMs / 2);
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     chunks.push(chunk);
-    pace(chunk.length);
     // A body may arrive byte by byte, and each Buffer takes some 200 bytes.
     if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
     timer.refresh();
@@ -101,42 +119,7 @@ export function collectBody(
   });
   request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
-}
-
-/**
- * Slows down a sender of tiny chunks: each costs the event loop a microsecond, and the system hands over up to two megabytes of them at
- * a time. So nothing more is read of the connection in this turn, and for as long after it as the chunks would take at the pace.
- * @param maxRestMs milliseconds that one rest may take
- * @returns to be called with the length of each chunk
- */
-function paceTinyChunks({ socket }: IncomingMessage, maxRestMs: number): (length: number) => void {
-  let chunks = 0;
-  let bytes = 0;
-  let isResting = false;
-  const rest = () => {
-    // Node resumes the socket at the end of a request.
-    socket.pause();
-    const restMs = Math.min(maxRestMs, (chunks / maxTinyPerSecond) * 1000);
-    chunks = 0;
-    bytes = 0;
-    setTimeout(() => {
-      isResting = false;
-      socket.resume();
-    }, restMs).unref();
-  };
-  return length => {
-    chunks++;
-    bytes += length;
-    if (isResting || chunks < maxLoose) return;
-    if (bytes < chunks * tinyBytes) {
-      isResting = true;
-      socket.pause();
-      setImmediate(rest);
-    } else {
-      chunks = 0;
-      bytes = 0;
-    }
-  };
+  if (overChunked.has(request)) finish(tooManyChunks());
 }
 
 function wentAway(cause: unknown): GatewayError {
@@ -145,6 +128,11 @@ function wentAway(cause: unknown): GatewayError {
 
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError('body_too_large', `The request body is over the limit of ${maxBytes} bytes`);
+}
+
+function tooManyChunks(): GatewayError {
+  const message = `The request body has too many chunks; allowed: ${maxSmallChunks}, and one more for each ${bytesPerChunk} bytes`;
+  return new GatewayError('body_too_large', message);
 }
 
 function tooSlow(timeoutMs: number): GatewayError {

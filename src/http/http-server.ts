@@ -5,7 +5,7 @@ import { answerRaw, clientFault } from '../http-messages/answer-raw.ts';
 import { createConnections, type RequestPair } from '../http-messages/connections.ts';
 import type { EndReason } from '../http-messages/http-events.ts';
 import { keepAliveMs, maxHeaderBytes, maxPipelined } from '../http-messages/http-limits.ts';
-import { failBody, holdChunks } from '../http-messages/read-body.ts';
+import { failBody, limitChunks } from '../http-messages/read-body.ts';
 import { createUnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
 import { type StopOptions, stopServer } from './stop-server.ts';
@@ -82,7 +82,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     if (request.socket.writableEnded) return;
     const admission = connections.begin(request, response);
     if (admission === 'answer') {
-      holdChunks(request);
+      limitChunks(request);
       handler.handle(request, response);
     }
     if (admission === 'refuse') refusePipelined(request, response);

@@ -76,31 +76,51 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
     expect(performance.now() - startedMs).toBeGreaterThan(1000);
   });
 
-  test('a body of many small pieces is read whole', async () => {
-    const body = `{"project":"ours"${' '.repeat(5000)}}`;
-    const chunks = [...body].map(character => `1\r\n${character}\r\n`).join('');
+  test.each([
+    ['a byte', 1, 1500],
+    ['sixteen bytes', 16, 60_000],
+  ])('a body in chunks of %s is read whole', async (_what, size, length) => {
+    const body = `{"project":"ours"${' '.repeat(length)}}`;
+    const chunks = body
+      .match(new RegExp(`.{1,${size}}`, 'g'))!
+      .map(each => `${each.length.toString(16)}\r\n${each}\r\n`);
     const connection = await openRaw(gateway.port);
-    connection.write(
-      post(logs, 0).replace('Content-Length: 0', 'Connection: close\r\nTransfer-Encoding: chunked'),
-    );
-    connection.write(`${chunks}0\r\n\r\n`);
+    connection.write(chunked(post(logs, 0), 'Connection: close\r\n'));
+    connection.write(`${chunks.join('')}0\r\n\r\n`);
     expect((await connection.ended).startsWith('HTTP/1.1 200')).toBe(true);
   });
 });
 
-test('a body in tiny chunks is read piece by piece while others are served (contract 11.2)', async () => {
-  const accepted = once(gateway.server, 'connection');
-  const connection = await openRaw(gateway.port);
-  onTestFinished(() => void connection.socket.destroy());
-  const [socket] = await accepted;
-  const head = post(logs, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked');
-  const bytes = Buffer.from(head + '1\r\n \r\n'.repeat(300_000));
-  connection.write(bytes);
-  for (let n = 0; n < 30; n++) expect((await gateway.get('/livez')).status).toBe(200);
-  expect(socket.bytesRead).toBeGreaterThan(0);
-  // Each 64 KiB are followed by a rest of 250 ms, half the time-out of this gateway.
-  expect(socket.bytesRead).toBeLessThan(bytes.length / 2);
+describe('a body in more chunks than its length explains ends its connection (contract 2.28, 11.2)', () => {
+  test.each([
+    ['REST', post(logs, 0), 413],
+    ['GraphQL', post('/graphql', 0), 413],
+    ['no token', post(logs, 0).replace(testToken, 'other'), 401],
+    ['no body read', post('/livez', 0).replace('POST', 'GET'), 200],
+  ])('%s', async (_what, head, status) => {
+    const connection = await openRaw(gateway.port);
+    connection.write(chunked(head) + '1\r\n \r\n'.repeat(3000));
+    const [answer] = readAnswers(await connection.ended);
+    expect(answer?.status).toBe(status);
+    if (status === 413) expect(answer?.body).toContain('allowed: 2000, and one more for each 16 bytes');
+  });
+
+  test('almost all of it stays unread', async () => {
+    const accepted = once(gateway.server, 'connection');
+    const connection = await openRaw(gateway.port);
+    const [socket] = await accepted;
+    connection.write(chunked(post(logs, 0)) + '1\r\n \r\n'.repeat(300_000));
+    await connection.ended;
+    // The system hands over 64 KiB at a time.
+    expect(socket.bytesRead).toBeGreaterThan(0);
+    expect(socket.bytesRead).toBeLessThanOrEqual(4 * 65_536);
+  });
 });
+
+/** The headers of a request whose body comes in chunks. */
+function chunked(headers: string, more = ''): string {
+  return headers.replace('Content-Length: 0\r\n', `${more}Transfer-Encoding: chunked\r\n`);
+}
 
 describe('an answer that its reader does not take ends (contract 2.27)', () => {
   test('a reader who stops is cut off, and its bytes are let go', async () => {
