@@ -133,7 +133,6 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'a path into JSON': n => `select j${'.a'.repeat(n)} from (select json '1' as j)`,
   'subscripts of JSON': n => `select j${'[0]'.repeat(n)} as x from (select json '1' as j)`,
   'subscripts': n => `select [1]${'[0]'.repeat(n)} as x`,
-  'casts behind': n => `select 1${'::int64'.repeat(n)} as x`,
   'types in one another': n => `select cast(null as ${nested(Math.min(n, 90), 'struct<a ', `struct<${list(n, i => `c${i} int64`)}>`, '>')}) as x`,
   'quantiles': n => `select ${list(n, i => `approx_quantiles(1, 10)[offset(${i % 10})] as c${i}`)} from edge_logs`,
   'one long regular expression': n => `select regexp_contains(id, r'${'a'.repeat(n)}') as x from edge_logs`,

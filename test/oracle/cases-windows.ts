@@ -1,5 +1,9 @@
 import type { CaseGroup } from './case-group.ts';
 
+/** NaN and both infinities among numbers. */
+const odd =
+  "(select id, case id when 1 then cast('nan' as float64) when 2 then cast('inf' as float64) when 6 then cast('-inf' as float64) else f end as x from facts)";
+
 /** Analytic functions, frames, QUALIFY. */
 export const windowCases: CaseGroup = {
   same: [
@@ -27,6 +31,28 @@ export const windowCases: CaseGroup = {
     "select id, sum(i) over (partition by json_value(coalesce('no json', s), '$.a') order by id) as x from facts order by id",
     "select id, count(*) over (partition by json_query(coalesce('{', s), '$.a')) as x from facts order by id",
     'select id, percentile_cont(f, 0.5) over () as p from facts where not is_nan(f) order by id',
+    'select id, sum(i) over (order by f range between 1 preceding and 1 following) as v from facts',
+    'select id, count(*) over (order by f range between 1.5 preceding and current row) as v from facts',
+    'select id, count(*) over (order by f desc range between 1.5 preceding and current row) as v from facts',
+    'select id, count(*) over (order by i range between 10 preceding and 1 following) as v from facts',
+    'select id, count(*) over (order by i nulls last range between 1 following and 10 following) as v from facts',
+    'select id, count(*) over (order by i range between 9223372036854775807 preceding and 9223372036854775807 following) as v from facts',
+    'select id, count(*) over (order by i desc range between 9223372036854775807 preceding and 9223372036854775807 following) as v from facts',
+    'select id, count(*) over (order by cast(i as numeric) range between 10 preceding and 0.5 following) as v from facts',
+    'select id, count(*) over (order by f range between 1e308 preceding and 1e308 following) as v from facts',
+    ...[
+      'between 1 preceding and 1 following',
+      'between unbounded preceding and 1 following',
+      '1.5 preceding',
+    ].flatMap(frame => [
+      `select id, count(*) over (order by x range ${frame}) as v from ${odd}`,
+      `select id, count(*) over (order by x desc range ${frame}) as v from ${odd}`,
+      `select id, count(*) over (order by x desc nulls first range ${frame}) as v from ${odd}`,
+    ]),
+    'select id, sum(i) over (order by id rows between 1 following and 2 following) as v from facts',
+    'select id, sum(i) over (order by id range between current row and unbounded following) as v from facts',
+    'select sum(i) over (range between unbounded preceding and unbounded following) as v from facts',
+    'select id, sum(i) over (w rows between 1 preceding and current row) as v from facts window w as (order by id)',
     'select id, date_diff(d, lag(d) over (order by d, id), day) as x from facts order by id',
   ],
   fail: [
@@ -39,6 +65,44 @@ export const windowCases: CaseGroup = {
     'select lead(x, x) over (order by x) as v from unnest([1]) x',
     'select lag(x, null) over (order by x) as v from unnest([1]) x',
     'select ntile(null) over (order by x) as v from unnest([1]) x',
+    ...[
+      'lag(i)',
+      'lead(i)',
+      'row_number()',
+      'rank()',
+      'dense_rank()',
+      'ntile(3)',
+      'percent_rank()',
+      'cume_dist()',
+    ].map(
+      call => `select ${call} over (order by id rows between 1 preceding and current row) as v from facts`,
+    ),
+    'select lag(i) over w as v from facts window w as (order by id rows between 1 preceding and current row)',
+    ...[
+      'lag(i)',
+      'rank()',
+      'dense_rank()',
+      'ntile(3)',
+      'percent_rank()',
+      'cume_dist()',
+      'first_value(i)',
+      'last_value(i)',
+      'nth_value(i, 1)',
+    ].map(call => `select ${call} over (partition by b) as v from facts`),
+    'select percentile_cont(f, 0.5) over (order by id) as v from facts',
+    'select percentile_disc(f, 0.5) over (rows between 1 preceding and current row) as v from facts',
+    ...[
+      'order by id, i range between 1 preceding and current row',
+      'order by s range between 1 preceding and current row',
+      'order by i range between 1.5 preceding and current row',
+      'order by id rows between 1.5 preceding and current row',
+      'order by id rows between 1 following and 1 preceding',
+      'order by id rows between current row and 1 preceding',
+      'order by id rows between unbounded following and current row',
+      'order by id rows 1 following',
+      'range between 1 preceding and current row',
+      'range between unbounded preceding and current row',
+    ].map(window => `select sum(i) over (${window}) as v from facts`),
     'select sum(i) over (w partition by id) as v from facts window w as (order by id)',
   ],
   refused: [

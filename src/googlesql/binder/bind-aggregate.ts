@@ -5,16 +5,14 @@ import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundAggregate,
   type BoundExpression,
-  type BoundFrameBound,
   type BoundOrder,
-  type BoundWindow,
   isConstant,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type { CallSyntax, Expression, FrameBound, OrderItem, WindowSpec } from '../tree/syntax-tree.ts';
-import { scalar, typeName } from '../tree/types.ts';
-import { orderTerm } from './order-term.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
+import { scalar } from '../tree/types.ts';
+import { bindCallOrder, bindWindow } from './bind-window.ts';
 
 type Candidate = {
   readonly name: string;
@@ -58,6 +56,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   checkModifiers(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
   if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
+  const over = call.over && bindWindow(context, name, call.over, call.at);
   const aggregate: BoundAggregate = {
     kind: 'aggregate',
     type: matched.type,
@@ -67,7 +66,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     distinct: call.distinct,
     ignoreNulls: call.nulls === 'IGNORE',
     orderBy,
-    over: call.over && bindWindow(context, call.over),
+    over,
   };
   if (call.limit) return firstElements(aggregate, call);
   return overflows ? finite(aggregate) : aggregate;
@@ -132,57 +131,4 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
   const count: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: limit };
   const { name, type } = aggregate;
   return { kind: 'call', name, type, template: 'list_slice($1, 1, $2)', arguments: [aggregate, count] };
-}
-
-/** Joins an OVER clause with the named window that it refines. */
-function bindWindow(context: BindContext, spec: WindowSpec): BoundWindow {
-  const inner = spec.base && context.windows.get(spec.base.name.toLowerCase());
-  if (spec.base && !inner) throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
-  if (spec.base && spec.partitionBy.length > 0) {
-    throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
-  }
-  const base = inner && bindWindow(context, inner);
-  // No window inside a window: each would bind those that it names anew.
-  const inside = { ...context, windows: new Map() };
-  const own = {
-    partitionBy: spec.partitionBy.map(expression => bindPartition(inside, expression)),
-    orderBy: bindCallOrder(inside, spec.orderBy),
-    frame: spec.frame && {
-      unit: spec.frame.unit,
-      start: bindFrameBound(context, spec.frame.start),
-      end: spec.frame.end && bindFrameBound(context, spec.frame.end),
-    },
-  };
-  if (!base) return own;
-  return {
-    partitionBy: base.partitionBy,
-    orderBy: own.orderBy.length > 0 ? own.orderBy : base.orderBy,
-    frame: own.frame ?? base.frame,
-  };
-}
-
-/** FLOAT64 makes no groups of a window, though it does of GROUP BY. */
-function bindPartition(context: BindContext, expression: Expression): BoundExpression {
-  const value = context.binder.expression(context, expression);
-  if (['FLOAT64', 'ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
-    throw invalidQuery(
-      `Partitioning by expressions of type ${typeName(value.type)} is not allowed`,
-      expression.at,
-    );
-  }
-  return value;
-}
-
-function bindFrameBound(context: BindContext, bound: FrameBound): BoundFrameBound {
-  if (bound.kind !== 'PRECEDING' && bound.kind !== 'FOLLOWING') return { kind: bound.kind };
-  const { distance } = bound;
-  if (distance.kind !== 'literal' || distance.type !== 'INT64' || distance.value.startsWith('-')) {
-    throw invalidQuery('A window frame boundary must be a non-negative integer literal', distance.at);
-  }
-  return { kind: bound.kind, distance: context.binder.expression(context, distance) };
-}
-
-/** ORDER BY inside a call or a window: expressions, never positions. */
-function bindCallOrder(context: BindContext, items: readonly OrderItem[]): readonly BoundOrder[] {
-  return items.map(item => orderTerm(item, context.binder.expression(context, item.expression)));
 }

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { operator } from '../functions/operators.ts';
+import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { asComputed, cast, unify } from '../tree/coercion.ts';
@@ -38,7 +38,9 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
       return bindCase(context, syntax);
     case 'unary': {
       const name = syntax.operator === 'NOT' ? 'NOT' : `unary ${syntax.operator}`;
-      return operator(name, [bind(syntax.of)], syntax.at);
+      const of = bind(syntax.of);
+      refuseBareNull(syntax.operator, [of], syntax.at);
+      return operator(name, [of], syntax.at);
     }
     case 'binary':
       return bindBinary(context, syntax);
@@ -193,6 +195,7 @@ function bindBinary(context: BindContext, syntax: Binary): BoundExpression {
   if (syntax.operator === 'AND' || syntax.operator === 'OR') return bindChain(context, syntax);
   const left = bindExpression(context, syntax.left);
   const right = bindExpression(context, syntax.right);
+  if (!['<<', '>>'].includes(syntax.operator)) refuseBareNull(syntax.operator, [left, right], syntax.at);
   return operator(syntax.operator, [left, right], syntax.at);
 }
 

@@ -1,4 +1,4 @@
-import { operator } from '../functions/operators.ts';
+import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
 import { coerce, refuseOuterArray, supertype } from '../tree/coercion.ts';
@@ -37,7 +37,10 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
     case 'like': {
       const patterns = syntax.patterns.map(pattern => ({ value: bind(pattern), at: pattern.at }));
       const joiner = syntax.quantifier === 'ANY' ? 'OR' : 'AND';
-      const test = letIn(bind(syntax.of), of =>
+      const subject = bind(syntax.of);
+      if (syntax.quantifier === 'ONE')
+        refuseBareNull('LIKE', [subject, ...patterns.map(({ value }) => value)], at);
+      const test = letIn(subject, of =>
         operator(
           joiner,
           patterns.map(pattern => operator('LIKE', [of, pattern.value], pattern.at)),

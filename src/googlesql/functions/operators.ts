@@ -112,9 +112,6 @@ const operatorRows = rowsByName([
 export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   const rows = operatorRows.get(name);
   if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
-  if (refusesNull.has(name) && values.some(isBareNull)) {
-    throw invalidQuery(`Operands of ${name} cannot be literal NULL`, at);
-  }
   const bound = bindRow(
     rows,
     `operator ${name}`,
@@ -128,7 +125,11 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
 }
 
 const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
-const refusesNull: ReadonlySet<string> = new Set(['||', 'LIKE', 'NOT']);
+
+/** Refuses a NULL without a type beside an operator that is written as such; BETWEEN, IN and CASE take it. */
+export function refuseBareNull(symbol: string, values: readonly BoundExpression[], at: SqlPosition): void {
+  if (values.some(isBareNull)) throw invalidQuery(`Operands of ${symbol} cannot be literal NULL`, at);
+}
 
 const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' && value.type.kind === 'NULL';
 

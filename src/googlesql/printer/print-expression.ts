@@ -110,8 +110,8 @@ function printLiteral({ type, value }: Node<'literal'>): string {
     case 'FLOAT64':
       return `cast('${value}' as double)`;
     default: {
-      // The name of a zone.
-      if (type.kind === 'TIMESTAMP' && value.includes('/')) return `bq_timestamp(${quoteText(value)})`;
+      const zoned = type.kind === 'TIMESTAMP' && /^(.+) ([A-Z].*)$/.exec(value);
+      if (zoned) return `bq_instant(${quoteText(zoned[2]!)}, cast(${quoteText(zoned[1]!)} as timestamp))`;
       return `cast(${quoteText(value)} as ${duckDbType(type)})`;
     }
   }
@@ -262,13 +262,32 @@ function printWindow(printer: Printer, { partitionBy, orderBy, frame }: BoundWin
   if (partitionBy.length > 0) {
     parts.push(`partition by ${partitionBy.map(key => printExpression(printer, key)).join(', ')}`);
   }
-  if (orderBy.length > 0) parts.push(`order by ${orderBy.map(item => printOrder(printer, item)).join(', ')}`);
+  const print = isDistance(frame) ? printRangeKey : printOrder;
+  if (orderBy.length > 0) parts.push(`order by ${orderBy.map(item => print(printer, item)).join(', ')}`);
   if (frame) {
     const start = printBound(printer, frame.start);
     const range = frame.end ? `between ${start} and ${printBound(printer, frame.end)}` : start;
     parts.push(`${frame.unit.toLowerCase()} ${range}`);
   }
   return parts.join(' ');
+}
+
+/** Whether a frame reaches so far along the values of its key. */
+function isDistance(frame: BoundWindow['frame']): boolean {
+  return frame?.unit === 'RANGE' && [frame.start, frame.end].some(bound => bound && 'distance' in bound);
+}
+
+/**
+ * The only key of a RANGE with distances, which are added to it and taken from it: an INT64 must not overflow. Of FLOAT64 the
+ * negative, the other way round: DuckDB sorts NaN last, BigQuery first.
+ */
+function printRangeKey(printer: Printer, { by, descending, nulls }: BoundOrder): string {
+  // A distance needs a key that is an expression.
+  const { type } = by as BoundExpression;
+  const key = printExpression(printer, by as BoundExpression);
+  const isFloat = type.kind === 'FLOAT64';
+  const sql = isFloat ? `(-${key})` : type.kind === 'INT64' ? `cast(${key} as hugeint)` : key;
+  return `${sql} ${descending === isFloat ? 'asc' : 'desc'} nulls ${nulls.toLowerCase()}`;
 }
 
 function printBound(printer: Printer, bound: BoundFrameBound): string {

@@ -32,10 +32,13 @@ export type Token = {
 export const maxSqlLength = 1_000_000;
 
 /** Longest first, so that `<=` never reads as `<` and `=`. */
-const symbols = '|| <= >= <> != << >> => -> |> :: ( ) [ ] { } , . + - * / % = < > ~ ^ & | ? ; :'.split(' ');
+const symbols = '|| <= >= <> != << >> => -> |> ( ) [ ] { } , . + - * / % = < > ~ ^ & | ? ; :'.split(' ');
 
-/** A comment ends at a carriage return too: what BigQuery reads as code must be code here. */
-const skipped = /(?:[\s\u00a0\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
+/**
+ * White space as BigQuery has it: the mark U+FEFF is none, though JavaScript's `\s` takes it.
+ * A comment ends at a carriage return too: what BigQuery reads as code must be code here.
+ */
+const skipped = /(?:[^\S\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
 const bareName = /[A-Za-z_][A-Za-z0-9_]*/y;
 const number = /0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
 const parameter = /@(?:`([^`\n]+)`|([A-Za-z_][A-Za-z0-9_]*))/y;

@@ -40,8 +40,6 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
         of = { kind: 'field', of, name: cursor.anyIdentifier(), at };
       } else if (cursor.takeSymbol('[')) {
         of = subscript(of, at);
-      } else if (cursor.takeSymbol('::')) {
-        of = { kind: 'cast', safe: false, of, to: parseType(cursor, 'any'), at };
       } else return of;
     }
   }
@@ -179,7 +177,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     cursor.needSymbol('(');
     const of = parser.expression();
     cursor.needKeyword('AS');
-    const to = parseType(cursor, 'googlesql');
+    const to = parseType(cursor);
     if (cursor.isKeyword('FORMAT')) cursor.fail('CAST with FORMAT is not supported');
     cursor.needSymbol(')');
     return { kind: 'cast', safe: keyword === 'SAFE_CAST', of, to, at };
@@ -214,7 +212,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     if (cursor.takeSymbol('(')) return subquery('ARRAY', at);
     let element: TypeSyntax | undefined;
     if (cursor.takeSymbol('<')) {
-      element = parseType(cursor, 'googlesql');
+      element = parseType(cursor);
       cursor.needClosingAngle();
     }
     cursor.needSymbol('[');
@@ -229,7 +227,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
 
   function struct(): Expression {
     const { at } = cursor.peek();
-    const type = cursor.isSymbol('<', 1) ? parseType(cursor, 'googlesql') : undefined;
+    const type = cursor.isSymbol('<', 1) ? parseType(cursor) : undefined;
     if (!type) cursor.next();
     cursor.needSymbol('(');
     const fields = cursor.isSymbol(')') ? [] : cursor.list(structField);

@@ -27,40 +27,30 @@ const scalarNames: Readonly<Record<string, ScalarKind>> = {
   JSON: 'JSON',
 };
 
-/** Types of other dialects that callers write after `::`. */
-const kindNames: Readonly<Record<string, ScalarKind>> = {
-  ...scalarNames,
-  TEXT: 'STRING',
-  VARCHAR: 'STRING',
-  FLOAT: 'FLOAT64',
-  DOUBLE: 'FLOAT64',
-};
-
-/** Reads a type; `dialect` `any` also knows the names that follow a `::`. */
-export function parseType(cursor: TokenCursor, dialect: 'googlesql' | 'any'): TypeSyntax {
+/** Reads a type. */
+export function parseType(cursor: TokenCursor): TypeSyntax {
   const { keyword, value, at } = cursor.peek();
   if (cursor.takeKeyword('ARRAY')) {
     cursor.needSymbol('<');
-    const element = cursor.nested(() => parseType(cursor, dialect));
+    const element = cursor.nested(() => parseType(cursor));
     cursor.needClosingAngle();
     return { kind: 'array', element };
   }
   if (cursor.takeKeyword('STRUCT')) {
     cursor.needSymbol('<');
-    const fields = cursor.list(() => cursor.nested(() => structField(cursor, dialect)));
+    const fields = cursor.list(() => cursor.nested(() => structField(cursor)));
     cursor.needClosingAngle();
     return { kind: 'struct', fields };
   }
-  const names = dialect === 'any' ? kindNames : scalarNames;
-  const type = Object.hasOwn(names, keyword) ? names[keyword] : undefined;
+  const type = Object.hasOwn(scalarNames, keyword) ? scalarNames[keyword] : undefined;
   if (!type) return cursor.fail(`Type not found: ${value}`, at);
   cursor.next();
   if (cursor.isSymbol('(')) cursor.fail(`Parameterized types are not supported: ${type}`);
   return { kind: 'scalar', type };
 }
 
-function structField(cursor: TokenCursor, dialect: 'googlesql' | 'any'): { name: string; type: TypeSyntax } {
+function structField(cursor: TokenCursor): { name: string; type: TypeSyntax } {
   const isNamed = cursor.peek(1).kind === 'name';
   const name = isNamed ? cursor.anyIdentifier().name : '';
-  return { name, type: parseType(cursor, dialect) };
+  return { name, type: parseType(cursor) };
 }
