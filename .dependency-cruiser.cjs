@@ -95,12 +95,18 @@ module.exports = {
     floor(
       'trees-are-the-lowest-floor',
       'googlesql/tree',
-      [],
+      ['googlesql/times'],
       'Trees, types and scopes know no parser, function or printer; move what needs one up.',
     ),
     floor(
       'json-stands-alone',
       'googlesql/json',
+      [],
+      'Also read in the engine process: it must load nothing of the front-end.',
+    ),
+    floor(
+      'times-stand-alone',
+      'googlesql/times',
       [],
       'Also read in the engine process: it must load nothing of the front-end.',
     ),
@@ -113,7 +119,7 @@ module.exports = {
     floor(
       'functions-are-data',
       'googlesql/functions',
-      ['googlesql/tree', 'googlesql/json'],
+      ['googlesql/tree', 'googlesql/json', 'googlesql/times'],
       'A function row says how a call is typed and printed; binder/ finds it, printer/ writes it.',
     ),
     floor(
@@ -125,7 +131,7 @@ module.exports = {
     floor(
       'printer-does-not-bind',
       'googlesql/printer',
-      ['googlesql/tree', 'googlesql/functions'],
+      ['googlesql/tree', 'googlesql/functions', 'googlesql/times'],
       'All that a printer needs is in the bound tree; add it there.',
     ),
     floor(

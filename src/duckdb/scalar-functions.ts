@@ -1,4 +1,5 @@
 import {
+  BIGINT,
   type DuckDBConnection,
   DuckDBScalarFunction,
   type DuckDBType,
@@ -11,6 +12,8 @@ import { patternProblem } from '../googlesql/functions/pattern-size.ts';
 import type { JsonStep } from '../googlesql/json/json-path.ts';
 import { readJsonText } from '../googlesql/json/json-text.ts';
 import { parseJson } from '../googlesql/json/parse-json.ts';
+import { readTemporal } from '../googlesql/times/read-temporal.ts';
+import { needZone } from '../googlesql/times/read-zone.ts';
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 
@@ -26,13 +29,25 @@ const readers: Readonly<Record<string, readonly [returns: DuckDBType, read: Read
 
 /**
  * Makes the functions that printed SQL calls for what DuckDB's own can't do. They run in this process's main thread, 2048 rows at a
- * time. `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
+ * time. `bq_read_temporal(text, kind)` answers a date or time as DuckDB reads it, `bq_zone_…` what a zone is to DuckDB. `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
  * `bq_checked_pattern(text)` answers a regular expression as it is, and fails for one that is too large to be compiled.
  */
 export function registerScalarFunctions(connection: DuckDBConnection): void {
   for (const [name, [returnType, read]] of Object.entries(readers)) {
     register(connection, name, [VARCHAR, VARCHAR], returnType, rememberSteps(read));
   }
+  register(connection, 'bq_read_temporal', [VARCHAR, VARCHAR], VARCHAR, needTemporal);
+  register(
+    connection,
+    'bq_safe_read_temporal',
+    [VARCHAR, VARCHAR],
+    VARCHAR,
+    (text, kind) => readTemporal(text, kind) ?? null,
+  );
+  register(connection, 'bq_zone_name', [VARCHAR], VARCHAR, zone => needZone(zone).name);
+  register(connection, 'bq_zone_offset', [VARCHAR], BIGINT, zone =>
+    BigInt(needZone(zone).minutes * 60_000_000),
+  );
   register(connection, 'bq_parse_json', [VARCHAR], VARCHAR, parseJson);
   register(connection, 'bq_checked_pattern', [VARCHAR], VARCHAR, checkedPattern);
 }
@@ -41,6 +56,20 @@ function checkedPattern(pattern: string): string {
   const problem = patternProblem(pattern);
   if (problem) throw new Error(problem);
   return pattern;
+}
+
+/** BigQuery's words for a text that is no such value. */
+const notTemporal: Readonly<Record<string, (text: string) => string>> = {
+  TIMESTAMP: text => `Invalid timestamp: '${text}'`,
+  DATE: text => `Invalid date: '${text}'`,
+  DATETIME: text => `Invalid datetime string "${text}"`,
+  TIME: text => `Invalid time string "${text}"`,
+};
+
+function needTemporal(text: string, kind: string): string {
+  const read = readTemporal(text, kind);
+  if (read === undefined) throw new Error(notTemporal[kind]!(text));
+  return read;
 }
 
 function register(

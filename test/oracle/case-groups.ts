@@ -14,6 +14,7 @@ import { setOperationCases } from './cases-set-operations.ts';
 import { textCases } from './cases-texts.ts';
 import { timeCases } from './cases-times.ts';
 import { windowCases } from './cases-windows.ts';
+import { zoneCases } from './cases-zones.ts';
 import { unitCases } from './unit-cases.ts';
 
 /** Every group of written cases, by what it is about. */
@@ -30,6 +31,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['formats', formatCases],
   ['times', timeCases],
   ['units', unitCases],
+  ['zones', zoneCases],
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],

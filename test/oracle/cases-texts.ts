@@ -3,6 +3,10 @@ import type { CaseGroup } from './case-group.ts';
 /** Functions of STRING and BYTES; positions and lengths count code points. */
 export const textCases: CaseGroup = {
   same: [
+    "substr('abc', 1, null)",
+    'select id, substr(s, 1, null), substr(s, null), substr(s, null, 1) from facts',
+    'select substr(s, 2, if(id = 1, null, 2)) from facts',
+    'select substr(s, 1, i) from facts where i is null',
     'character_length("aé😀")',
     'substring("abcdé", 2, 3)',
     'substring("abcdé", -2)',

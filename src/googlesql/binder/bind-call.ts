@@ -9,7 +9,7 @@ import { timeFunctions, timeRows } from '../functions/functions-time.ts';
 import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, isConstant } from '../tree/bound-tree.ts';
 import { refuseOuterArray } from '../tree/coercion.ts';
-import { isRepeatable } from '../tree/let-in.ts';
+import { isPlainConstant } from '../tree/let-in.ts';
 import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
@@ -52,7 +52,7 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   return bound;
 }
 
-/** NULL where the function fails; its arguments are calculated outside, for they may still fail. */
+/** NULL where the function fails, see `tryWith`. */
 function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {
   if (aggregates.has(name) || windowFunctions.has(name))
     throw invalidQuery(`Function ${name} does not support SAFE error mode`, call.at);
@@ -61,7 +61,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
     ...context.binder,
     expression(inner, argument) {
       const value = context.binder.expression({ ...inner, binder: context.binder }, argument);
-      if (isRepeatable(value)) return value;
+      if (isPlainConstant(value)) return value;
       values.push(value);
       return { kind: 'named', type: value.type, value };
     },

@@ -1,5 +1,5 @@
 import { extractTemplate } from '../functions/date-parts.ts';
-import { knownZone, timeCall, utc } from '../functions/time-arguments.ts';
+import { civilTime, timeCall, zoneForm } from '../functions/time-arguments.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
@@ -17,8 +17,7 @@ export function bindExtract(
   if (!['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'].includes(of.type.kind)) {
     throw invalidQuery(`EXTRACT is not supported for type ${typeName(of.type)}`, syntax.at);
   }
-  const zone = syntax.zone ? knownZone(bind(syntax.zone), syntax.at) : utc;
-  const value = isZoned ? timeCall('civil', 'timezone($2, $1)', [of, zone], 'DATETIME') : of;
+  const value = isZoned ? civilTime(of, zoneForm(syntax.zone && bind(syntax.zone), syntax.at)) : of;
   const { template, type } = extractTemplate(
     { name: syntax.part, weekday: syntax.weekday },
     value.type.kind,

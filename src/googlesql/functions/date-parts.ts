@@ -2,6 +2,7 @@ import type { SqlPosition } from '../../base/errors.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
 import type { ScalarKind } from '../tree/types.ts';
+import type { ZoneForm } from './time-arguments.ts';
 
 /** `DAY`, or `WEEK(MONDAY)` with its weekday. */
 export type DatePart = { readonly name: string; readonly weekday?: string };
@@ -39,25 +40,30 @@ function known(part: DatePart, at: SqlPosition): DatePart {
 }
 
 /**
- * DuckDB text that cuts `$1` down to a part; `$2` is the time zone of a TIMESTAMP.
+ * DuckDB text that cuts `$1` down to a part, a TIMESTAMP by a zone.
  * In UTC, units up to a day are arithmetic on microseconds: 20 times faster than a calendar.
  */
-export function truncTemplate(part: DatePart, kind: string, isUtc: boolean, at: SqlPosition): string {
+export function truncTemplate(
+  part: DatePart,
+  kind: string,
+  zone: Pick<ZoneForm, 'isUtc' | 'civil' | 'instant'>,
+  at: SqlPosition,
+): string {
   const unit = fixedUnits[part.name];
   if (kind === 'DATE' && unit && part.name !== 'DAY') {
     throw invalidQuery(`DATE_TRUNC does not support the ${part.name} date part`, at);
   }
-  if (kind === 'TIMESTAMP' && isUtc && unit) {
+  if (kind === 'TIMESTAMP' && zone.isUtc && unit) {
     return unit === 1
       ? '$1'
       : `make_timestamptz(epoch_us($1) - (epoch_us($1) % ${unit} + ${unit}) % ${unit})`;
   }
   if (kind === 'TIMESTAMP' && unit && part.name !== 'DAY') {
     // What is cut off is the same on the wall clock; going back from it would not tell an hour that comes twice.
-    return `($1 - (timezone($2, $1) - ${civilTrunc(part, 'timezone($2, $1)')}))`;
+    return `($1 - (${zone.civil('$1')} - ${civilTrunc(part, zone.civil('$1'))}))`;
   }
   if (kind === 'TIMESTAMP') {
-    return `bq_instant($2, cast(${civilTrunc(part, 'timezone($2, $1)')} as timestamp))`;
+    return zone.instant(`cast(${civilTrunc(part, zone.civil('$1'))} as timestamp)`);
   }
   return `cast(${civilTrunc(part, '$1')} as ${kind === 'DATE' ? 'date' : 'timestamp'})`;
 }

@@ -1,3 +1,5 @@
+import { plainTemporalPatterns } from '../times/read-temporal.ts';
+
 /** Most elements of a generated array, and most characters of a generated text: BigQuery's own limits. */
 const maxElements = 1_048_575;
 const maxCharacters = 1_048_576;
@@ -7,10 +9,16 @@ const longUpper = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCo
   .filter(letter => letter !== 'ß' && letter.toUpperCase().length > 1)
   .join('');
 
-/** A list of one element, so that the text is worked out once. */
-function instantOfText(cast: 'cast' | 'try_cast'): string {
-  const named = String.raw`bq_instant(regexp_extract(v, '[A-Za-z_/]+$'), ${cast}(regexp_replace(v, '\s+[A-Za-z_/]+$', '') as timestamp))`;
-  return `list_extract(list_transform([x], lambda v: case when contains(v, '/') then ${named} else ${cast}(v as timestamptz) end), 1)`;
+/** Reads texts as dates and times: what DuckDB reads as BigQuery does by its own cast, anything else by a function of the engine. */
+function temporalMacros(kind: string, type: string): Readonly<Record<string, string>> {
+  const name = kind.toLowerCase();
+  const pattern = plainTemporalPatterns[kind];
+  const plain = `case when regexp_full_match(x, '${pattern}') then try_cast(x as ${type}) end`;
+  const read = (text: string) => (kind === 'TIMESTAMP' ? `bq_zoned(${text})` : `cast(${text} as ${type})`);
+  return {
+    [`bq_${name}(x)`]: `coalesce(${plain}, ${read(`bq_read_temporal(x, '${kind}')`)})`,
+    [`bq_safe_${name}(x)`]: `coalesce(${plain}, ${read(`bq_safe_read_temporal(x, '${kind}')`)})`,
+  };
 }
 
 /** Begins the message of a failure in printed SQL: DuckDB's own words around it can go. */
@@ -90,9 +98,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_earlier(z, t)':
     'case when timezone(z, t - to_hours(1)) = timezone(z, t) then t - to_hours(1) else t end',
   'bq_instant(z, x)': 'bq_earlier(z, timezone(z, x))',
-  // DuckDB's own cast keeps the named zone of one row for the next that has none.
-  'bq_timestamp(x)': instantOfText('cast'),
-  'bq_safe_timestamp(x)': instantOfText('try_cast'),
+  // DuckDB's own cast keeps the named zone of one row for the next that has none. A list of one element works the text out once.
+  'bq_zoned(x)': `list_extract(list_transform([x], lambda v: case when regexp_matches(v, ' [A-Z]') then bq_instant(regexp_extract(v, ' ([A-Z].*)$', 1), cast(regexp_extract(v, '^[0-9-]+ [0-9:.]+') as timestamp)) else cast(v as timestamptz) end), 1)`,
+  ...temporalMacros('TIMESTAMP', 'timestamptz'),
+  ...temporalMacros('DATETIME', 'timestamp'),
+  ...temporalMacros('DATE', 'date'),
+  ...temporalMacros('TIME', 'time'),
   'bq_split(x, s)': 'case when s is null then null else string_split(x, s) end',
   'bq_upper(x)': `case when strlen(x) = length(x) then upper(x) when regexp_matches(x, '[${longUpper}]') then bq_fail_text('UPPER is not supported for a letter that becomes several') else upper(replace(x, 'ß', 'SS')) end`,
   // The last sigma of a word has a form of its own.
@@ -108,7 +119,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
   'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
   'bq_substr(x, n, l)':
-    "case when l < 0 then bq_fail_text('SUBSTR length must not be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
+    "case when l is null then null when l < 0 then bq_fail_text('Third argument in SUBSTR() cannot be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
   'bq_left(x, n)':
     "case when n < 0 then bq_fail_text('LEFT length must not be negative') else left(x, n) end",
   'bq_right(x, n)':

@@ -6,7 +6,7 @@ import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { type ScalarKind, scalar } from '../tree/types.ts';
 import { datePart, truncTemplate } from './date-parts.ts';
 import { bindRow, row } from './function-row.ts';
-import { arity, knownZone, timeCall, utc, zoneArgument } from './time-arguments.ts';
+import { arity, civilTime, timeCall, zoneArgument, zoneForm } from './time-arguments.ts';
 import { difference, shift } from './time-arithmetic.ts';
 import { formatting, parsing } from './time-texts.ts';
 
@@ -63,7 +63,7 @@ function clock(kind: ScalarKind): SpecialFunction {
     arity(syntax, 0, kind === 'TIMESTAMP' ? 0 : 1);
     const now: BoundExpression = { kind: 'now', type: scalar('TIMESTAMP') };
     if (kind === 'TIMESTAMP') return now;
-    const civil = timeCall('civil', 'timezone($2, $1)', [now, zoneArgument(context, syntax, 0)], 'DATETIME');
+    const civil = civilTime(now, zoneArgument(context, syntax, 0));
     return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
   };
 }
@@ -75,14 +75,14 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
       return fromParts(context, syntax, kind);
     const value = context.binder.expression(context, syntax.arguments[0]!);
     if (!syntax.arguments[1]) return cast(value, scalar(kind), false, syntax.at);
-    const zone = context.binder.expression(context, syntax.arguments[1]);
-    if (zone.type.kind !== 'STRING') return fromParts(context, syntax, kind);
+    const written = context.binder.expression(context, syntax.arguments[1]);
+    if (written.type.kind !== 'STRING') return fromParts(context, syntax, kind);
+    const zone = zoneForm(written, syntax.at);
     if (kind === 'TIMESTAMP') {
       const civil = cast(value, scalar('DATETIME'), false, syntax.at);
-      return timeCall('TIMESTAMP', 'bq_instant($2, $1)', [civil, knownZone(zone, syntax.at)], 'TIMESTAMP');
+      return timeCall('TIMESTAMP', zone.instant('$1'), [civil, ...zone.values], 'TIMESTAMP');
     }
-    const zoned = coerce(value, scalar('TIMESTAMP'), syntax.at);
-    const civil = timeCall('civil', 'timezone($2, $1)', [zoned, knownZone(zone, syntax.at)], 'DATETIME');
+    const civil = civilTime(coerce(value, scalar('TIMESTAMP'), syntax.at), zone);
     if (kind === 'STRING') throw invalidQuery('STRING with a time zone is not supported', syntax.at);
     return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
   };
@@ -104,8 +104,7 @@ function truncation(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
     const type = isWider ? (value.type.kind as ScalarKind) : kind;
     const of = coerce(value, scalar(type), syntax.at);
     const zone = zoneArgument(context, syntax, 2);
-    const isUtc = zone === utc || (zone.kind === 'literal' && zone.value === 'UTC');
-    const template = truncTemplate(part, type, isUtc, syntax.at);
-    return timeCall(`${kind}_TRUNC`, template, [of, zone], type);
+    const template = truncTemplate(part, type, zone, syntax.at);
+    return timeCall(`${kind}_TRUNC`, template, [of, ...zone.values], type);
   };
 }

@@ -1,13 +1,11 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { readZone } from '../times/read-zone.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, coercionCost } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { type ScalarKind, scalar, typeName } from '../tree/types.ts';
-
-/** The zone of what names none. */
-export const utc: BoundExpression = { kind: 'literal', type: scalar('STRING'), value: 'UTC' };
 
 /** A call that DuckDB spells with this template, of a scalar type. */
 export function timeCall(
@@ -48,21 +46,59 @@ export function argument(
   return coerce(value, scalar(kind), syntax.at);
 }
 
+/** A time zone, and how DuckDB goes by it; `$2` and `$3` in the texts are its `values`. */
+export type ZoneForm = {
+  readonly values: readonly BoundExpression[];
+  readonly isUtc: boolean;
+  /** The time on the wall clock, of a text that gives a TIMESTAMP. */
+  civil(sql: string): string;
+  /** The first instant at which the wall clock shows a time, of a text that gives a DATETIME. */
+  instant(sql: string): string;
+};
+
+export const utc: ZoneForm = {
+  values: [],
+  isUtc: true,
+  civil: sql => `timezone('UTC', ${sql})`,
+  instant: sql => `timezone('UTC', ${sql})`,
+};
+
 /** The time zone in an argument that may be absent: then it is UTC. */
-export function zoneArgument(context: BindContext, syntax: CallSyntax, index: number): BoundExpression {
-  return syntax.arguments[index] ? knownZone(argument(context, syntax, index, 'STRING'), syntax.at) : utc;
+export function zoneArgument(context: BindContext, syntax: CallSyntax, index: number): ZoneForm {
+  return zoneForm(syntax.arguments[index] && argument(context, syntax, index, 'STRING'), syntax.at);
 }
 
 /**
- * A zone as DuckDB takes it, by name only.
- * @throws GatewayError `invalid_query` for an offset
+ * How DuckDB goes by a zone: it knows names only.
+ * @throws GatewayError `invalid_query` for a constant that is no zone; in any other value it fails when the query runs
  */
-export function knownZone(zone: BoundExpression, at: SqlPosition): BoundExpression {
-  if (zone.kind === 'literal' && /^\s*[+-]/.test(zone.value)) {
-    throw invalidQuery(
-      `A time zone as an offset is not supported: ${zone.value}; use a name as in Asia/Tokyo`,
-      at,
-    );
+export function zoneForm(value: BoundExpression | undefined, at: SqlPosition): ZoneForm {
+  if (!value) return utc;
+  if (value.kind !== 'literal') {
+    const name = timeCall('ZONE_NAME', 'bq_zone_name($1)', [value], 'STRING');
+    const offset = timeCall('ZONE_OFFSET', 'bq_zone_offset($1)', [value], 'INT64');
+    return {
+      values: [name, offset],
+      isUtc: false,
+      civil: sql => `(timezone($2, ${sql}) + to_microseconds($3))`,
+      instant: sql => `bq_instant($2, ${sql} - to_microseconds($3))`,
+    };
   }
-  return zone;
+  const zone = readZone(value.value);
+  if (!zone) throw invalidQuery(`Invalid time zone: ${value.value}`, at);
+  if (zone.name === 'UTC' && zone.minutes === 0) return utc;
+  const named = { values: [{ ...value, value: zone.name }], isUtc: false };
+  if (zone.name !== 'UTC')
+    return { ...named, civil: sql => `timezone($2, ${sql})`, instant: sql => `bq_instant($2, ${sql})` };
+  const offset = `to_microseconds(${zone.minutes * 60_000_000})`;
+  return {
+    ...named,
+    civil: sql => `(timezone('UTC', ${sql}) + ${offset})`,
+    instant: sql => `timezone('UTC', ${sql} - ${offset})`,
+  };
+}
+
+/** A TIMESTAMP as its zone's wall clock shows it. */
+export function civilTime(value: BoundExpression, zone: ZoneForm): BoundExpression {
+  return timeCall('civil', zone.civil('$1'), [value, ...zone.values], 'DATETIME');
 }

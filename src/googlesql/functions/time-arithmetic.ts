@@ -3,7 +3,7 @@ import { coerce } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { scalar } from '../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
-import { argument, arity, timeCall } from './time-arguments.ts';
+import { argument, arity, timeCall, utc } from './time-arguments.ts';
 
 /** `…_ADD` and `…_SUB` of a kind: a value and an INTERVAL. */
 export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'): SpecialFunction {
@@ -40,7 +40,7 @@ export function difference(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunc
     if (unit)
       return timeCall(`${kind}_DIFF`, `date_diff('${part.name.toLowerCase()}', $2, $1)`, values, 'INT64');
     const [later, earlier] = ['$1', '$2'].map(value =>
-      truncTemplate(part, kind, true, syntax.at).replaceAll('$1', value),
+      truncTemplate(part, kind, utc, syntax.at).replaceAll('$1', value),
     );
     const isWeek = part.name === 'WEEK' || part.name === 'ISOWEEK';
     const template = isWeek

@@ -4,7 +4,7 @@ import { constantText } from '../tree/constant-text.ts';
 import { quoteText } from '../tree/quote-text.ts';
 import { scalar } from '../tree/types.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
-import { argument, arity, timeCall, utc, zoneArgument } from './time-arguments.ts';
+import { argument, arity, civilTime, timeCall, zoneArgument } from './time-arguments.ts';
 
 /** `FORMAT_…` of a kind; the format is a constant. */
 export function formatting(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
@@ -14,10 +14,8 @@ export function formatting(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunc
     const value = argument(context, syntax, 1, kind);
     const zone = zoneArgument(context, syntax, 2);
     const civil =
-      kind === 'TIMESTAMP'
-        ? timeCall('civil', 'timezone($2, $1)', [value, zone], 'DATETIME')
-        : coerce(value, scalar('DATETIME'), syntax.at);
-    const isUtc = kind === 'TIMESTAMP' && zone === utc;
+      kind === 'TIMESTAMP' ? civilTime(value, zone) : coerce(value, scalar('DATETIME'), syntax.at);
+    const isUtc = kind === 'TIMESTAMP' && zone.isUtc;
     return timeCall(`FORMAT_${kind}`, formatTemplate(format, { kind, isUtc }, syntax.at), [civil], 'STRING');
   };
 }
@@ -37,6 +35,6 @@ export function parsing(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunctio
     // With %z DuckDB's strptime answers a TIMESTAMPTZ at once.
     if (formats.some(format => format.includes('%z')))
       return timeCall('PARSE_TIMESTAMP', strptime, [value], 'TIMESTAMP');
-    return timeCall('PARSE_TIMESTAMP', 'bq_instant($2, $1)', [parsed, zone], 'TIMESTAMP');
+    return timeCall('PARSE_TIMESTAMP', zone.instant('$1'), [parsed, ...zone.values], 'TIMESTAMP');
   };
 }

@@ -1,6 +1,6 @@
 import { countMentions } from '../functions/duckdb-macros.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { isRepeatable } from '../tree/let-in.ts';
+import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import type { Printer } from './printer.ts';
 
 /** Lambdas in one another. On a busy machine DuckDB took 50 to 470 ms to plan so many, and up to 4 s for 150. */
@@ -45,21 +45,24 @@ export function printLet(
 
 /**
  * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column or a
- * constant.
+ * constant. With a TRY in it every operand but a constant has a name, see `tryWith`.
  */
 export function printOnce(
   printer: Printer,
   operands: readonly BoundExpression[],
   body: (texts: readonly string[]) => string,
 ): string {
-  const compound = operands.filter(operand => !isRepeatable(operand));
-  if (compound.length > 0) {
-    const counts = countMentions(body(operands.map((_, i) => `$${i + 1}`)));
-    if (operands.some((operand, i) => compound.includes(operand) && (counts.get(`$${i + 1}`) ?? 0) > 1)) {
-      return printLet(printer, compound, inside =>
-        body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
-      );
-    }
+  const text = body(operands.map((_, i) => `$${i + 1}`));
+  const isTried = /\btry\(/.test(text);
+  const compound = operands.filter(operand => !(isTried ? isPlainConstant : isRepeatable)(operand));
+  const counts = compound.length > 0 ? countMentions(text) : undefined;
+  const isRepeated = operands.some(
+    (operand, i) => compound.includes(operand) && (counts?.get(`$${i + 1}`) ?? 0) > 1,
+  );
+  if (compound.length > 0 && (isTried || isRepeated)) {
+    return printLet(printer, compound, inside =>
+      body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
+    );
   }
   return body(operands.map(operand => printer.expression(printer, operand)));
 }

@@ -12,7 +12,7 @@ export function isPresent(sql: string, type: SqlType): string {
 }
 
 /** An array as a LIST, however it is stored. */
-function asList(sql: string, type: SqlType): string {
+export function asList(sql: string, type: SqlType): string {
   if (type.kind !== 'ARRAY' || !type.single) return sql;
   return `(case when ${isPresent(sql, type)} then [${sql}] else [] end)`;
 }

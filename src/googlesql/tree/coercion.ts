@@ -1,7 +1,8 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { readTemporal } from '../times/read-temporal.ts';
 import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { tryWith } from './let-in.ts';
 import { invalidQuery } from './sql-error.ts';
-import { parseTemporalLiteral } from './temporal-literal.ts';
 import { type ArrayType, arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
 
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
@@ -102,22 +103,39 @@ export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPos
   if (to.kind === 'BIGNUMERIC') throw invalidQuery('BIGNUMERIC is not supported', at);
   if (of.kind === 'null') return { kind: 'null', type: to };
   if (sameType(of.type, to) || isEmptyArray(of)) return coerce(of, to, at);
-  const isAllowed =
-    of.type.kind === 'NULL' || castable(of.type, to) || (to.kind === 'STRUCT' && of.type.kind === 'STRUCT');
-  if (!isAllowed) throw invalidQuery(`Invalid cast from ${typeName(of.type)} to ${typeName(to)}`, at);
+  if (of.kind === 'struct' && to.kind === 'STRUCT' && of.values.length === to.fields.length) {
+    const values = of.values.map((value, i) => cast(value, to.fields[i]!.type, safe, at));
+    return { kind: 'struct', type: to, values };
+  }
+  if (!castable(of.type, to))
+    throw invalidQuery(`Invalid cast from ${typeName(of.type)} to ${typeName(to)}`, at);
   if (of.kind === 'literal' && of.type.kind === 'STRING' && isTemporal(to) && !safe) {
     return temporalLiteral(of.value, to, at);
   }
-  return { kind: 'cast', type: to, of, safe };
+  if (to.kind !== 'STRUCT' && to.kind !== 'ARRAY') return { kind: 'cast', type: to, of, safe };
+  const whole = asComputed(of);
+  const type = to.kind === 'ARRAY' ? { ...to, nulls: nullsOf(whole) } : to;
+  // One part that fails makes all of it NULL; what it is made of may still fail.
+  const parts = (of: BoundExpression): BoundExpression => ({ kind: 'cast', type, of, safe: false });
+  return safe ? tryWith([whole], ([named]) => parts(named!)) : parts(whole);
 }
 
+/** Whether CAST takes one type to another: arrays by their elements, structs field by field whatever the names. */
 function castable(from: SqlType, to: SqlType): boolean {
-  return explicitCasts[from.kind]?.includes(to.kind) ?? false;
+  if (from.kind === 'NULL' || sameType(from, to)) return true;
+  if (from.kind === 'ARRAY') return to.kind === 'ARRAY' && castable(from.element, to.element);
+  if (from.kind !== 'STRUCT')
+    return to.kind !== 'BIGNUMERIC' && Boolean(explicitCasts[from.kind]?.includes(to.kind));
+  return (
+    to.kind === 'STRUCT' &&
+    from.fields.length === to.fields.length &&
+    from.fields.every(({ type }, i) => castable(type, to.fields[i]!.type))
+  );
 }
 
 /** A literal of a date or time type, checked here and not when it runs. */
 export function temporalLiteral(text: string, type: SqlType, at: SqlPosition): BoundExpression {
-  const value = parseTemporalLiteral(text, type.kind);
+  const value = readTemporal(text, type.kind);
   if (value === undefined) {
     throw invalidQuery(`Could not cast literal ${JSON.stringify(text)} to type ${typeName(type)}`, at);
   }

@@ -1,4 +1,4 @@
-import type { BoundExpression } from './bound-tree.ts';
+import { type BoundExpression, isConstant } from './bound-tree.ts';
 
 /** Whether a value costs nothing to name twice: a column, a field of one, a constant. */
 export function isRepeatable(value: BoundExpression): boolean {
@@ -18,6 +18,25 @@ export function isRepeatable(value: BoundExpression): boolean {
       return false;
   }
 }
+
+/**
+ * NULL where what is made of values fails; the values are calculated outside, for their failures count. All that is no constant gets
+ * a name: DuckDB calculates what two expressions have in common once, and before TRY, but looks for none of it in a lambda.
+ */
+export function tryWith(
+  values: readonly BoundExpression[],
+  make: (named: readonly BoundExpression[]) => BoundExpression,
+): BoundExpression {
+  const changing = values.filter(value => !isPlainConstant(value));
+  const of = make(
+    values.map(value => (isPlainConstant(value) ? value : { kind: 'named', type: value.type, value })),
+  );
+  const body: BoundExpression = { kind: 'try', type: of.type, of };
+  return changing.length === 0 ? body : { kind: 'let', type: of.type, values: changing, body };
+}
+
+/** Whether a value is the same in every row, and nothing is calculated. */
+export const isPlainConstant = (value: BoundExpression): boolean => isRepeatable(value) && isConstant(value);
 
 /** Makes an expression of a value that it may name often; the value is calculated once. */
 export function letIn(
