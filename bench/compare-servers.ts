@@ -1,56 +1,62 @@
 import { isDeepStrictEqual } from 'node:util';
 import { askServer, type ServerRequest } from './ask-server.ts';
-import { type LoadFigures, loadServer } from './load-server.ts';
+import { generatorNote, type LoadFigures, loadServer } from './load-server.ts';
 import { median } from './time-blocks.ts';
 
 type MeasuredServer = { readonly origin: string; readonly pid: number };
+
+/** The gateway as it is started, and with its log off. */
+export type Gateways = { readonly logging: MeasuredServer; readonly silent: MeasuredServer };
 
 /** A server that the gateway is compared with. */
 export type Comparison = {
   readonly name: string;
   readonly server: MeasuredServer;
-  /** The gateway's figure in parts of this server's: at least. */
-  readonly goal: number;
+  /** How many requests the gateway answers in the processor time of one request to this server: at least. */
+  readonly goals: { readonly logging: number; readonly silent: number };
 };
 
 /** Rounds of blocks; the first, in which the servers' code gets compiled, does not count. */
-const rounds = 6;
+const rounds = 8;
 const blockSeconds = 2;
 
 /** Prints the head of the table to which `compareServers` adds rows. */
 export function printComparisonHead(): void {
-  console.log(
-    '\n| hit | server | requests/s | processor time of one (µs) | gateway / server, by rate | by time | goal |',
-  );
-  console.log('|---|---|---|---|---|---|---|');
+  console.log(`\n${generatorNote}\n
+| hit | server | processor time of one (µs) | default log | goal | log off | goal | requests/s | p50 (ms) | p99 (ms) |
+|---|---|---|---|---|---|---|---|---|---|`);
 }
 
 /**
- * Puts the same load on the gateway and on other servers, in alternating blocks, and prints a row for each. "By time" is
- * how many requests the gateway answers in the processor time of one request to the other: the generator's own pace,
- * which may be the slower one, is not in it.
+ * Puts the same load on the gateway and on other servers, in alternating blocks, and prints a row for each. The ratios are of
+ * processor time, which is right whoever waits: how many requests the gateway answers in the time of one request to the other.
  * @throws Error where a server does not answer with the gateway's rows
  */
 export async function compareServers(
   hit: string,
   request: ServerRequest,
-  gateway: MeasuredServer,
+  gateways: Gateways,
   others: readonly Comparison[],
 ): Promise<void> {
-  const rows = await readRows(gateway, request);
-  for (const { name, server } of others) {
-    if (!isDeepStrictEqual(await readRows(server, request), rows))
-      throw new Error(`Other rows: ${name}, ${hit}`);
+  const rows = await readRows(gateways.logging, request);
+  const servers = [gateways.silent, ...others.map(({ server }) => server)];
+  for (const server of servers) {
+    if (!isDeepStrictEqual(await readRows(server, request), rows)) throw new Error(`Other rows: ${hit}`);
   }
-  const figures = await loadInTurn([gateway, ...others.map(({ server }) => server)], request);
-  const ours = figures.get(gateway) ?? [];
-  console.log(`| ${hit} | gateway | ${rateAndTime(ours)} | | | |`);
-  for (const { name, server, goal } of others) {
-    const theirs = figures.get(server) ?? [];
-    const byRate = ours.map((block, at) => block.requestsPerSecond / (theirs[at]?.requestsPerSecond ?? 0));
-    const byTime = ours.map((block, at) => (theirs[at]?.cpuMicros ?? 0) / block.cpuMicros);
-    const ratios = [byRate, byTime].map(values => median(values).toFixed(2)).join(' | ');
-    console.log(`| | ${name} | ${rateAndTime(theirs)} | ${ratios} | ${goal} |`);
+  const figures = await loadInTurn([gateways.logging, ...servers], request);
+  const blocksOf = (server: MeasuredServer) => figures.get(server) ?? [];
+  console.log(`| ${hit} | gateway, default log | ${describe(blocksOf(gateways.logging))}`);
+  console.log(`| | gateway, log off | ${describe(blocksOf(gateways.silent))}`);
+  for (const { name, server, goals } of others) {
+    const ratio = (gateway: MeasuredServer) =>
+      median(blocksOf(gateway).map((block, at) => (blocksOf(server)[at]?.cpuMicros ?? 0) / block.cpuMicros));
+    const ratios = [
+      ratio(gateways.logging).toFixed(2),
+      String(goals.logging),
+      ratio(gateways.silent).toFixed(2),
+      String(goals.silent),
+    ];
+    console.log(`| | ${name} | ${describe(blocksOf(server), ratios)}`);
   }
 }
 
@@ -68,10 +74,16 @@ async function loadInTurn(
   return figures;
 }
 
-function rateAndTime(blocks: readonly LoadFigures[]): string {
-  const rate = median(blocks.map(({ requestsPerSecond }) => requestsPerSecond));
-  const micros = median(blocks.map(({ cpuMicros }) => cpuMicros));
-  return `${Math.round(rate).toLocaleString('en')} | ${micros.toFixed(1)}`;
+function describe(blocks: readonly LoadFigures[], ratios: readonly string[] = ['', '', '', '']): string {
+  const middle = (read: (block: LoadFigures) => number) => median(blocks.map(read));
+  const cells = [
+    middle(({ cpuMicros }) => cpuMicros).toFixed(1),
+    ...ratios,
+    Math.round(middle(({ requestsPerSecond }) => requestsPerSecond)).toLocaleString('en'),
+    middle(({ p50Ms }) => p50Ms).toFixed(2),
+    middle(({ p99Ms }) => p99Ms).toFixed(2),
+  ];
+  return `${cells.join(' | ')} |`;
 }
 
 async function readRows(server: MeasuredServer, request: ServerRequest): Promise<unknown> {

@@ -19,20 +19,24 @@ const [program = '', ...args] = packageJson.scripts.start.split(' ');
 /** What `npm start` runs. */
 export const startCommand: readonly [string, ...string[]] = [program, ...args];
 
-/** Starts a gateway on a free port and waits until it says where it is. */
+/**
+ * Starts a gateway on a free port and waits until it says where it is.
+ * @param log descriptor of the file that the log is written to
+ */
 export async function startGatewayProcess(
   environment: Record<string, string>,
   command: readonly [string, ...string[]] = startCommand,
+  log: number | 'inherit' = 'inherit',
 ): Promise<GatewayProcess> {
   const startedMs = performance.now();
   const [file, ...options] = command;
   const child = spawn(file, options, {
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', ACCESS_TOKEN: 'bench', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', log],
     detached: true,
   });
   let text = '';
-  for await (const part of child.stdout) {
+  for await (const part of child.stdout!) {
     text += part;
     if (text.includes('Try:')) break;
   }

@@ -7,7 +7,7 @@ import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse, Repeat } from '../http-messages/send-response.ts';
-import { areRepeatable, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
+import { areRepeatable, factsOfRepeat, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
@@ -76,8 +76,8 @@ export function createGraphqlHandler(
 
   /** @param signal aborts when the caller leaves, or its time is over: fields that have their rows by then are answered */
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
-    const { request, requestId, queryText } = context;
-    const asked = { requestId, signal, ...readCaller(context) };
+    const { request, requestId, facts, queryText } = context;
+    const asked = { requestId, facts, signal, ...readCaller(context) };
     const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);
     try {
@@ -250,6 +250,7 @@ function repeatOf(
   };
   return {
     bytes: answers.reduce((bytes, answer) => bytes + answer.body.length, start.length),
+    facts: factsOfRepeat(answers),
     again(requestId) {
       const next = repeatAnswers(pipeline, answers, requestId);
       if (!next) return undefined;

@@ -4,6 +4,7 @@ import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
+import type { RequestFacts } from '../http-messages/request-facts.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundedList } from './bounded-list.ts';
@@ -14,6 +15,7 @@ import type { FieldContext } from './schema-builder.ts';
 /** Who asks an operation, as read and authenticated once for all its fields. */
 export type OperationRequest = {
   readonly requestId: string;
+  readonly facts: RequestFacts;
   readonly headers: CallerHeaders;
   /** Absent for the GraphiQL page alone, which executes nothing. */
   readonly caller: Caller | undefined;
@@ -42,7 +44,7 @@ const batchTimeoutMs = 60;
 /** Opens the context of one operation: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
-  { requestId, headers, caller, signal: outer }: OperationRequest,
+  { requestId, facts, headers, caller, signal: outer }: OperationRequest,
   budget: OperationBudget,
 ): OperationContext {
   const signal = AbortSignal.any([outer, budget.signal]);
@@ -52,6 +54,7 @@ export function openContext(
   const load = async ({ definition, parameters }: Key, runQuery: RunQuery) => {
     const answer = await runEndpoint(pipeline, {
       requestId,
+      facts,
       headers,
       caller,
       endpoint: { definition, version },

@@ -19,6 +19,11 @@ export type HttpEvent =
       readonly status: number;
       readonly bytes: number;
       readonly ms: number;
+      /** See `RequestFacts`; absent where they are unknown. */
+      readonly endpoint?: string | undefined;
+      readonly cache?: string | undefined;
+      readonly tokenId?: string | undefined;
+      readonly rows?: number | undefined;
     }
   /** A connection was ended for one of the limits. */
   | { readonly type: 'http.connection_ended'; readonly reason: EndReason }

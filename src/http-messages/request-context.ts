@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import { decodeBody, readBody } from './read-body.ts';
+import type { RequestFacts } from './request-facts.ts';
 
 /** One HTTP request on its way to a handler. */
 export type RequestContext = {
@@ -14,6 +15,7 @@ export type RequestContext = {
   readonly queryText: string;
   /** Aborted with a `cancelled` GatewayError when the caller goes away. */
   readonly signal: AbortSignal;
+  readonly facts: RequestFacts;
   /**
    * Reads the whole request body as UTF-8 text.
    * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`
@@ -23,6 +25,7 @@ export type RequestContext = {
 
 type ContextOptions = {
   readonly requestId: string;
+  readonly facts: RequestFacts;
   /** The body, where it was read already. */
   readonly bodyBytes: Buffer | undefined;
   /** Milliseconds in which at least a part of the body must arrive. */
@@ -35,7 +38,7 @@ type ContextOptions = {
 export function openRequestContext(
   request: IncomingMessage,
   response: ServerResponse,
-  { requestId, bodyBytes, receiveTimeoutMs: timeoutMs, aborts }: ContextOptions,
+  { requestId, facts, bodyBytes, receiveTimeoutMs: timeoutMs, aborts }: ContextOptions,
 ): RequestContext {
   const caller = new AbortController();
   aborts.add(caller);
@@ -49,6 +52,7 @@ export function openRequestContext(
     path: pathOf(request),
     queryText: splitTarget(request)[1],
     signal: caller.signal,
+    facts,
     readBody: async maxBytes =>
       bodyBytes ? decodeBody(bodyBytes) : readBody(request, { maxBytes, timeoutMs }),
   };

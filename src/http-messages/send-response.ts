@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { pathOf } from './request-context.ts';
+import type { RequestFacts } from './request-facts.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** A handler's response. */
@@ -17,6 +18,8 @@ export type HttpResponse = {
 export type Repeat = {
   /** Bytes of memory that it holds. */
   readonly bytes: number;
+  /** What the log says of each such request. */
+  readonly facts: Readonly<RequestFacts>;
   /** The response as it would be now, without what all routes add; undefined where the request has to be read anew. */
   again(requestId: string): RepeatedResponse | undefined;
 };
@@ -46,6 +49,7 @@ export type Incoming = {
 };
 
 type Sending = Incoming & {
+  readonly facts: Readonly<RequestFacts>;
   /** End the connection after this response. */
   readonly mustClose: boolean;
 };
@@ -56,7 +60,7 @@ export function sendResponse(
   sending: Sending,
   { status, headers, body }: HttpResponse,
 ): void {
-  const { request, response, requestId, mustClose } = sending;
+  const { request, response, requestId, facts, mustClose } = sending;
   headers['x-request-id'] = requestId;
   // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6).
   if (status !== 204 && status !== 304) headers['content-length'] = body.length;
@@ -68,7 +72,7 @@ export function sendResponse(
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
     deps.unread.watch(response);
   } else deps.unread.write(response, body);
-  reportAnswered(deps, sending, status, body.length);
+  reportAnswered(deps, sending, status, body.length, facts);
 }
 
 /** Longer bodies are sent as buffers: there the copy costs more than a second system call. */
@@ -90,8 +94,22 @@ export function reportAnswered(
   { request, requestId, startedMs }: Incoming,
   status: number,
   bytes: number,
+  { endpoint, cache, tokenId, rows }: Readonly<RequestFacts>,
 ): void {
   const ms = performance.now() - startedMs;
   const { method = '' } = request;
-  emit({ type: 'http.answered', requestId, method, path: pathOf(request), status, bytes, ms });
+  const path = pathOf(request);
+  emit({
+    type: 'http.answered',
+    requestId,
+    method,
+    path,
+    status,
+    bytes,
+    ms,
+    endpoint,
+    cache,
+    tokenId,
+    rows,
+  });
 }

@@ -20,6 +20,7 @@ import type { Rendered } from '../pipeline/representation.ts';
 import {
   type Answer,
   areRepeatable,
+  factsOfRepeat,
   type PipelineDeps,
   repeatAnswers,
   runEndpoint,
@@ -59,9 +60,10 @@ export function createRestHandler(deps: PipelineDeps): RestHandler {
   }
 
   return async (context, endpoint) => {
-    const { request, requestId, signal: caller, queryText } = context;
+    const { request, requestId, facts, signal: caller, queryText } = context;
     const asked: EndpointRequest = {
       requestId,
+      facts,
       headers: readCallerHeaders(request.headers),
       endpoint,
       readParameters: definition => readParameters(context, definition),
@@ -107,6 +109,7 @@ function repeatOf(
   return {
     // The body, its text, and the rows that it was encoded from.
     bytes: 2 * body.length + (encoding ? answer.body.length : 0),
+    facts: factsOfRepeat([answer]),
     again(requestId) {
       const [next] = repeatAnswers(deps, [answer], requestId) ?? [];
       if (!next) return undefined;

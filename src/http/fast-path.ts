@@ -66,7 +66,7 @@ export function createFastPath(deps: SendDeps): FastPath {
       // As a latin1 string the body leaves together with the headers, in one system call.
       response.end(text, 'latin1');
       deps.unread.watch(response);
-      reportAnswered(deps, incoming, 200, text.length);
+      reportAnswered(deps, incoming, 200, text.length, found.repeat.facts);
       return true;
     },
     remember(request, body, repeat) {

@@ -15,6 +15,7 @@ import {
   type RequestContext,
   readRequestId,
 } from '../http-messages/request-context.ts';
+import type { RequestFacts } from '../http-messages/request-facts.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -122,29 +123,31 @@ function listen(serving: Serving, incoming: Incoming): void {
 
 async function handle(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {
   const { request, response, requestId } = incoming;
+  const facts: RequestFacts = {};
   try {
     const context = openRequestContext(request, response, {
       requestId,
+      facts,
       bodyBytes,
       receiveTimeoutMs: serving.receiveTimeoutMs,
       aborts: serving.aborts,
     });
     const answered = await answer(serving, context);
-    send(serving, incoming, answered);
+    send(serving, incoming, answered, facts);
     if (answered.repeat) serving.fastPath.remember(request, bodyBytes, answered.repeat);
   } catch (thrown) {
-    refuse(serving, incoming, toGatewayError(thrown));
+    refuse(serving, incoming, toGatewayError(thrown), facts);
   }
 }
 
 /** Answers with an error. */
-function refuse(serving: Serving, incoming: Incoming, error: GatewayError): void {
+function refuse(serving: Serving, incoming: Incoming, error: GatewayError, facts: RequestFacts = {}): void {
   const { request, response, requestId } = incoming;
   try {
     if (error.code === 'internal') serving.emit({ type: 'http.bug', requestId, cause: error.cause });
     const rendered = renderError(error, requestId, serving.compat);
     const isMethod = error.code === 'method_not_allowed';
-    send(serving, incoming, isMethod ? withAllow(rendered, pathOf(request)) : rendered);
+    send(serving, incoming, isMethod ? withAllow(rendered, pathOf(request)) : rendered, facts);
   } catch (cause) {
     // The response itself can't be written.
     serving.emit({ type: 'http.bug', requestId, cause });
@@ -152,12 +155,12 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError): void
   }
 }
 
-function send(serving: Serving, incoming: Incoming, response: HttpResponse): void {
+function send(serving: Serving, incoming: Incoming, response: HttpResponse, facts: RequestFacts): void {
   const { request } = incoming;
   const mustClose =
     (serving.isClosing && serving.isLast(incoming)) || (!request.complete && hasBody(request));
   if (response.status === 408) serving.emit({ type: 'http.connection_ended', reason: 'slow_sender' });
-  sendResponse(serving, { ...incoming, mustClose }, response);
+  sendResponse(serving, { ...incoming, facts, mustClose }, response);
 }
 
 /** Bytes of a body that is read before its token is checked. */

@@ -10,6 +10,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
+import { addFacts, type RequestFacts } from '../http-messages/request-facts.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
 import { requireFixedSubsets } from './fixed-parameters.ts';
@@ -36,6 +37,8 @@ export type EndpointRequest = {
   /** Aborted when the caller goes away, or its time is over. */
   readonly signal: AbortSignal;
   readonly headers: CallerHeaders;
+  /** Where the pipeline notes what the log says of the request. */
+  readonly facts: RequestFacts;
   /** The caller, where the handler has authenticated it already. */
   readonly caller?: Caller | undefined;
   /** Name or UUID of the endpoint, or the endpoint itself where the handler has found it already. */
@@ -71,6 +74,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   const caller = request.caller ?? deps.tokens.authenticate(headers.credentials);
   const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
   const { definition, version: endpointsVersion } = served;
+  addFacts(request.facts, { endpoint: definition.name, tokenId: caller.tokenId });
   requireEndpoint(caller, definition.name);
   stages.done('auth');
 

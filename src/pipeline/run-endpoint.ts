@@ -9,6 +9,7 @@ import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { keepsWindow } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
+import { addFacts, type RequestFacts } from '../http-messages/request-facts.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
@@ -71,6 +72,7 @@ export async function runEndpoint(
     if (plan.redact) stages.done('redact');
     const answer = toAnswer(deps, plan, rows, shown, state, receipt, stages.list());
     announce(deps, answer, request.requestId, stages.totalMs());
+    noteAnswer(request.facts, answer);
     return answer;
   } catch (thrown) {
     throw failed(deps, request, stages, redactError(thrown, plan?.redact));
@@ -94,6 +96,17 @@ export function repeatAnswers(
     announce(deps, answer, requestId, ms);
     return answer;
   });
+}
+
+/** What the log says of a request that `repeatAnswers` answers. */
+export function factsOfRepeat(answers: readonly Answer[]): RequestFacts {
+  const facts: RequestFacts = {};
+  for (const answer of answers) noteAnswer(facts, { ...answer, cache: { ...answer.cache, state: 'hit' } });
+  return facts;
+}
+
+function noteAnswer(facts: RequestFacts, { plan, endpoint, cache, rowCount: rows }: Answer): void {
+  addFacts(facts, { endpoint: endpoint.name, tokenId: plan.caller.tokenId, cache: cache.state, rows });
 }
 
 /** Whether `repeatAnswers` would give these answers now. */

@@ -10,20 +10,26 @@ export type LogOutput = {
   flush(timeoutMs: number): Promise<void>;
 };
 
-/** Milliseconds between two writes of the collected lines. */
+/** Milliseconds for which a line waits at most, where the stream takes it. */
 const flushMs = 100;
 
-/** Bytes, about, that wait for a reader who has stopped reading. */
+/** Bytes that are written at a time; a chunk that is full does not wait. */
+const chunkBytes = 64 * 1024;
+
+/** Bytes that wait for a reader who has stopped reading. */
 const maxWaiting = 1024 * 1024;
 
 /**
  * Makes the output of a log: lines are collected, written asynchronously, and dropped where the reader of the stream does not
- * keep up.
+ * keep up. They are collected as bytes: as strings they would outlive the requests that they tell of, and V8 would move them.
  * @param stream as `openStandardOutput` opens it
  */
 export function createLogOutput(stream: Writable): LogOutput {
-  let waiting: string[] = [];
-  let waitingLength = 0;
+  let chunk = Buffer.allocUnsafe(chunkBytes);
+  let used = 0;
+  /** Chunks that wait for the write in progress. */
+  let full: Buffer[] = [];
+  let waitingBytes = 0;
   let droppedLines = 0;
   let reportedLines = 0;
   let writing: Promise<void> | undefined;
@@ -32,23 +38,40 @@ export function createLogOutput(stream: Writable): LogOutput {
   // The reader is gone: the lines are lost, the service goes on.
   stream.on('error', () => undefined);
 
+  function collect(line: string): void {
+    const bytes = Buffer.byteLength(line);
+    if (used + bytes > chunk.length) {
+      closeChunk();
+      if (bytes > chunk.length) chunk = Buffer.allocUnsafe(bytes);
+    }
+    used += chunk.write(line, used);
+    waitingBytes += bytes;
+  }
+
+  function closeChunk(): void {
+    if (used === 0) return;
+    full.push(chunk.subarray(0, used));
+    chunk = Buffer.allocUnsafe(chunkBytes);
+    used = 0;
+  }
+
   function writeWaiting(): Promise<void> {
     if (writing) return writing;
     if (droppedLines > reportedLines) {
       const lines = droppedLines - reportedLines;
       reportedLines = droppedLines;
-      const line = `${JSON.stringify({ level: 40, time: new Date(), event: 'log.dropped', lines })}\n`;
-      waiting.push(line);
-      waitingLength += line.length;
+      collect(`${JSON.stringify({ level: 40, time: new Date(), event: 'log.dropped', lines })}\n`);
     }
-    if (waiting.length === 0) return Promise.resolve();
-    const text = waiting.join('');
-    waiting = [];
+    closeChunk();
+    if (full.length === 0) return Promise.resolve();
+    const bytes = full.length === 1 ? full[0]! : Buffer.concat(full);
+    full = [];
     writing = new Promise(resolve => {
-      stream.write(text, () => {
-        waitingLength -= text.length;
+      stream.write(bytes, () => {
+        waitingBytes -= bytes.length;
         writing = undefined;
-        if (waiting.length > 0) schedule();
+        if (full.length > 0) void writeWaiting();
+        else if (used > 0) schedule();
         resolve();
       });
     });
@@ -69,13 +92,13 @@ export function createLogOutput(stream: Writable): LogOutput {
       return droppedLines;
     },
     write(line) {
-      if (waitingLength + line.length > maxWaiting) {
+      if (waitingBytes + line.length > maxWaiting) {
         droppedLines++;
         return;
       }
-      waiting.push(line);
-      waitingLength += line.length;
-      schedule();
+      collect(line);
+      if (full.length > 0) void writeWaiting();
+      else schedule();
     },
     async flush(timeoutMs) {
       const { promise: late, resolve } = Promise.withResolvers<void>();

@@ -1,0 +1,30 @@
+/** What the log says of a request beside its HTTP message; filled in while it is answered. */
+export type RequestFacts = {
+  /** Names of the saved queries that it read, comma-separated. */
+  endpoint?: string;
+  /** States of the cache that their rows came from, comma-separated. */
+  cache?: string;
+  tokenId?: string;
+  rows?: number;
+};
+
+/** One saved query that was asked for, or has answered. */
+type EndpointFacts = {
+  readonly endpoint: string;
+  readonly tokenId: string;
+  readonly cache?: string;
+  readonly rows?: number;
+};
+
+/** Adds what is known of one saved query; a GraphQL operation may read several. */
+export function addFacts(facts: RequestFacts, { endpoint, tokenId, cache, rows }: EndpointFacts): void {
+  facts.endpoint = withName(facts.endpoint, endpoint);
+  facts.tokenId = tokenId;
+  if (cache !== undefined) facts.cache = withName(facts.cache, cache);
+  if (rows !== undefined) facts.rows = (facts.rows ?? 0) + rows;
+}
+
+function withName(names: string | undefined, name: string): string {
+  if (names === undefined || names === name) return name;
+  return names.split(',').includes(name) ? names : `${names},${name}`;
+}
