@@ -9,6 +9,7 @@ export type WrittenRows = {
   readonly columns: readonly { readonly name: string; readonly type: WrittenType }[];
   readonly rows: readonly (readonly WrittenValue[])[];
   readonly isOrdered: boolean;
+  readonly hasUnorderedArrays: boolean;
 };
 
 /** A type as the file has it; `unknown` is one that BigQuery, or the comparison, lacks. */
@@ -52,10 +53,11 @@ export function readWrittenRows(text: string): WrittenRows {
   const rows = elements.map(element =>
     row.kind === 'STRUCT' && Array.isArray(element) ? element : [element],
   );
-  return { columns, rows, isOrdered };
+  return { columns, rows, isOrdered, hasUnorderedArrays: reader.hasUnorderedArrays };
 }
 
 class Reader {
+  hasUnorderedArrays = false;
   #at = 0;
   readonly #text: string;
 
@@ -119,7 +121,7 @@ class Reader {
     return { name: '', type: this.type() };
   }
 
-  elements(type: WrittenType): { elements: WrittenValue[]; isOrdered: boolean } {
+  elements(type: WrittenType) {
     this.#expect(/\[/);
     const order = this.#take(/(?:un)?known order:/);
     const elements: WrittenValue[] = [];
@@ -128,7 +130,7 @@ class Reader {
       if (this.#take(/\]/) !== undefined) break;
       elements.push(this.#value(type));
     }
-    return { elements, isOrdered: order === 'known order:' };
+    return { elements, isOrdered: order === 'known order:', isUnordered: order === 'unknown order:' };
   }
 
   #value(type: WrittenType): WrittenValue {
@@ -139,7 +141,9 @@ class Reader {
         if (own.kind === 'ARRAY') type.element = own.element;
         if (this.#take(/\(NULL\)/) !== undefined) return null;
       }
-      return this.elements(type.element).elements;
+      const { elements, isUnordered } = this.elements(type.element);
+      if (isUnordered) this.hasUnorderedArrays = true;
+      return elements;
     }
     if (type.kind === 'STRUCT') {
       this.#expect(/\{/);

@@ -161,7 +161,7 @@ function readExpected(result: string): { expected: Expected; skipped?: string } 
     return { expected: { kind: 'error', message: result.replace(/^ERROR: (?:generic::)?/, '') } };
   const none: Expected = { kind: 'error', message: '' };
   try {
-    const { columns, rows, isOrdered } = readWrittenRows(result);
+    const { columns, rows, isOrdered, hasUnorderedArrays } = readWrittenRows(result);
     const unknown = columns.map(column => unknownType(column.type)).find(name => name !== undefined);
     if (unknown) return { expected: none, skipped: `type ${unknown}` };
     if (columns.some(({ type }) => type.kind === 'ARRAY' && type.element.kind === 'ARRAY'))
@@ -172,7 +172,7 @@ function readExpected(result: string): { expected: Expected; skipped?: string } 
     if (names.size < named.length)
       return { expected: none, skipped: 'two columns of one name, which BigQuery refuses' };
     const wire = rows.map(row => columns.map(({ type }, i) => wireOf(type, row[i] ?? null)));
-    return { expected: { kind: 'rows', columns: named, rows: wire, isOrdered } };
+    return { expected: { kind: 'rows', columns: named, rows: wire, isOrdered, hasUnorderedArrays } };
   } catch (error) {
     return { expected: none, skipped: `unreadable result: ${String(error).slice(0, 60)}` };
   }

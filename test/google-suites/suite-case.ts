@@ -9,6 +9,8 @@ export type Expected =
       readonly columns: readonly WireColumn[];
       readonly rows: readonly (readonly WireValue[])[];
       readonly isOrdered: boolean;
+      /** An array within a row has no order that counts. */
+      readonly hasUnorderedArrays: boolean;
     }
   /** A result table drawn in a page of the documentation: names and cells as texts. */
   | {

@@ -4,6 +4,7 @@ import { arrayCases } from './cases-arrays.ts';
 import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
 import { formatCases } from './cases-formats.ts';
+import { groupingSetCases } from './cases-grouping-sets.ts';
 import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { letCases } from './cases-lets.ts';
@@ -35,5 +36,6 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],
+  ['grouping sets', groupingSetCases],
   ['set operations', setOperationCases],
 ];

@@ -36,6 +36,8 @@ export const plainQueries: readonly string[] = [
   'select timestamp_trunc(timestamp, hour) as hour, count(*) as n from edge_logs group by hour order by hour',
   'select event_message, count(*) as n from edge_logs group by 1 having n > 0 order by n desc, 1',
   'select id, event_message, count(*) as n from postgres_logs group by all',
+  'select id, event_message, grouping(id) as g, count(*) as n from postgres_logs group by rollup(id, event_message)',
+  'select id, count(*) as n from auth_logs group by grouping sets (id, cube(event_message, timestamp), ()) order by n',
   'select id, row_number() over (partition by event_message order by id) as n from edge_logs qualify n = 1',
   'select id, sum(length(id)) over w as s from edge_logs window w as (order by id rows between 1 preceding and current row)',
   'select id, lag(id) over (order by timestamp, id) as before from function_logs',

@@ -65,6 +65,7 @@ export function bindSelect(
     from: source?.from,
     where,
     groupBy,
+    groupingSets: typeof select.groupBy === 'object' ? select.groupBy.sets : undefined,
     having,
     qualify,
   } as const;
@@ -135,7 +136,7 @@ function bindGroupBy(
   items: readonly SelectedItem[],
 ): BoundSelect['groupBy'] {
   if (groupBy === undefined || groupBy === 'ALL') return groupBy;
-  return groupBy.map(expression => {
+  return groupBy.keys.map(expression => {
     const value = groupKey({ ...context, aggregatesRefusedIn: 'GROUP BY clause' }, expression, items);
     if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
       throw invalidQuery(

@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import {
+  type BoundAggregate,
   type BoundExpression,
   type BoundFrom,
   type BoundSelect,
@@ -26,6 +27,7 @@ type Clauses = {
  */
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
   const { select, items, others, from, keyOf } = clauses;
+  refuseStrangeGrouping(groupBy, clauses);
   if (groupBy === 'ALL') return;
   const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
   if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
@@ -38,6 +40,26 @@ export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clause
   for (const value of others) {
     if (holdsUngrouped(value, grouped)) throw refusal('An expression', select.at);
   }
+}
+
+/** GROUPING tells of a key whether a row is grouped by it: of nothing else. */
+function refuseStrangeGrouping(
+  groupBy: BoundSelect['groupBy'],
+  { select, items, others, keyOf }: Clauses,
+): void {
+  const keys = new Set(groupBy === 'ALL' ? [] : groupBy?.map(keyOf));
+  for (const call of [...items.map(item => item.value), ...others].flatMap(groupingCalls)) {
+    if (!keys.has(keyOf(call.arguments[0]!)))
+      throw invalidQuery(
+        'GROUPING must have an argument that exists within the group-by expression list',
+        select.at,
+      );
+  }
+}
+
+function groupingCalls(expression: BoundExpression): readonly BoundAggregate[] {
+  if (expression.kind === 'aggregate' && expression.name === 'GROUPING') return [expression];
+  return childrenOf(expression).flatMap(groupingCalls);
 }
 
 function refusal(what: string, at: SqlPosition) {

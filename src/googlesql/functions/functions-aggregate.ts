@@ -35,6 +35,7 @@ export const aggregateRows = [
   row('ANY_VALUE(T) T', 'any_value($1)$over'),
   ...sortable.map(type => row(`MAX_BY(T, ${type}) T`, 'arg_max($1, $2)', { sortsBy: 1 })),
   ...sortable.map(type => row(`MIN_BY(T, ${type}) T`, 'arg_min($1, $2)', { sortsBy: 1 })),
+  row('GROUPING(T) INT64', 'grouping($1)'),
   row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
   row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
   row('BIT_AND(INT64) INT64', 'bit_and($1)'),

@@ -106,7 +106,7 @@ function printSelect(printer: Printer, select: BoundSelect): string {
     `select ${select.distinct ? 'distinct ' : ''}${items.join(', ')}`,
     source?.sql ? ` from ${source.sql}` : '',
     conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
-    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select.items)}` : '',
+    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select)}` : '',
     select.having ? ` having ${printer.expression(printer, select.having)}` : '',
     select.qualify ? ` qualify ${printer.expression(printer, select.qualify)}` : '',
   ].join('');
@@ -124,11 +124,14 @@ function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom)
 function printGroupBy(
   printer: Printer,
   keys: NonNullable<BoundSelect['groupBy']>,
-  items: readonly BoundExpression[],
+  { items, groupingSets }: BoundSelect,
 ): string {
   if (keys === 'ALL') return 'all';
   const positions = new Map(items.map((item, i) => [printer.keyOf(item), i + 1] as const).reverse());
-  return keys.map(key => positions.get(printer.keyOf(key)) ?? printer.expression(printer, key)).join(', ');
+  const printed = keys.map(key => positions.get(printer.keyOf(key)) ?? printer.expression(printer, key));
+  if (!groupingSets) return printed.join(', ');
+  const sets = groupingSets.map(set => `(${set.map(key => printed[key]).join(', ')})`);
+  return `grouping sets (${sets.join(', ')})`;
 }
 
 function printOrder(

@@ -136,6 +136,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
       case 'STRUCT':
         return struct();
       case 'IF':
+      case 'GROUPING':
       case 'LEFT':
       case 'RIGHT':
         return follows.value === '(' ? parser.call([cursor.anyIdentifier()]) : undefined;

@@ -10,6 +10,7 @@ import type {
 } from '../tree/syntax-tree.ts';
 import { createExpressionParser } from './parse-expression.ts';
 import { createFromParser } from './parse-from.ts';
+import { parseGroupBy } from './parse-group-by.ts';
 import { startsSetOperator, takeSetOperator } from './parse-set-operator.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
@@ -210,11 +211,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
   }
 
   function groupItems(): Select['groupBy'] {
-    if (cursor.takeKeyword('ALL')) return 'ALL';
-    if (cursor.isKeyword('ROLLUP') || cursor.isKeyword('CUBE') || cursor.isKeyword('GROUPING')) {
-      cursor.fail(`GROUP BY ${cursor.peek().keyword} is not supported`);
-    }
-    return cursor.list(() => expressions.expression());
+    return cursor.takeKeyword('ALL') ? 'ALL' : parseGroupBy(cursor, expressions);
   }
 
   function namedWindows(): Select['windows'] {

@@ -49,6 +49,8 @@ export type BoundSelect = {
   readonly where?: BoundExpression;
   /** Undefined: no GROUP BY. `ALL`: what DuckDB also takes for it, every item without an aggregate. */
   readonly groupBy?: 'ALL' | readonly BoundExpression[];
+  /** Indexes of keys: the rows are grouped by each set of them. */
+  readonly groupingSets?: readonly (readonly number[])[];
   readonly having?: BoundExpression;
   readonly qualify?: BoundExpression;
 };

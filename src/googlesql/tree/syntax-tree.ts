@@ -170,6 +170,12 @@ export type FromItem = { readonly at: SqlPosition } & (
     }
 );
 
+export type GroupBy = {
+  readonly keys: readonly Expression[];
+  /** GROUPING SETS, and what ROLLUP and CUBE stand for: indexes of keys. */
+  readonly sets?: readonly (readonly number[])[];
+};
+
 export type Select = {
   readonly kind: 'select';
   readonly at: SqlPosition;
@@ -178,7 +184,7 @@ export type Select = {
   readonly items: readonly SelectItem[];
   readonly from?: FromItem;
   readonly where?: Expression;
-  readonly groupBy?: 'ALL' | readonly Expression[];
+  readonly groupBy?: 'ALL' | GroupBy;
   readonly having?: Expression;
   readonly qualify?: Expression;
   readonly windows: readonly { name: Identifier; spec: WindowSpec }[];

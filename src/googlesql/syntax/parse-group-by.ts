@@ -1,0 +1,80 @@
+import type { Expression, GroupBy } from '../tree/syntax-tree.ts';
+import type { ExpressionParser } from './expression-parser.ts';
+import type { TokenCursor } from './token-cursor.ts';
+
+/** Most grouping sets of a query: DuckDB keeps some 2 MB for each. BigQuery: 4,096. */
+const maxSets = 64;
+
+/** What follows GROUP BY, but for ALL: keys, or the sets that ROLLUP, CUBE and GROUPING SETS stand for. */
+export function parseGroupBy(cursor: TokenCursor, expressions: ExpressionParser): GroupBy {
+  const keys: Expression[] = [];
+  const { at } = cursor.peek();
+  const sets = takeSets();
+  if (sets) {
+    if (cursor.isSymbol(',')) cursor.fail('More than one ROLLUP, CUBE or GROUPING SETS is not supported');
+    return { keys, sets };
+  }
+  if (cursor.isSymbol('(') && cursor.isSymbol(')', 1)) {
+    cursor.next();
+    cursor.next();
+    return { keys, sets: [[]] };
+  }
+  do {
+    if (startsSets()) cursor.fail(`GROUP BY with keys beside ${cursor.peek().keyword} is not supported`);
+    keys.push(expressions.expression());
+  } while (cursor.takeSymbol(','));
+  return { keys };
+
+  function startsSets(): boolean {
+    if (cursor.isKeyword('GROUPING', 'SETS')) return true;
+    return (cursor.isKeyword('ROLLUP') || cursor.isKeyword('CUBE')) && cursor.isSymbol('(', 1);
+  }
+
+  function takeSets(): number[][] | undefined {
+    if (!startsSets()) return undefined;
+    if (cursor.takeKeyword('GROUPING', 'SETS')) {
+      return checked(inBrackets(() => takeSets() ?? [keySet()]).flat());
+    }
+    const isCube = cursor.next().keyword === 'CUBE';
+    const items = inBrackets(keySet);
+    return checked(isCube ? cube(items) : rollup(items));
+  }
+
+  function inBrackets<Item>(item: () => Item): Item[] {
+    cursor.needSymbol('(');
+    const items = cursor.list(item);
+    cursor.needSymbol(')');
+    return items;
+  }
+
+  /** `a`, `(a, b)` or `()`: indexes of keys. */
+  function keySet(): number[] {
+    if (cursor.isSymbol('(') && cursor.isSymbol(')', 1)) {
+      cursor.next();
+      cursor.next();
+      return [];
+    }
+    const expression = expressions.expression();
+    const parts =
+      expression.kind === 'struct' && expression.isTuple
+        ? expression.fields.map(field => field.expression)
+        : [expression];
+    return parts.map(part => keys.push(part) - 1);
+  }
+
+  function checked(found: number[][]): number[][] {
+    if (found.length > maxSets)
+      cursor.fail(`The query has too many grouping sets; the limit is ${maxSets}`, at);
+    return found;
+  }
+
+  function cube(items: readonly number[][]): number[][] {
+    if (items.length > Math.log2(maxSets)) checked(Array.from({ length: maxSets + 1 }, () => []));
+    return items.reduce<number[][]>((all, item) => all.flatMap(set => [[...set, ...item], set]), [[]]);
+  }
+}
+
+/** All items, all but the last, and so on down to none. */
+function rollup(items: readonly number[][]): number[][] {
+  return Array.from({ length: items.length + 1 }, (_, i) => items.slice(0, items.length - i).flat());
+}
