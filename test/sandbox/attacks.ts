@@ -194,7 +194,7 @@ const foreignSyntax = [
   'with a(x) as (select 1) select * from a', 'with a as materialized (select 1) select * from a', 'with a using key (x) as (select 1) select 1',
   'select id into t from edge_logs', 'select id from edge_logs for update', 'select id from edge_logs at (version => 1)', 'select top 1 id from edge_logs',
   'select distinct on (id) id from edge_logs', 'select id from edge_logs fetch first 1 rows only', 'select id from edge_logs limit 10%', 'select id from edge_logs limit all',
-  'select id from edge_logs group by grouping sets ((id), ())', 'select id from edge_logs group by rollup (id)', 'select id from edge_logs group by cube (id)',
+  'select id from edge_logs group by rollup id', 'select id from edge_logs group by id with rollup',
   "select {'a': 1}", "select map {'a': 1}", 'select a := 1', 'select #1 from edge_logs', "select e'\\n'", "select x'00'", "select u&'a'", 'select $$a$$', 'select $a$b$a$',
   "select 1 where 'a' ~ 'b'", "select 'a' ~~ 'b'", "select 'a' similar to 'b'", "select 'a' glob 'b'", "select 'a' ilike 'b'", 'select 1 // 2', 'select 2 ** 3',
   'select 1 !~ 2', 'select id collate nocase from edge_logs', "select interval '1 day' '2'", "select timestamp 'x' at time zone 'y'", 'select row(1, 2)', 'select (1).a',

@@ -6,6 +6,7 @@ import {
   type BoundQuery,
   type BoundSelect,
   holdsAnyAggregate,
+  isConstant,
   type OutputColumn,
 } from '../tree/bound-tree.ts';
 import { sameStorage } from '../tree/coercion.ts';
@@ -69,6 +70,8 @@ function printBody(printer: Printer, body: BoundBody): string {
       // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
       return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
     case 'setOperation': {
+      const rows = constantRows(printer, body);
+      if (rows) return rows;
       const operator = `${body.operator.toLowerCase()}${body.all ? ' all' : ''}`;
       const parts = body.parts.map(part =>
         asColumns(`(${printBody(printer, part.body)})`, part.columns, body.columns),
@@ -76,6 +79,27 @@ function printBody(printer: Printer, body: BoundBody): string {
       return parts.join(` ${operator} `);
     }
   }
+}
+
+/**
+ * `select 1 union all select 2` as VALUES: one scan, in the order of the text. DuckDB runs branches in an order of its own, which
+ * arrays without ORDER BY and ties would show.
+ */
+function constantRows(
+  printer: Printer,
+  { operator, all, parts, columns }: Extract<BoundBody, { kind: 'setOperation' }>,
+): string | undefined {
+  if (operator !== 'UNION' || !all) return undefined;
+  const rows: string[] = [];
+  for (const { body, columns: own } of parts) {
+    if (body.kind !== 'select' || body.from || body.where || !body.items.every(isConstant)) return undefined;
+    const values = body.items.map((item, i) =>
+      convert(printer.expression(printer, item), own[i]!.type, columns[i]!.type),
+    );
+    rows.push(`(${values.join(', ')})`);
+  }
+  const names = columns.map((_, i) => `c${i}`).join(', ');
+  return `select ${names} from (values ${rows.join(', ')}) as ${printer.newAlias()}(${names})`;
 }
 
 /** Casts a branch to the types that the whole set operation has. */
