@@ -14,6 +14,7 @@ import { queryCases } from './cases-queries.ts';
 import { setOperationCases } from './cases-set-operations.ts';
 import { textCases } from './cases-texts.ts';
 import { timeCases } from './cases-times.ts';
+import { valueTableCases } from './cases-value-tables.ts';
 import { windowCases } from './cases-windows.ts';
 import { zoneCases } from './cases-zones.ts';
 import { unitCases } from './unit-cases.ts';
@@ -33,6 +34,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['times', timeCases],
   ['units', unitCases],
   ['zones', zoneCases],
+  ['value tables', valueTableCases],
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],

@@ -1,7 +1,13 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { operator } from '../functions/operators.ts';
 import type { BindContext, Environment } from '../tree/bind-context.ts';
-import type { BoundExpression, BoundFrom, BoundSubset, OutputColumn } from '../tree/bound-tree.ts';
+import type {
+  BoundExpression,
+  BoundFrom,
+  BoundQuery,
+  BoundSubset,
+  OutputColumn,
+} from '../tree/bound-tree.ts';
 import { unify } from '../tree/coercion.ts';
 import {
   columnsNamed,
@@ -39,24 +45,16 @@ function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest'
   if (item.kind === 'derived') {
     const query = context.binder.query(context, item.query);
     const from = { kind: 'derived', relation, query } as const;
-    return {
-      from,
-      scope: tableScope(context, {
-        name: item.alias?.name,
-        columns: outputColumns(relation, query.columns),
-        at: item.at,
-      }),
-    };
+    return { from, scope: queryScope(context, { name: item.alias?.name, relation, query, at: item.at }) };
   }
   if (item.offset) throw invalidQuery('WITH OFFSET can only be used with array scans', item.offset.at);
   const name = item.alias?.name ?? item.path.at(-1)?.name;
   const target = findTable(context, item);
   if ('query' in target) {
     context.statement.subsetReads.push(target);
-    const columns = outputColumns(relation, target.query.columns);
     return {
       from: { kind: 'subset', relation, subset: target },
-      scope: tableScope(context, { name, columns, at: item.at }),
+      scope: queryScope(context, { name, relation, query: target.query, at: item.at }),
     };
   }
   const columns = outputColumns(relation, target.columns);
@@ -245,6 +243,26 @@ function elementScope(
 
 function fromContext(context: BindContext, scope: Scope): BindContext {
   return { ...context, scope, aggregatesRefusedIn: 'FROM clause' };
+}
+
+/** A value table brings its rows under its own name, and the fields of a STRUCT show through. */
+function queryScope(
+  context: BindContext,
+  {
+    name,
+    relation,
+    query,
+    at,
+  }: { name: string | undefined; relation: number; query: BoundQuery; at: SqlPosition },
+): Scope {
+  const columns = outputColumns(relation, query.columns);
+  if (!query.columns[0]?.isRow) return tableScope(context, { name, columns, at });
+  context.statement.countColumns(1, at);
+  return {
+    ...emptyScope,
+    parent: context.scope,
+    variables: [{ kind: 'value', name, value: columns[0]!.value }],
+  };
 }
 
 function tableScope(

@@ -84,12 +84,13 @@ function commonColumns(
     const counts = parts.map(part => part.columns.length).join(' vs. ');
     throw invalidQuery(`Queries in ${name} have mismatched column count; got ${counts} columns`, at);
   }
+  const isRow = parts.every(part => part.columns[0]?.isRow);
   return first!.columns.map((column, i) => {
     const type = supertype(parts.map(part => columnAsValue(part, i)));
     if (!all && type?.kind === 'JSON')
       throw invalidQuery(`Column ${i + 1} in ${name} is JSON, which does not compare`, at);
-    if (type?.kind === 'ARRAY') return { ...column, type: { ...type, nulls: commonNulls(parts, i) } };
-    if (type) return { ...column, type };
+    if (type?.kind === 'ARRAY') return { ...column, isRow, type: { ...type, nulls: commonNulls(parts, i) } };
+    if (type) return { ...column, isRow, type };
     const types = parts.map(part => typeName(part.columns[i]!.type)).join(', ');
     throw invalidQuery(`Column ${i + 1} in ${name} has incompatible types: ${types}`, at);
   });

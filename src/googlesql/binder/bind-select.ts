@@ -110,7 +110,11 @@ function packed(
   if (select.as === 'VALUE') {
     if (items.length !== 1)
       throw invalidQuery('SELECT AS VALUE query must have exactly one column', select.at);
-    return { body: { ...body, items: values }, columns: [{ ...columns[0]!, anonymous: true }], orderBy };
+    return {
+      body: { ...body, items: values },
+      columns: [{ ...columns[0]!, name: 'f0_', anonymous: true, isRow: true }],
+      orderBy,
+    };
   }
   const fields = items.map(({ name, anonymous, value }) => ({
     name: anonymous ? '' : name,
@@ -121,7 +125,7 @@ function packed(
   const byValue = orderBy.map(o => ({ ...o, by: typeof o.by === 'number' ? values[o.by]! : o.by }));
   return {
     body: { ...body, items: [struct] },
-    columns: [{ name: 'f0_', anonymous: true, type }],
+    columns: [{ name: 'f0_', anonymous: true, type, isRow: true }],
     orderBy: byValue,
   };
 }

@@ -27,6 +27,8 @@ export type OutputColumn = {
   readonly type: SqlType;
   /** No alias and no path gave it a name: `f0_`. Nothing can refer to it. */
   readonly anonymous: boolean;
+  /** The only column of a value table, which SELECT AS STRUCT and AS VALUE make: in FROM its rows go by the table's name. */
+  readonly isRow?: boolean;
 };
 
 export type BoundBody =

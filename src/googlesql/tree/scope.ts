@@ -9,7 +9,7 @@ import { structOf } from './types.ts';
 /** A column that a name can reach, and the expression that the name stands for. */
 export type NamedValue = { readonly name: string; readonly value: BoundExpression };
 
-/** What one FROM item brings: a table of columns, or one value (an UNNEST element) whose fields show through. */
+/** What one FROM item brings: a table of columns, or one value (an element of UNNEST, a row of a value table) whose fields show through. */
 export type RangeVariable =
   | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
   | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression };
