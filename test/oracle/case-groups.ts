@@ -3,6 +3,7 @@ import { aggregateCases } from './cases-aggregates.ts';
 import { arrayCases } from './cases-arrays.ts';
 import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
+import { edgeCases } from './cases-edges.ts';
 import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
 import { joinCases } from './cases-joins.ts';
@@ -34,6 +35,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['times', timeCases],
   ['units', unitCases],
   ['zones', zoneCases],
+  ['edges', edgeCases],
   ['value tables', valueTableCases],
   ['windows', windowCases],
   ['joins', joinCases],

@@ -1,4 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { jsonMember } from '../functions/functions-json.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
@@ -110,20 +111,7 @@ function fieldsOfName(type: StructType, name: string): readonly StructField[] {
 }
 
 function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression {
-  if (of.type.kind === 'JSON') {
-    const path = {
-      kind: 'literal',
-      type: scalar('STRING'),
-      value: `$."${name.replaceAll('"', '\\"')}"`,
-    } as const;
-    return {
-      kind: 'call',
-      type: of.type,
-      name: 'JSON field',
-      template: 'json_extract($1, $2)',
-      arguments: [of, path],
-    };
-  }
+  if (of.type.kind === 'JSON') return jsonMember(of, name);
   if (of.type.kind !== 'STRUCT') {
     throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
   }

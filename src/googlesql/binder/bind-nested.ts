@@ -1,4 +1,5 @@
 import { quantileAt } from '../functions/functions-aggregate.ts';
+import { jsonMember } from '../functions/functions-json.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, unify } from '../tree/coercion.ts';
 import { impliedName } from '../tree/implied-name.ts';
@@ -87,7 +88,11 @@ export function bindSubscript(
 ): BoundExpression {
   const of = bind(syntax.of);
   const index = bind(syntax.index);
-  if (of.type.kind === 'JSON' && syntax.mode === 'BARE') return jsonMember(of, index, syntax);
+  if (of.type.kind === 'JSON' && syntax.mode === 'BARE') {
+    if (index.kind !== 'literal' || !['INT64', 'STRING'].includes(index.type.kind))
+      throw invalidQuery('A JSON subscript must be a literal', syntax.at);
+    return jsonMember(of, index.type.kind === 'INT64' ? BigInt(index.value) : index.value);
+  }
   if (of.type.kind !== 'ARRAY') {
     throw invalidQuery(
       `Subscript access using [INT64] is not supported on values of type ${typeName(of.type)}`,
@@ -117,23 +122,4 @@ export function bindSubscript(
 function minusOne(index: BoundExpression): BoundExpression {
   if (index.kind === 'literal') return { ...index, value: String(BigInt(index.value) - 1n) };
   return { kind: 'call', type: index.type, name: '-', template: '($1 - 1)', arguments: [index] };
-}
-
-function jsonMember(
-  of: BoundExpression,
-  index: BoundExpression,
-  { at }: { at: Expression['at'] },
-): BoundExpression {
-  if (index.kind !== 'literal' || !['INT64', 'STRING'].includes(index.type.kind)) {
-    throw invalidQuery('A JSON subscript must be a literal', at);
-  }
-  const step = index.type.kind === 'INT64' ? `[${index.value}]` : `."${index.value.replaceAll('"', '\\"')}"`;
-  const path: BoundExpression = { kind: 'literal', type: scalar('STRING'), value: `$${step}` };
-  return {
-    kind: 'call',
-    type: of.type,
-    name: 'JSON subscript',
-    template: 'json_extract($1, $2)',
-    arguments: [of, path],
-  };
 }

@@ -53,6 +53,9 @@ const macros: Readonly<Record<string, string>> = {
   'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',
   'bq_safe_numeric(x)':
     'try_cast(try_cast(trunc(x) as hugeint) as decimal(38, 9)) + try_cast(x - trunc(x) as decimal(38, 9))',
+  // A sum of 128 bits may be greater than NUMERIC.
+  'bq_numeric_sum(x)':
+    "case when abs(x) <= cast('99999999999999999999999999999.999999999' as decimal(38, 9)) then cast(x as decimal(38, 9)) when x is not null then cast(bq_fail('numeric overflow: SUM') as decimal(38, 9)) end",
   'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
   'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
   'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,
@@ -117,6 +120,10 @@ const macros: Readonly<Record<string, string>> = {
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
   'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then bq_fail_text('REPEAT output is too long') else repeat(cast(x as varchar), n) end`,
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
+  'bq_decode_base64(x)':
+    "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
+  // White space is passed over, and the padding may lack.
+  'bq_from_base64(x)': String.raw`bq_decode_base64(regexp_replace(x, '[\t-\r ]', '', 'g'))`,
   'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
   'bq_substr(x, n, l)':
     "case when l is null then null when l < 0 then bq_fail_text('Third argument in SUBSTR() cannot be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",

@@ -1,18 +1,33 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
-import { isAlwaysFinite } from './magnitude.ts';
+import { isAlwaysFinite, magnitude } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
-/** Statistics over FLOAT64; NULL over nothing. */
+/** Beyond it a square overflows, which DuckDB refuses, as it does NaN and infinity; such values are scaled down and up again. */
+const largeSquare = '1e150';
+const scale = 1e160;
+
+/** Statistics over FLOAT64, NULL over less than so many values; a variance that overflows is infinite. */
 const statistics = Object.entries({
-  STDDEV: 'stddev_samp',
-  STDDEV_SAMP: 'stddev_samp',
-  STDDEV_POP: 'stddev_pop',
-  VARIANCE: 'var_samp',
-  VAR_SAMP: 'var_samp',
-  VAR_POP: 'var_pop',
-}).map(([name, duckDb]) => row(`${name}(FLOAT64) FLOAT64`, `${duckDb}($distinct$1)$over`));
+  STDDEV: ['stddev_samp', 2, `${scale}`],
+  STDDEV_SAMP: ['stddev_samp', 2, `${scale}`],
+  STDDEV_POP: ['stddev_pop', 1, `${scale}`],
+  VARIANCE: ['var_samp', 2, `${scale} * ${scale}`],
+  VAR_SAMP: ['var_samp', 2, `${scale} * ${scale}`],
+  VAR_POP: ['var_pop', 1, `${scale} * ${scale}`],
+}).map(([name, [duckDb, least, up]]) => {
+  const plain = `${duckDb}($distinct$1)$over`;
+  const small = `${duckDb}($distinctcase when abs($1) < ${largeSquare} then $1 end)$over`;
+  const large = `${duckDb}($distinctcase when isfinite($1) then $1 / ${scale} end)$over * ${up}`;
+  const template = `(case when max(abs($1))$over < ${largeSquare} then ${small} when count($distinct$1)$over >= ${least} then case when bool_and(isfinite($1))$over then ${large} else 'nan'::double end end)`;
+  return row(`${name}(FLOAT64) FLOAT64`, template, { variants: [{ template: plain, applies: isSmall }] });
+});
+
+/** Integers and their like. */
+function isSmall([value]: readonly BoundExpression[]): boolean {
+  return (magnitude(value!) ?? Number.POSITIVE_INFINITY) < 400;
+}
 
 const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) => isAlwaysFinite(value!) };
 
@@ -23,7 +38,7 @@ export const aggregateRows = [
   row('COUNTIF(BOOL) INT64', 'count($distinctcase when $1 then 1 end)$over'),
   // DuckDB sums BIGINT in 128 bits; the cast fails where BigQuery overflows.
   row('SUM(INT64) INT64', 'cast(sum($distinct$1)$over as bigint)'),
-  row('SUM(NUMERIC) NUMERIC', 'cast(sum($distinct$1)$over as decimal(38, 9))'),
+  row('SUM(NUMERIC) NUMERIC', 'bq_numeric_sum(sum($distinct$1)$over)'),
   row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over', { overflows: true }),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
   row('AVG(NUMERIC) NUMERIC', unsupported),
@@ -33,8 +48,8 @@ export const aggregateRows = [
   row('MIN(C) C', 'min($1)$over'),
   row('MAX(C) C', 'max($1)$over'),
   row('ANY_VALUE(T) T', 'any_value($1)$over'),
-  ...sortable.map(type => row(`MAX_BY(T, ${type}) T`, 'arg_max($1, $2)', { sortsBy: 1 })),
-  ...sortable.map(type => row(`MIN_BY(T, ${type}) T`, 'arg_min($1, $2)', { sortsBy: 1 })),
+  ...sortable.map(type => row(`MAX_BY(T, ${type}) T`, 'arg_max_null($1, $2)', { sortsBy: 1 })),
+  ...sortable.map(type => row(`MIN_BY(T, ${type}) T`, 'arg_min_null($1, $2)', { sortsBy: 1 })),
   row('GROUPING(T) INT64', 'grouping($1)'),
   row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
   row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
@@ -57,8 +72,8 @@ export const aggregateRows = [
 
 /** `any_value(x having max y)`. */
 export const extremeValueRows = {
-  MAX: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_max($1, $2)', { sortsBy: 1 })),
-  MIN: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_min($1, $2)', { sortsBy: 1 })),
+  MAX: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_max_null($1, $2)', { sortsBy: 1 })),
+  MIN: sortable.map(type => row(`ANY_VALUE(T, ${type}) T`, 'arg_min_null($1, $2)', { sortsBy: 1 })),
 };
 
 /** Functions that exist with OVER only. */

@@ -51,6 +51,25 @@ export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
   TO_JSON_STRING: toJsonString,
 };
 
+/**
+ * `j.name`, `j['name']` and `j[0]`. DuckDB's own reader takes plain names and positions; `*` is a pattern to it, the empty name an
+ * error, and a negative position one from the end.
+ */
+export function jsonMember(of: BoundExpression, member: string | bigint): BoundExpression {
+  const isPlain = typeof member === 'bigint' || /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(member);
+  const [template, path] = isPlain
+    ? ['json_extract($1, $2)', typeof member === 'bigint' ? `$[${member}]` : `$."${member}"`]
+    : ['cast(bq_read_json_member(cast($1 as varchar), $2) as json)', JSON.stringify([{ key: member }])];
+  if (typeof member === 'bigint' && member < 0n) return { kind: 'null', type: of.type };
+  return {
+    kind: 'call',
+    type: of.type,
+    name: 'JSON subscript',
+    template,
+    arguments: [of, textLiteral(path)],
+  };
+}
+
 function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
   const mode = name.startsWith('JSON_EXTRACT') ? 'legacy' : 'standard';
   // Without a path it is `$`, but where a part is wanted.

@@ -1,3 +1,4 @@
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { type FunctionRow, row, unsupported } from './function-row.ts';
 
 const floatFunctions = Object.entries({
@@ -38,6 +39,14 @@ const signs: Readonly<Record<string, string>> = {
   FLOAT64: 'bq_sign($1)',
 };
 
+/** NULL where it overflows; NaN and infinity may go in, and then come out. */
+const finiteQuotient =
+  '(case when isfinite($1 / nullif($2, 0)) or not isfinite($1) or not isfinite($2) then $1 / nullif($2, 0) end)';
+
+/** Integers and their like divide without overflow. */
+const isSmallQuotient = (values: readonly BoundExpression[]): boolean =>
+  values.every(value => value.kind === 'cast' && value.of.type.kind === 'INT64');
+
 export const mathRows = [
   ...Object.entries(signs).flatMap(([type, sign]) => [
     row(`ABS(${type}) ${type}`, 'abs($1)'),
@@ -54,7 +63,9 @@ export const mathRows = [
   row('LOG(FLOAT64, FLOAT64) FLOAT64', '(bq_ln($1) / bq_ln($2))'),
   row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
   row('DIV(INT64, INT64) INT64', 'bq_div($1, $2)'),
-  row('SAFE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / nullif($2, 0))'),
+  row('SAFE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', finiteQuotient, {
+    variants: [{ template: '($1 / nullif($2, 0))', applies: isSmallQuotient }],
+  }),
   row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
   // After FLOAT64: integers would fit either, and BigQuery makes them FLOAT64.
   ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE', 'IEEE_DIVIDE'].flatMap(name => exact(name, 2)),

@@ -54,7 +54,7 @@ export const stringRows = [
   row('SHA1(STRING) BYTES', 'unhex(sha1($1))'),
   row('SHA256(STRING) BYTES', 'unhex(sha256($1))'),
   row('TO_BASE64(BYTES) STRING', 'to_base64($1)'),
-  row('FROM_BASE64(STRING) BYTES', 'from_base64($1)'),
+  row('FROM_BASE64(STRING) BYTES', 'bq_from_base64($1)'),
   row('GENERATE_UUID() STRING', 'cast(uuid() as varchar)'),
 ];
 
