@@ -104,7 +104,7 @@ async function measure({
 
 type Work = (run: RunStatement) => Promise<unknown>;
 
-/** Runs statements on an engine; `runs` tells how many since it was last asked. */
+/** Runs statements on an engine; `runs` returns how many since the last call. */
 function countedRuns(engine: DuckDbEngine): { run: RunStatement; runs(): number } {
   let count = 0;
   return {

@@ -4,7 +4,7 @@ import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compi
 import { duckDbMacros } from '../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../src/googlesql/printer/finish-row.ts';
 
-/** Statements straight on DuckDB in this process, prepared anew for each run, with their rows as JSON text at the end. */
+/** Statements straight on DuckDB in this process, prepared for each run, with their rows as JSON text at the end. */
 export type DirectDuckDb = {
   compile(sql: string, callerSql?: string): CompiledStatement;
   /** Runs what the front-end printed. */

@@ -2,11 +2,11 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 
 /**
- * The environment of the processes that a gateway starts: nothing of its own, which holds secrets, but the folder of compiled
- * modules, where it uses one. Without that they strip the types of every file at each start.
+ * The environment of a gateway's child processes: nothing of its own environment, which holds secrets, except Node's compile
+ * cache, if it uses one. Without it they would strip the types of every file at each start.
  */
 export function childEnvironment(): Readonly<Record<string, string>> {
   const directory = getCompileCacheDir();
-  // Node appends its version to the folder that it reports.
+  // Node reports the folder with its version appended.
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };
 }

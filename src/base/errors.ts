@@ -128,7 +128,7 @@ type ErrorDetails = {
   readonly position?: SqlPosition | undefined;
   readonly bytesLimit?: number | undefined;
   readonly isOfSource?: boolean | undefined;
-  /** Overrides the seconds of the table, for a failure that knows better when to come back. */
+  /** Overrides the seconds of the table for a failure that knows better when to retry. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 };
@@ -143,7 +143,7 @@ export class GatewayError extends Error {
   readonly position: SqlPosition | undefined;
   /** The `maxBytesBilled` that the query was refused for; under a higher one it may run. Absent for all other failures. */
   readonly bytesLimit: number | undefined;
-  /** Whether every query of the same sources fails so, whatever its values: what they are, or who may read how much of them. */
+  /** Whether every query of the same sources fails so, whatever its values: because of the sources themselves, or of the rights to them. */
   readonly isOfSource: boolean;
   /** Seconds after which a retry makes sense; absent when it never does. */
   readonly retryAfterSeconds: number | undefined;
@@ -163,7 +163,7 @@ export class GatewayError extends Error {
     return errorCodes[this.code].status;
   }
 
-  /** The same failure in other words. */
+  /** The same failure with another message. */
   withMessage(message: string): GatewayError {
     return new GatewayError(this.code, message, this);
   }

@@ -11,7 +11,7 @@ const exactJson = JSON as unknown as ExactJson; // the same object, with its new
 /** Hints at an integer beyond 2^53; a hint inside a string costs time, not correctness. */
 const maybeBigInteger = /-?(?:9\d{15}|\d{17,})/;
 
-/** Whether `parseExactJson` takes its long way, about ten times as long as JSON.parse. */
+/** Whether `parseExactJson` takes its slow path, which takes about ten times as long as JSON.parse. */
 export function mayHaveBigInteger(text: string): boolean {
   return maybeBigInteger.test(text);
 }

@@ -1,7 +1,7 @@
 const dateAndTime =
   /^(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?:[Tt ](?<hour>\d{1,2}):(?<minute>\d{1,2})(?::(?<second>\d{1,2})(?:\.(?<fraction>\d{1,9}))?)?)?/;
 
-/** A space before the hours is the `+` of a query string that nobody encoded; it can't follow a bare date. */
+/** A space before the hours is an unencoded `+` of a query string; it can't follow a bare date. */
 const offset = /^(?: ?(?<sign>[+-])| )(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$/;
 
 /** The start of the year 0001, where BigQuery's TIMESTAMP begins; microseconds since 1970. */
@@ -11,12 +11,12 @@ export const minTimestamp = -62_135_596_800_000_000n;
 export const maxTimestamp = 253_402_300_799_999_999n;
 
 /**
- * Reads a timestamp as BigQuery's CAST does: ISO 8601, or `YYYY-MM-DD HH:MM:SS`; UTC where the text has no zone.
+ * Reads a timestamp as BigQuery's CAST does: ISO 8601, or `YYYY-MM-DD HH:MM:SS`; UTC if the text has no zone.
  *
- * Kindnesses to callers: seconds may be left out; digits beyond microseconds are cut off (for a bound on microsecond
+ * Accepted beyond that: seconds may be left out; digits beyond microseconds are cut off (for a bound on microsecond
  * data both sides of the cut mean the same); `…T10:00:00 02:00` is `+02:00`.
  *
- * @returns microseconds since 1970, or undefined when the text is no timestamp
+ * @returns microseconds since 1970, or undefined if the text is no timestamp
  */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = dateAndTime.exec(text);
@@ -44,7 +44,7 @@ export function formatTimestamp(micros: bigint): string {
   return `${new Date(wholeMillis).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}Z`;
 }
 
-/** @returns the zone in Temporal's spelling, or undefined when the text is none */
+/** @returns the zone in Temporal's spelling, or undefined if the text is none */
 function parseZone(text: string, afterTime: boolean): string | undefined {
   if (text === '' || /^ ?z$/i.test(text)) return 'UTC';
   const numeric = offset.exec(text)?.groups;

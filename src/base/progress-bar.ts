@@ -1,12 +1,12 @@
 import type { WriteStream } from 'node:tty';
 
-/** Parts done, of how many. */
+/** Parts done, and their total. */
 export type Progress = { readonly done: number; readonly total: number };
 
 const width = 30;
 
 /**
- * Makes a progress callback that draws one line on a terminal, and says tenths where there is none.
+ * Makes a progress callback that draws one line on a terminal, and prints tenths if there is none.
  * @param label what is being done
  */
 export function createProgressBar(stream: WriteStream, label: string): (progress: Progress) => void {

@@ -49,10 +49,10 @@ export type ResultSet = {
 /** What one query cost. */
 export type Receipt = {
   readonly bytesProcessed: number;
-  /** Zero where the warehouse had the answer in a cache of its own. */
+  /** Zero if the warehouse answered from its own cache. */
   readonly bytesBilled?: number;
-  /** Milliseconds of the warehouse's slots, over all of them. */
+  /** Slot milliseconds: the time of all of the warehouse's slots, summed. */
   readonly slotMs?: number;
-  /** The warehouse's own name of the query. */
+  /** The warehouse's own id of the query. */
   readonly jobId?: string;
 };

@@ -1,4 +1,4 @@
-/** One thing that is not as the service needs it, for the operator: it may name tables, addresses, files. */
+/** One problem of the set-up, for the operator: it may name tables, addresses, files. */
 export type SetupProblem = {
   readonly found: string;
   /** How to fix it. */

@@ -1,15 +1,15 @@
-/** Milliseconds of work after which others get their turn, by default. */
+/** Milliseconds of work before the event loop gets a turn, by default. */
 const defaultSliceMs = 8;
 
-/** Long work in slices: between two of them, the event loop serves everybody else. */
+/** Splits long work into slices, between which the event loop runs. */
 export type Turns = {
-  /** Whether this slice is over; then `await next()`, and ask again. So waiting costs a promise only when it is due. */
+  /** Whether this slice is over; if so, `await next()`. Checking first saves a promise for each step. */
   isOver(): boolean;
-  /** Lets the event loop run what waits. All who wait go on in the same new slice. */
+  /** Lets the event loop run. All waiters continue in the same new slice. */
   next(): Promise<void>;
 };
 
-/** Starts work that is done in slices; a piece between two calls of `isOver` must be short itself. */
+/** Starts work in slices; the work between two calls of `isOver` must be short. */
 export function takeTurns(sliceMs = defaultSliceMs): Turns {
   let endMs = performance.now() + sliceMs;
   let turn: Promise<void> | undefined;

@@ -22,7 +22,7 @@ export type AssembleRequest = {
   readonly arrayParameterNames: readonly string[];
 };
 
-/** A text for BigQuery, and what our own front-end found out about it. */
+/** A text for BigQuery, and what our own front-end knows about it. */
 export type AssembledSql = {
   readonly text: string;
   /** Lines of the text before the caller's first one. */
@@ -30,7 +30,7 @@ export type AssembledSql = {
   readonly columns: readonly Column[];
   /** Sources that the text names, each once. */
   readonly sources: readonly string[];
-  /** Each place where it names one. */
+  /** Each occurrence of such a name. */
   readonly reads: readonly SourceRead[];
 };
 
@@ -42,10 +42,10 @@ export type SourceRead = {
 
 /**
  * Makes the text that BigQuery is to run. This is the sandbox's first check: our own front-end binds the statement before
- * anything goes out. Source names give way to tables where the saved query names them; subsets that the statement does not
- * read give way to blanks, so that a table only matters to what reads it, and all else stays on its line. A caller's SQL is
- * put behind the saved subsets as it was written, every character at its own column.
- * @throws GatewayError `invalid_query` or `sandbox_refused` with line and column; `engine_failed` for a source without table
+ * anything is sent. Source names are replaced by tables where the saved query names them. Subsets that the statement does not
+ * read become blanks: a missing table affects only the queries that read it, and everything else stays on its line. A caller's SQL
+ * follows the saved subsets unchanged, every character at its own column.
+ * @throws GatewayError `invalid_query` or `sandbox_refused` with line and column; `engine_failed` if a source has no table
  */
 export function assembleSql(request: AssembleRequest): AssembledSql {
   const { sql, callerSql, mapping } = request;
@@ -118,7 +118,7 @@ function placeSubsets(tokens: readonly Token[], saved: Query, bound: BoundStatem
   });
 }
 
-/** What goes with the subsets that are not read: one comma each, or the word WITH where none is read. */
+/** What is removed with the unread subsets: one comma each, or the word WITH if none is read. */
 function unreadSpans(subsets: readonly PlacedSubset[]): Span[] {
   const firstRead = subsets.findIndex(({ isRead }) => isRead);
   if (firstRead < 0)
@@ -138,7 +138,7 @@ function linesAround(place: Span, sql: string, subsets: readonly PlacedSubset[])
   return { first: lineAt(subsets.at(-1)?.end ?? 0), last: Infinity };
 }
 
-/** Where the path stands that names a source. */
+/** The position of the path that names a source. */
 function spanOf(tokens: readonly Token[], { name, at }: TableReference): Span {
   const first = tokens.findIndex(token => isAt(token, at));
   let last = first;
@@ -146,7 +146,7 @@ function spanOf(tokens: readonly Token[], { name, at }: TableReference): Span {
   return { start: tokens[first]!.start, end: tokens[last]!.end };
 }
 
-/** The table that stands in the place of a source. */
+/** The table that replaces a source. */
 function tableText({ name, impliedAlias }: TableReference, mapping: TableMapping): string {
   const table = mapping.get(name);
   if (!table) throw new GatewayError('engine_failed', `Source ${name} has no table in BIGQUERY_TABLES`);
@@ -155,7 +155,7 @@ function tableText({ name, impliedAlias }: TableReference, mapping: TableMapping
   return `\`${table.project}.${table.dataset}.${table.table}\`${alias}`;
 }
 
-/** How a caller's text goes on where the saved subsets of these names end. */
+/** A caller's text as it follows the saved subsets of these names. */
 function joinCaller(saved: ReadonlySet<string>, callerSql: string): Joint {
   const tokens = lex(callerSql);
   const [word] = tokens;
@@ -176,7 +176,7 @@ function blankOut(text: string, { start, end }: Span): string {
   return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
 }
 
-/** As many lines, and whatever follows at its column. */
+/** Blanks with the same number of lines, so that what follows keeps its column. */
 function blank(text: string): string {
   return text.replace(/[^\r\n\t]/gu, ' ').replace(/[ \t]+(?=[\r\n])/g, '');
 }

@@ -19,27 +19,27 @@ import { missingColumn } from './missing-column.ts';
 import { createStatementRunner, type Waiting } from './run-statement.ts';
 import { sourceCatalog } from './source-catalog.ts';
 
-/** The time of what nobody but a start waits for. */
+/** Options of what only a start waits for. */
 const unhurried = (): RunOptions => ({ signal: new AbortController().signal, timeoutMs: 20_000 });
 
 /** The executor on BigQuery. */
 export type BigQueryEngine = Engine & {
   /**
-   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks; and, where `withLayouts`, for
-   * what makes queries cost more than they must.
-   * @throws SetupError that tells the operator what keeps queries from being answered: credentials, tables
+   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks; and, with `withLayouts`, for
+   * table layouts that make queries cost more than necessary.
+   * @throws SetupError that says why no query can be answered: credentials, tables
    */
   checkWarehouse(options?: { readonly withLayouts?: boolean }): Promise<void>;
 };
 
 /**
- * Makes the engine that runs on BigQuery. Our own front-end binds every statement first, a dry run guards it a second time, and only
- * then the query runs, as a job of ours: see `assembleSql`, `createDryRunGuard`, `runJob`.
- * @throws Error where the mapping names a source that does not exist
+ * Makes the engine that runs on BigQuery. Our own front-end binds every statement, a dry run checks it again, and only then the query
+ * runs, as a job with an id of ours: see `assembleSql`, `createDryRunGuard`, `runJob`.
+ * @throws Error if the mapping names a source that does not exist
  */
 export async function createBigQueryEngine(options: BigQueryEngineOptions): Promise<BigQueryEngine> {
   const { mapping, emit, project } = options;
-  const told = { mapping, emit, project };
+  const shared = { mapping, emit, project };
   const catalog = sourceCatalog(options.sources);
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
@@ -48,7 +48,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const inFlight = createInFlightTracker();
   const run = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
-  /** Starts the time and the retries of one statement. */
+  /** Starts the deadline and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
     const limit = inFlight.startLimit(runOptions);
     const policy = {
@@ -61,7 +61,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     return { limit, retries: startRetries(policy, limit) };
   }
 
-  /** Runs a task on the text of a statement; what it throws is fit for the caller. */
+  /** Runs a task on the text of a statement; its errors are fit for the caller. */
   async function within<Result>(
     statement: Statement,
     runOptions: RunOptions,
@@ -80,7 +80,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       const { linesBefore, reads } = assembled;
       const limits = bytesLimits(options, runOptions);
       const missing = missingColumn(error, { catalog, reads });
-      throw toCallersError(error, { endpoint, ownSql, linesBefore, ...limits, missing, ...told });
+      throw toCallersError(error, { endpoint, ownSql, linesBefore, ...limits, missing, ...shared });
     } finally {
       waiting.limit.clear();
     }
@@ -110,7 +110,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     async close() {
-      // Jobs that were left are told so before the connections end.
+      // Abandoned jobs are cancelled before the connections end.
       await inFlight.end(new GatewayError('unavailable', 'The gateway is stopping'));
       api.close();
     },
@@ -136,7 +136,7 @@ async function explain(
   return explanationOf(assembled, await dryRunGuard.ask({ text, sources, parameters }, waiting));
 }
 
-/** A saved query is not wrong because a table lacks what it reads: then its columns are those that our front-end knows. */
+/** A saved query stays valid when a table lacks what it reads: its columns are then those of our own front-end. */
 function insteadOf(
   failure: unknown,
   { columns, reads }: AssembledSql,
@@ -146,7 +146,7 @@ function insteadOf(
   throw failure;
 }
 
-/** What a dry run says of a statement; what it does not say, our own front-end knows. */
+/** What a dry run says about a statement, completed by our own front-end. */
 function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Explanation {
   const { fields, estimatedBytes } = verdict;
   return {
@@ -172,7 +172,7 @@ function assemble(
   return assembleSql({ sql, callerSql, ...tables, parameterNames, arrayParameterNames });
 }
 
-/** The limit of billed bytes that holds, and whether it is the run's own: under another one the query may run. */
+/** The limit of billed bytes in force, and whether it is this run's own: under another one the query may succeed. */
 function bytesLimits(
   { maxBytesBilled: ofAll = Infinity }: BigQueryEngineOptions,
   { maxBytesBilled: own = Infinity }: RunOptions,

@@ -5,18 +5,18 @@ import type { BigQueryEvent } from './bigquery-events.ts';
 import type { TableMapping } from './client/table-mapping.ts';
 import { type MissingColumn, missingColumnError } from './missing-column.ts';
 
-/** Whose text failed, and what of the warehouse is to stay unnamed. */
+/** Whose text failed, and which names of the warehouse must not be shown. */
 export type FailureContext = {
   readonly endpoint: string;
-  /** What who asks wrote: a caller's SQL, or a saved query that is being checked. Undefined: nothing of the text. */
+  /** The part of the text that the reader of the error wrote: a caller's SQL, or a saved query that is being checked. Undefined: none. */
   readonly ownSql: string | undefined;
   /** Lines of the text before the first one of `ownSql`. */
   readonly linesBefore: number;
-  /** The limit of billed bytes that holds; Infinity where there is none. */
+  /** The limit of billed bytes in force; Infinity if there is none. */
   readonly maxBytesBilled: number;
-  /** The same, where the run came with it. */
+  /** The same, if it came with the run. */
   readonly bytesLimit: number | undefined;
-  /** The column that a table lacks, where the failure is about one. */
+  /** The missing column of a table, if the failure is about one. */
   readonly missing: MissingColumn | undefined;
   /** The project that pays. */
   readonly project: string;
@@ -24,19 +24,19 @@ export type FailureContext = {
   readonly emit: (event: BigQueryEvent) => void;
 };
 
-/** What a failure of BigQuery means to a caller, who learns of no project, table or SQL but its own; the log has it all. */
+/** Translates a failure of BigQuery for a caller, who is shown no project, table or SQL but its own; the log has everything. */
 export function toCallersError(error: unknown, context: FailureContext): unknown {
   if (!(error instanceof BigQueryFailure)) return leftAlone(error);
   const row = failureRow(error);
   const { message, isOfSource } = row;
   const code = row.isOfCallersSql && context.ownSql !== undefined ? 'invalid_query' : row.code;
   if (message !== undefined) {
-    tell(error, context);
+    report(error, context);
     const isOverLimit = error.reason === 'bytesBilledLimitExceeded';
     const bytesLimit = isOverLimit ? context.bytesLimit : undefined;
     const limit =
       isOverLimit && context.maxBytesBilled < Infinity ? `; the limit is ${context.maxBytesBilled}` : '';
-    // Who waits as long as the server asked is not turned away again.
+    // A caller who waits as long as the server asked should not be refused again.
     const retryAfterSeconds = row.remedy === 'nothing' ? undefined : error.retryAfterSeconds;
     return new GatewayError(code, message + limit, {
       bytesLimit,
@@ -48,13 +48,13 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
   const { words, position } = splitPosition(error.message);
   const own = position && ownPosition(position, context);
   if (context.missing && !own) {
-    tell(error, context);
+    report(error, context);
     return missingColumnError(context.missing, error);
   }
   // A position outside the caller's own SQL is hidden: it refers to text the caller cannot see.
   const cleaned = position && !own ? undefined : cleanWords(words, context);
   if (cleaned === undefined || code === 'engine_failed') {
-    tell(error, context);
+    report(error, context);
     return new GatewayError('engine_failed', 'The warehouse refused the query', { cause: error });
   }
   const where = own ? ` at [${own.line}:${own.column}]` : '';
@@ -67,18 +67,18 @@ function leftAlone(error: unknown): unknown {
   return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });
 }
 
-function tell({ reason, message }: BigQueryFailure, { endpoint, emit }: FailureContext): void {
+function report({ reason, message }: BigQueryFailure, { endpoint, emit }: FailureContext): void {
   emit({ type: 'warehouse.failed', endpoint, reason, message });
 }
 
-/** BigQuery ends its messages with the place: `Unrecognized name: nope at [1:8]`. */
+/** BigQuery ends its messages with the position: `Unrecognized name: nope at [1:8]`. */
 function splitPosition(message: string): { words: string; position: SqlPosition | undefined } {
   const [, words, line, column] = /^(.*?) at \[(\d+):(\d+)\]/s.exec(message) ?? [];
   if (words === undefined) return { words: message, position: undefined };
   return { words, position: { line: Number(line), column: Number(column) } };
 }
 
-/** The place in the text that who asks wrote, counted as our own front-end counts; undefined where it is not in there. */
+/** The position in the reader's own text, counted as our own front-end counts; undefined if it lies outside. */
 function ownPosition(
   position: SqlPosition,
   { linesBefore, ownSql }: FailureContext,
@@ -88,7 +88,7 @@ function ownPosition(
   return { line, column: ownColumn(ownSql.split('\n')[line - 1] ?? '', position.column) };
 }
 
-/** BigQuery counts characters, and a tab up to the next multiple of 8; we count UTF-16 units. */
+/** BigQuery counts characters, and expands a tab to the next multiple of 8; we count UTF-16 units. */
 function ownColumn(line: string, column: number): number {
   let counted = 1;
   let units = 0;
@@ -100,7 +100,7 @@ function ownColumn(line: string, column: number): number {
   return units + 1;
 }
 
-/** Puts sources in the place of tables. Undefined where a name of the warehouse is left that who asks did not write. */
+/** Replaces tables by sources. Undefined if a name of the warehouse remains that the reader did not write. */
 function cleanWords(words: string, { mapping, project, ownSql = '' }: FailureContext): string | undefined {
   let clean = words.split('\n')[0]!;
   for (const [source, id] of mapping) {
@@ -110,12 +110,12 @@ function cleanWords(words: string, { mapping, project, ownSql = '' }: FailureCon
     }
   }
   const secrets = [project, ...[...mapping.values()].flatMap(id => [id.project, id.dataset, id.table])];
-  const told = namesIn(clean);
+  const shown = namesIn(clean);
   const known = namesIn([ownSql, ...mapping.keys()].join(' '));
-  const isTold = secrets.some(secret =>
-    [...namesIn(secret)].some(name => told.has(name) && !known.has(name)),
+  const isShown = secrets.some(secret =>
+    [...namesIn(secret)].some(name => shown.has(name) && !known.has(name)),
   );
-  return isTold ? undefined : clean;
+  return isShown ? undefined : clean;
 }
 
 /** Names as projects, datasets and tables have them, in lower case. */

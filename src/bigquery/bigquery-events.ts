@@ -14,5 +14,5 @@ export type BigQueryEvent =
       readonly reason: string;
       readonly message: string;
     }
-  /** Queries run, but not all of them, or at too high a price; `fix` says how that is put right. */
+  /** Some queries fail, or cost more than necessary; `fix` says what to do. */
   | { readonly type: 'warehouse.warned'; readonly found: string; readonly fix: string };

@@ -3,24 +3,24 @@ import type { BigQueryEvent } from './bigquery-events.ts';
 import type { TableMapping } from './client/table-mapping.ts';
 import type { JobRequest } from './job-bodies.ts';
 
-/** What the engine on BigQuery is told at its start. */
+/** The settings of the engine on BigQuery. */
 export type BigQueryEngineOptions = {
-  /** The project that queries run in, and that pays. */
+  /** The project that runs the queries, and pays for them. */
   readonly project: string;
-  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  /** Region of the jobs, such as `EU`. Default: BigQuery derives it from the tables. */
   readonly location?: string;
   /** Another server that speaks BigQuery's REST: see `ClientOptions`. Default: Google's global endpoint. */
   readonly endpoint?: string;
   readonly mapping: TableMapping;
   /** The shapes of all sources, mapped or not. */
   readonly sources: readonly Source[];
-  /** A query that would be billed more bytes is refused, whoever asks. Default: only what a run says. */
+  /** A query that would be billed more bytes is refused, whoever asks. Default: only the limit that a run brings. */
   readonly maxBytesBilled?: number;
   readonly reservation?: string;
   /** Priority of queries that nobody waits for. Default `INTERACTIVE`. */
   readonly backgroundPriority?: JobRequest['priority'];
   readonly emit: (event: BigQueryEvent) => void;
-  /** From 0 to below 1, for the pauses between attempts. */
+  /** In [0, 1), for the pauses between attempts. */
   random(): number;
   /** Attempts of one query after the first. Default 4. */
   readonly maxRetries?: number;

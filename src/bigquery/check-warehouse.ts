@@ -21,17 +21,17 @@ export type WarehouseToCheck = {
 
 type Waiting = { readonly limit: Limit; readonly retries: Retries };
 
-/** What was found of one table. */
+/** The findings about one table. */
 type TableFinding = {
-  /** What keeps every query from reading it. */
+  /** Why no query can read it. */
   readonly problems: readonly SetupProblem[];
-  /** Columns that are not as the source has them: what reads them fails, all else runs. */
+  /** Columns that differ from the source's: only queries that read them fail. */
   readonly misshapen: readonly SetupProblem[];
-  /** Whether any column is as the source has it. */
+  /** Whether any column is as in the source. */
   readonly isUsable: boolean;
 };
 
-/** Asks `tables.get`, which costs nothing, how each table is laid out, and says how it would cost less. */
+/** Asks `tables.get`, which is free, for each table's layout, and advises on cheaper ones. */
 export async function adviseOnLayouts(
   { api, mapping, catalog }: WarehouseToCheck,
   { limit, retries }: Waiting,
@@ -51,16 +51,16 @@ export async function adviseOnLayouts(
 }
 
 /**
- * Looks at the start for what would keep queries from being answered: no credentials, a project that may not be used, or a table
- * of the mapping that is not there, may not be read, or has another shape than its source. Costs nothing: it asks by dry runs.
- * @returns what fails some queries only: columns that a table lacks, or has of another type. A young project's tables are so
+ * Finds at the start what would make queries fail: no credentials, a project that may not be used, or a mapped table that is
+ * missing, may not be read, or has another shape than its source. It costs nothing: it uses dry runs.
+ * @returns what fails only some queries: columns that are missing or of another type, as in the tables of a young project
  * @throws SetupError with each problem, for the operator: it names tables
  */
 export async function checkWarehouse(
   warehouse: WarehouseToCheck,
   waiting: Waiting,
 ): Promise<readonly SetupProblem[]> {
-  // Without a table: what fails here would fail with each of them.
+  // Without a table: a failure here would recur for each table.
   const { failure } = await dryRun(warehouse, waiting, 'select 1');
   if (failure) throw unusable([accessProblem(failure, warehouse.place)]);
   const findings = await Promise.all(
@@ -113,14 +113,14 @@ async function checkTable(
 /** Asks for all columns of a table and for no rows. */
 async function readNothing(warehouse: WarehouseToCheck, waiting: Waiting, name: string) {
   const all = `select * from \`${name}\``;
-  // A bound that nothing reaches: tables may want one.
+  // A bound that no row reaches: tables may require one.
   const bounded = `${all} where timestamp > timestamp '9999-12-31 00:00:00+00'`;
   const first = await dryRun(warehouse, waiting, bounded);
   if (!first.failure?.message.startsWith('Unrecognized name: timestamp')) return { text: bounded, ...first };
   return { text: all, ...(await dryRun(warehouse, waiting, all)) };
 }
 
-/** The region of a table that is not in the one where jobs are to run: where none is said, BigQuery finds it. */
+/** The region of a table outside the jobs' own region; if none is set, BigQuery finds it. */
 async function findRegion(
   warehouse: WarehouseToCheck,
   waiting: Waiting,
@@ -157,8 +157,8 @@ async function dryRun(
 const maxNamed = 5;
 
 /**
- * What of the source's columns is missing, or of another type: each column of the table's top, and in one line the fields within
- * records. A server that says nothing of columns has them all.
+ * The source's columns that are missing or of another type: a line for each top-level column, and one for all fields of
+ * records. If a server does not list columns, none counts as missing.
  */
 function misshapen(
   fields: readonly Field[],

@@ -8,18 +8,18 @@ import type { Retries } from './client/retries.ts';
 import type { TableId, TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
 
-/** What a dry run of BigQuery found out about a text. */
+/** What a dry run of BigQuery says about a text. */
 export type Verdict = {
   /** Absent if the server does not say. */
   readonly fields: readonly Field[] | undefined;
-  /** Sources whose tables it reads; empty where the server does not say, or there are none. */
+  /** Sources whose tables it reads; empty if the server does not say, or there are none. */
   readonly sources: readonly string[];
   readonly estimatedBytes: number | undefined;
-  /** The region that the query would run in; absent where the server does not say. */
+  /** The region that the query would run in; absent if the server does not say. */
   readonly location: string | undefined;
 };
 
-/** A text, what our own front-end says that it reads, and its parameters: their types are part of what is asked. */
+/** A text, the sources that it reads according to our own front-end, and its parameters, whose types matter to the dry run. */
 export type GuardRequest = {
   readonly text: string;
   /** Names of the sources whose tables the text reads. */
@@ -31,31 +31,31 @@ type Waiting = { readonly retries: Retries; readonly limit: Limit };
 
 export type DryRunGuard = {
   /**
-   * Lets a text through that BigQuery itself calls a SELECT over tables of the mapping.
-   * @returns the region that it is to run in; undefined where the server did not say
+   * Accepts a text that BigQuery itself calls a SELECT over mapped tables.
+   * @returns the region to run it in; undefined if the server does not say
    * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
    */
   check(request: GuardRequest, waiting: Waiting): Promise<string | undefined>;
-  /** The same without the memory of earlier verdicts: sizes of tables change. */
+  /** The same without remembered verdicts: sizes of tables change. */
   ask(request: GuardRequest, waiting: Waiting): Promise<Verdict>;
 };
 
-/** Texts whose verdict is kept, and for how many milliseconds: a table may become a view of another. */
+/** Texts whose verdict is kept, and for how many milliseconds: a table may be replaced by a view. */
 const kept = { max: 2000, ttl: 3_600_000 };
 
 export type DryRunGuardOptions = {
   readonly api: Pick<BigQueryApi, 'insert'>;
   readonly mapping: TableMapping;
   /**
-   * An emulator runs what it is to dry-run, and leaves tables unsaid, some the statement too: that is no refusal there, for no
-   * credentials go to it, and our own front-end knows what a text reads. What it says counts.
+   * Emulators run a query that they should dry-run, and omit its tables, some its statement too. Their omissions are no reason to
+   * refuse it: they get no credentials, and our own front-end knows what a text reads. What they do say counts.
    */
   readonly isEmulator: boolean;
 };
 
 /**
- * The sandbox's second check: a dry run, once for each text. BigQuery itself has resolved what our front-end let through
- * before it runs.
+ * The sandbox's second check: a dry run, once for each text. BigQuery itself resolves every text that our front-end
+ * accepted, before it runs.
  */
 export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptions): DryRunGuard {
   const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
@@ -96,7 +96,7 @@ export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptio
   };
 }
 
-/** Types without values: rows that nobody wants make an emulator's dry run slow, and fail where it can't write them to a table. */
+/** Types without values: an emulator runs the query, and unneeded rows would make it slow, or fail when it can't store them. */
 function unbound(parameters: readonly QueryParameter[]): QueryParameter[] {
   return parameters.map(({ name, value }) => ({ name, value: Array.isArray(value) ? [] : null }));
 }

@@ -6,24 +6,24 @@ import type { JobBody } from './client/bigquery-api.ts';
 
 /** One job, before it has a name. */
 export type JobRequest = {
-  /** SQL with the warehouse's own names of tables. */
+  /** SQL with the warehouse's own table names. */
   readonly text: string;
   readonly parameters: readonly QueryParameter[];
   readonly maxRows: number;
-  /** `BATCH` starts when BigQuery has nothing better to do. */
+  /** `BATCH` starts when BigQuery has idle slots. */
   readonly priority: 'INTERACTIVE' | 'BATCH';
   readonly labels: Readonly<Record<string, string>>;
   readonly maxBytesBilled?: number;
   /** `projects/P/locations/L/reservations/R`. Default: what the project is assigned to. */
   readonly reservation?: string;
-  /** Region of the tables, where the dry run named it. Default: the one of the settings. */
+  /** Region of the tables, if the dry run named it. Default: that of the settings. */
   readonly location?: string | undefined;
 };
 
 /** A job's name and time limit: what a repeated request must not change. */
 export type JobIdentity = {
   readonly jobId: string;
-  /** The region to run in; undefined: BigQuery finds it. */
+  /** The region to run in; undefined: BigQuery derives it from the tables. */
   readonly location?: string | undefined;
   readonly jobTimeoutMs: number;
 };
@@ -52,7 +52,7 @@ export function dryRunBody(request: Pick<JobRequest, 'text' | 'parameters'>): Jo
   };
 }
 
-/** A name for a job that no other has. */
+/** A unique name for a job. */
 export function newJobId(): string {
   return `gateway_${randomUUID()}`;
 }

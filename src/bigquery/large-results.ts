@@ -11,7 +11,7 @@ export type LargeResults = {
 export type LargeRead = {
   /**
    * Called with the bytes that the read holds, before more of them are read.
-   * @returns a promise to wait for where the result has become a large one and too many others are
+   * @returns a promise to wait for if the result has become large and too many others are
    * @throws as `FairQueue.take`
    */
   onHeld(bytes: number): Promise<void> | undefined;

@@ -26,7 +26,7 @@ const position = / at \[(?<line>\d+):\d+\]/;
 /**
  * Finds the column that a table lacks in what BigQuery says of a text.
  * @param reads the sources of the text, and the lines that read them
- * @returns undefined where it says something else, or no source of the text has such a column
+ * @returns undefined if it says something else, or no source of the text has such a column
  */
 export function missingColumn(
   failure: unknown,
@@ -41,12 +41,12 @@ export function missingColumn(
     const isThere = line >= lines.first && line <= lines.last;
     return paths.length === 0 ? [] : [{ source, column: pathAmong(paths, failure.message), isThere }];
   });
-  // What a subset shows by `select *` is missed outside of it.
+  // A column that a subset passes on by `select *` is missed outside of the subset.
   const found = having.find(({ isThere }) => isThere) ?? having[0];
   return found && { source: found.source, column: found.column };
 }
 
-/** What whoever asks is told of it. */
+/** The error for whoever runs the query. */
 export function missingColumnError({ source, column }: MissingColumn, cause: unknown): GatewayError {
   const message = `The query reads column ${column} of ${source}, which the warehouse's table lacks`;
   return new GatewayError('engine_failed', message, { isOfSource: true, cause });

@@ -16,9 +16,9 @@ export type JobDeps = {
   readonly api: BigQueryApi;
   readonly retries: Retries;
   readonly limit: Limit;
-  /** Takes what goes on when nobody waits for the rows any more. */
+  /** Tracks what goes on when nobody waits for the rows any more. */
   readonly inFlight: Pick<InFlightTracker, 'add'>;
-  /** Told when a job is replaced by another one, and whether the first may have been billed all the same. */
+  /** Called when a job is replaced by another, and whether the first may have been billed anyway. */
   readonly onReplace: (failure: BigQueryFailure, replaced: { readonly mayBeBilled: boolean }) => void;
 };
 
@@ -29,9 +29,9 @@ const pollMs = 10_000;
 const graceMs = 1000;
 
 /**
- * Runs one query as a BigQuery job to its end, reads its rows page by page, and cancels it when the limit ends first. The job has a
- * name of ours from the start: a request that is repeated because its answer was lost finds the same job, which runs once. A job
- * that BigQuery itself lost or broke is replaced by another.
+ * Runs one query as a BigQuery job to its end, reads its rows page by page, and cancels it when the limit ends first. Its id is
+ * ours: a request that is repeated because its answer was lost finds the same job, which runs once. A job that BigQuery itself
+ * lost or broke is replaced by another.
  * @throws BigQueryFailure; GatewayError `result_too_large`; the limit's reason when it ends first
  */
 export async function runJob(deps: JobDeps, request: JobRequest, reading: ResultRequest): Promise<ResultSet> {
@@ -40,14 +40,14 @@ export async function runJob(deps: JobDeps, request: JobRequest, reading: Result
       return await runOnce(deps, request, reading);
     } catch (error) {
       deps.limit.signal.throwIfAborted();
-      if (!(error instanceof BigQueryFailure) || failureRow(error).remedy !== 'anew') throw error;
+      if (!(error instanceof BigQueryFailure) || failureRow(error).remedy !== 'newJob') throw error;
       await deps.retries.pause(error);
       deps.onReplace(error, { mayBeBilled: mayHaveRun(error) });
     }
   }
 }
 
-/** BigQuery bills no job that it calls failed itself; of one whose results can't be had nobody knows. */
+/** BigQuery bills no job that it reports as failed; a job with unreadable results may have been billed. */
 function mayHaveRun({ reason }: BigQueryFailure): boolean {
   return reason === 'jobLost' || reason === 'jobUnreadable';
 }
@@ -65,17 +65,17 @@ async function runOnce(deps: JobDeps, request: JobRequest, reading: ResultReques
   }
 }
 
-/** Whether the job may run on, or its rows lie there unread: it was the asking that failed, or we had enough. */
+/** Whether the job may still run, or still have unread rows: only our request failed, or the rows were enough. */
 function mayStillRun(error: unknown): boolean {
   if (error instanceof GatewayError) return true;
   if (!(error instanceof BigQueryFailure)) return false;
-  return error.reason === 'jobUnreadable' || failureRow(error).remedy === 'again';
+  return error.reason === 'jobUnreadable' || failureRow(error).remedy === 'retry';
 }
 
-/** Milliseconds that are left: at least one, for BigQuery takes 0 for no limit. */
+/** Milliseconds left; at least one, because 0 means no limit to BigQuery. */
 const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
 
-/** Starts a job. A repeated request is the same to the byte: BigQuery takes the first one that reaches it, and refuses the others. */
+/** Starts a job. A repeated request has the same bytes: BigQuery accepts the first that arrives, and refuses the others. */
 async function insertJob(deps: JobDeps, request: JobRequest, job: JobReference): Promise<JobReference> {
   const { api, retries, limit } = deps;
   const body = jobBody(request, { ...job, jobTimeoutMs: wholeMs(limit) });
@@ -83,7 +83,7 @@ async function insertJob(deps: JobDeps, request: JobRequest, job: JobReference):
     try {
       return await api.insert(body, limit.signal);
     } catch (error) {
-      // A repeated request that found the name taken.
+      // An earlier attempt of this request has created the job.
       if (error instanceof BigQueryFailure && error.reason === 'duplicate') return { jobReference: job };
       throw error;
     }
@@ -91,21 +91,21 @@ async function insertJob(deps: JobDeps, request: JobRequest, job: JobReference):
   return { jobId: job.jobId, location: answer.jobReference.location ?? job.location };
 }
 
-/** Asks for the result until the job is complete: an answer before that has no rows, and means nothing. */
+/** Polls until the job is complete: earlier answers have no rows. */
 async function waitForResult(deps: JobDeps, job: JobReference, reading: ResultRequest): Promise<Result> {
   const { retries, limit } = deps;
   const ask = askForPages(deps, job);
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
     const result = await readResult(ask, retries.sameRequest, reading);
     if (result) return result;
-    // BigQuery waits itself; this is for a server that does not.
+    // BigQuery itself waits; this is for servers that answer at once.
     await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
   }
 }
 
 type PageOf = { readonly pageToken: string | undefined; readonly maxResults: number };
 
-/** Asks for pages of one job, and tells failures of the job from failures of the asking. */
+/** Requests pages of one job, and distinguishes a failed job from a failed request. */
 function askForPages({ api, limit }: JobDeps, job: JobReference) {
   let hasFailed = false;
   return async (page: PageOf, reading: PageRequest): Promise<Page> => {
@@ -115,12 +115,12 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
     } catch (error) {
       if (!(error instanceof BigQueryFailure)) throw error;
       const { message, reason, status } = error;
-      // A job that has failed answers with its own failure, be it a table that is gone.
+      // A failed job answers with its own failure, such as a missing table.
       if (status === 404 && !/^Not found: (?!Job)/.test(message)) {
         throw new BigQueryFailure('jobLost', message, { status, cause: error });
       }
       if (!jobReasons.has(reason)) throw error;
-      // Told once, it may have been the request that failed; told twice, it is the job, and asking on is in vain.
+      // The first time it may be the request that failed; the second time it is the job, and more requests would not help.
       if (hasFailed) throw new BigQueryFailure('jobUnreadable', message, { cause: error });
       hasFailed = true;
       throw error;
@@ -128,10 +128,10 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
   };
 }
 
-/** Reasons for which a request fails as well as a job. */
+/** Reasons that a failed request and a failed job share. */
 const jobReasons: ReadonlySet<string> = new Set(['backendError', 'internalError']);
 
-/** What the query cost, which the job alone says; an answer is not held back for want of a receipt. */
+/** What the query cost, which only the job says; an answer does not wait long for its receipt. */
 async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: Result): Promise<Receipt> {
   const wait = AbortSignal.any([limit.signal, AbortSignal.timeout(graceMs)]);
   const { statistics } = await api.job(job, wait).catch((): Partial<JobAnswer> => ({}));
@@ -145,7 +145,7 @@ async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: R
   };
 }
 
-/** Tells BigQuery, twice at most, that nobody wants the job any more. No caller waits for that: the job has a time limit of its own. */
+/** Cancels a job that nobody waits for, with one retry. No caller waits for it: the job has a time limit of its own. */
 function cancel({ api, inFlight }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
   inFlight.add(send().catch(send));

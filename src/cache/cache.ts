@@ -161,8 +161,8 @@ async function read(
   { signal, mustLoad = false }: ReadOptions,
 ): Promise<CacheAnswer> {
   if (mustLoad) {
-    return parts.flights(`${flightFor(parts, request)} anew`, signal, inner =>
-      loadAnew(parts, request, inner),
+    return parts.flights(`${flightFor(parts, request)} mustLoad`, signal, inner =>
+      loadAlways(parts, request, inner),
     );
   }
   const entry = peek(parts, request);
@@ -197,7 +197,7 @@ async function lookUp(
   }
 }
 
-async function loadAnew(
+async function loadAlways(
   { stored, loader }: Parts,
   request: CacheRequest,
   signal: AbortSignal,

@@ -54,7 +54,7 @@ const minMemoryMb = 128;
 /**
  * Starts the embedded engine: BigQuery SQL, translated for DuckDB. Each query runs in a process of its own, which can be
  * interrupted and killed and shares its memory with no other query. Resolves once the database is open.
- * @throws Error where the database can't be opened
+ * @throws Error if the database can't be opened
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
   const { clock, emit, graceMs = 1000 } = options;

@@ -143,7 +143,7 @@ function interrupt(connection: DuckDBConnection, id: number): void {
 /** Runs a statement, and sends its rows in their wire form but for the last part. @returns that one */
 async function sendRows(connection: DuckDBConnection, id: number, statement: EngineStatement) {
   const { sql, values, shape, maxRows } = statement;
-  // Prepared anew each time: one that is kept keeps all that its last run had in memory, which may be hundreds of megabytes.
+  // Prepared each time: a kept statement also keeps the memory of its last run, which may be hundreds of megabytes.
   const prepared = await connection.prepare(sql);
   try {
     bind(prepared, values);
@@ -170,7 +170,7 @@ async function sendRows(connection: DuckDBConnection, id: number, statement: Eng
 const lastPart = (part: string, rowCount: number) =>
   ({ type: 'rows', json: Buffer.from(`${part}]`), rowCount }) as const;
 
-/** The rows of a result, some at a time. @throws Error where they are too many bytes */
+/** The rows of a result, some at a time. @throws Error if they are too many bytes */
 async function* chunksOf(result: DuckDBResult, shape: EngineStatement['shape']): AsyncGenerator<string[]> {
   let bytes = 0;
   for (;;) {

@@ -37,7 +37,7 @@ const batchCharacters = 16 * 1024 * 1024;
 
 /**
  * Streams log rows into a source's table. A bad line is reported and left out; the rest is kept.
- * @throws DatabaseBusyError; Error where the source is unknown or the Parquet file can't be read
+ * @throws DatabaseBusyError; Error if the source is unknown or the Parquet file can't be read
  */
 export async function importLogs(options: ImportOptions): Promise<ImportResult> {
   const source = options.sources.find(({ name }) => name === options.source);

@@ -87,7 +87,7 @@ export function batchFile(file: string): string {
   return file.replace(/\.sql$/, '.batch.sql');
 }
 
-/** The line on which a column or parameter stands in a saved query's header; 1 when it does not. */
+/** The line of a column or parameter in a saved query's header; 1 if the header lacks it. */
 export function headerLine(file: string, text: string, path: readonly string[]): number {
   const lines = new LineCounter();
   return lineOf(path, parseDocument(headerText(file, text), { lineCounter: lines }), lines);

@@ -12,7 +12,7 @@ import type { Duration, QueryParameter, Window } from './engine.ts';
  * @param parameters canonical values: timestamps as `formatTimestamp` writes them, null where absent
  * @param nowMs milliseconds since 1970
  * @returns the same parameters, with values in the place of absent bounds
- * @throws GatewayError `invalid_parameter` where the bounds are further apart than `max`
+ * @throws GatewayError `invalid_parameter` if the bounds are further apart than `max`
  */
 export function boundWindow(
   window: Window,

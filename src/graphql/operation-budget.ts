@@ -34,7 +34,7 @@ export type OperationBudget = {
   addRows(bytes: number): void;
   /**
    * Waits until a large operation may go on: few run at the same time, because each holds all its rows in memory.
-   * @throws GatewayError `overloaded` where too many wait already; the signal's reason when it aborts first
+   * @throws GatewayError `overloaded` if too many wait already; the signal's reason when it aborts first
    */
   enterIfLarge(signal: AbortSignal): Promise<void>;
   /**

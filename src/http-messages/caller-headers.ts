@@ -7,7 +7,7 @@ export type CallerHeaders = {
   readonly credentials: string | undefined;
   /**
    * `LF-ENDPOINT-REDACT-PII`: overrides the endpoint's setting for this request. A value that is neither true nor false is an
-   * error, which is for the pipeline to throw: a caller without a token hears of that first.
+   * error, which is for the pipeline to throw: a missing token is reported first.
    */
   readonly redactPii: boolean | undefined | GatewayError;
   /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */

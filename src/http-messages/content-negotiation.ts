@@ -62,7 +62,7 @@ const maxChoices = 500;
  * Chooses the content encoding of a body.
  * @param accept the `Accept-Encoding` header
  * @param length of the body, in bytes
- * @returns undefined where the body goes out as it is
+ * @returns undefined if the body goes out as it is
  */
 export function chooseEncoding(accept: string | undefined, length: number): ContentEncoding | undefined {
   if (accept === undefined || length < minEncodedBytes) return undefined;

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 /**
  * Reads the parameters of a query string; a name given twice has its last value (contract 2.8).
  * @param text as received, one character a byte, without the `?`
- * @throws GatewayError `invalid_request` where an escape or its UTF-8 is malformed
+ * @throws GatewayError `invalid_request` if an escape or its UTF-8 is malformed
  */
 export function readQueryString(text: string): Record<string, string> {
   const parameters: Record<string, string> = Object.create(null);

@@ -10,7 +10,7 @@ export type HttpResponse = {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
-  /** Answers the next request in the same words; absent where each request has to be read anew. */
+  /** Answers the next request in the same words; absent if each request has to be read again. */
   readonly repeat?: Repeat | undefined;
 };
 
@@ -20,7 +20,7 @@ export type Repeat = {
   readonly bytes: number;
   /** What the log says of each such request. */
   readonly facts: Readonly<RequestFacts>;
-  /** The response as it would be now, without what all routes add; undefined where the request has to be read anew. */
+  /** The response as it would be now, without what all routes add; undefined if the request has to be read again. */
   again(requestId: string): RepeatedResponse | undefined;
 };
 

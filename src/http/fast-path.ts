@@ -18,7 +18,7 @@ export type FastPath = {
   /**
    * Sends the response to an earlier request in the same words.
    * @param body the bytes of the request's body, where it has one and it was read
-   * @returns false where the request has to be handled
+   * @returns false if the request has to be handled
    */
   answer(incoming: Incoming, body?: Buffer): boolean;
   /** Remembers how to answer the next request in the same words. */

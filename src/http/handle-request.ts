@@ -246,7 +246,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
   }
 }
 
-/** Tells a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
+/** Answers a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
 function answerReady({ health, isStopping }: Serving): HttpResponse {
   const { isReady, reasons } = health();
   if (isReady && !isStopping) return json({ status: 'ready', reasons });

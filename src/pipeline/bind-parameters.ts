@@ -50,7 +50,7 @@ export function bindParameters(definition: EndpointDefinition, raw: RawParameter
   }));
 }
 
-/** The caller's own SQL, when the endpoint is sandboxed and the text is not blank (contract 4.1, 4.2). */
+/** The caller's own SQL, if the endpoint is sandboxed and the text is not blank (contract 4.1, 4.2). */
 export function readCallerSql(definition: EndpointDefinition, raw: RawParameters): string | undefined {
   if (!definition.sandbox) return undefined;
   const text = readText('sql', raw.sql, maxSqlLength);

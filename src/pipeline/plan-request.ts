@@ -147,7 +147,7 @@ type WarmPlanDeps = {
 /**
  * Plans the warming of a key: under the endpoint's own name, and within its own limit of bytes.
  * @param payload as the schedule holds it: the endpoint's UUID and canonical parameters, `sql` among them, as JSON
- * @returns undefined where no endpoint takes these parameters any more
+ * @returns undefined if no endpoint takes these parameters any more
  */
 export function planWarming(
   { endpoints, queryTimeoutMs }: WarmPlanDeps,

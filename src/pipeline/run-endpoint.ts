@@ -81,7 +81,7 @@ export async function runEndpoint(
 
 /**
  * The fast path of hits: gives answers again while each one's entry is still the one that this process holds, fresh.
- * @returns undefined where one of them has to go through `runEndpoint`
+ * @returns undefined if one of them has to go through `runEndpoint`
  */
 export function repeatAnswers(
   deps: PipelineDeps,

@@ -7,7 +7,7 @@ import type { SampleReport, SampleTask } from './sample-process.ts';
 /**
  * Runs `writeSample` in a child process: a gateway that loaded DuckDB itself would keep DuckDB's 25 MB for as long as it
  * runs.
- * @throws DatabaseBusyError; Error with DuckDB's message, or where the process ended before it was done
+ * @throws DatabaseBusyError; Error with DuckDB's message, or if the process ended before it was done
  */
 export async function writeSampleInChild(
   task: SampleTask,

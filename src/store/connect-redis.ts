@@ -30,7 +30,7 @@ const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 1000);
 /**
  * Makes the connections for a URL. Redis need not be reachable.
  * @param url that `checkRedisUrl` accepts
- * @throws Error where the URL or the file of its certificate authority can't be read
+ * @throws Error if the URL or the file of its certificate authority can't be read
  */
 export function connectRedis(url: string): RedisConnections {
   const address = parseRedisUrl(url);

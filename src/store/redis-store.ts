@@ -102,7 +102,7 @@ function toClaim([state, detail]: [state: Buffer, detail?: Buffer | number]): Cl
   return state.toString() === 'held' ? { state: 'held', forMs: Number(detail) } : { state: 'granted' };
 }
 
-/** The subscribers of the store; each is told at once whether it is connected. */
+/** The subscribers of the store; a new one is sent the state of the connection at once. */
 function createSubscribers() {
   const listeners = new Set<(message: StoreMessage) => void>();
   let connection: StoreMessage = { type: 'disconnected' };

@@ -31,14 +31,14 @@ const hostPattern = /^(?<host>\[[0-9a-f:.]+\]|[^\s:[\]]+)(?::(?<port>\d{1,5}))?$
 
 /**
  * Says what is wrong with a Redis URL.
- * @returns a sentence without the URL, which may hold a password; undefined where nothing is wrong
+ * @returns a sentence without the URL, which may hold a password; undefined if nothing is wrong
  */
 export function checkRedisUrl(url: string): string | undefined {
   const address = parseRedisUrl(url);
   return typeof address === 'string' ? address : undefined;
 }
 
-/** Reads a Redis URL. @returns what is wrong with it where it can't be read */
+/** Reads a Redis URL. @returns what is wrong with it, if anything */
 export function parseRedisUrl(url: string): RedisAddress | string {
   const parts = urlPattern.exec(url)?.groups;
   if (!parts) return `It is no Redis URL; write ${forms}`;
@@ -91,7 +91,7 @@ function readHost(text: string, defaultPort: number): RedisHost | undefined {
   return { host: parts.host!.replace(/^\[|\]$/g, ''), port };
 }
 
-/** @returns undefined where there is nothing, null where it is wrong */
+/** @returns undefined if there is nothing, null if it is wrong */
 function decode(text: string | undefined): string | undefined | null {
   if (!text) return undefined;
   try {

@@ -28,7 +28,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
   let flushing: Promise<void> | undefined;
   const timer = setInterval(() => void flush(), flushMs).unref();
 
-  async function tell(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
+  async function send(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
     try {
       await schedule.recordReads([...read].map(([digest, query]) => toWarmKey(digest, query)));
     } catch (error) {
@@ -42,7 +42,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
     if (flushing) return flushing;
     const read = pending;
     pending = new Map();
-    flushing = tell(read).finally(() => {
+    flushing = send(read).finally(() => {
       flushing = undefined;
     });
     return flushing;

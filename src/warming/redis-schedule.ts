@@ -16,7 +16,7 @@ const maxRecorded = 200;
 /**
  * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
  * not answer; whoever calls tries again later.
- * @throws Error where the URL can't be used
+ * @throws Error if the URL can't be used
  */
 export function createRedisSchedule(options: ScheduleOptions & { readonly url: string }): WarmSchedule {
   const { url, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A part of BigQuery's answers, with the fields that are read. Null is as good as nothing: emulators in Go write it for what
- * BigQuery leaves out. Source: BigQuery REST reference, v2.
+ * A part of BigQuery's answers, with the fields that are read. Null counts as absent: emulators written in Go send it for fields that
+ * BigQuery omits. Source: BigQuery REST reference, v2.
  */
 const part = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.preprocess(withoutNulls, z.object(shape));
@@ -90,7 +90,7 @@ export const jobAnswer = part({
 
 export type JobAnswer = z.output<typeof jobAnswer>;
 
-/** Answers `tables.get`, as far as it tells how a table is laid out. */
+/** The answer of `tables.get`: only how the table is partitioned and clustered. */
 export const tableAnswer = part({
   timePartitioning: part({
     /** `HOUR`, `DAY`, `MONTH` or `YEAR`. */
@@ -107,7 +107,7 @@ export const tableAnswer = part({
 
 export type TableAnswer = z.output<typeof tableAnswer>;
 
-/** The body of every refusal. Where the list of errors is absent, `status` is all that tells them apart. */
+/** The body of every error answer. If the list of errors is absent, only `status` distinguishes them. */
 export const errorAnswer = part({
   error: part({
     message: z.string().default(''),

@@ -1,11 +1,11 @@
-/** BigQuery refused or failed something, or did not answer. Its message is for the log: it may hold SQL and table ids. */
+/** BigQuery refused a request, failed it, or did not answer. The message is for the log: it may contain SQL and table ids. */
 export class BigQueryFailure extends Error {
   override readonly name = 'BigQueryFailure';
   /** The word of BigQuery's error table (`backendError`), or one of ours: the last rows of `failure-table.ts`. */
   readonly reason: string;
   /** HTTP status; absent where there was no answer. */
   readonly status: number | undefined;
-  /** Seconds that the server asks to be left alone, where it says so. */
+  /** Seconds of `Retry-After`, if the server sent it. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

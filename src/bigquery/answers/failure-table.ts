@@ -2,19 +2,19 @@ import type { ErrorCode } from '../../base/errors.ts';
 import type { BigQueryFailure } from './bigquery-failure.ts';
 
 /**
- * What helps against a failure: `again` sends the same request, which BigQuery knows by its job id and runs once; `anew` starts
- * another job, because this one is over; `nothing` helps.
+ * What to do about a failure: `retry` sends the same request again (BigQuery recognises the job id and runs the job once);
+ * `newJob` starts another job, because this one has ended; `nothing` helps.
  */
-export type Remedy = 'again' | 'anew' | 'nothing';
+export type Remedy = 'retry' | 'newJob' | 'nothing';
 
 type FailureRow = {
   readonly remedy: Remedy;
   readonly code: ErrorCode;
-  /** Whether it is the same for every query of the same tables. Default: false. */
+  /** Whether every query of the same tables fails in the same way. Default: false. */
   readonly isOfSource?: boolean;
-  /** Whether the caller is to blame who brought SQL; `code` is then for all others. Default: false. */
+  /** Whether a caller's own SQL is at fault; `code` then applies to all other queries. Default: false. */
   readonly isOfCallersSql?: boolean;
-  /** For the caller. Absent: BigQuery's own words, cleaned. */
+  /** For the caller. Default: BigQuery's own message, without names of tables. */
   readonly message?: string;
 };
 
@@ -25,16 +25,16 @@ const failed = 'The warehouse failed the query';
 
 /** Failures by reason. Source: BigQuery, "Error messages"; the last rows are reasons of ours. */
 const rows: Readonly<Record<string, FailureRow>> = {
-  backendError: { remedy: 'again', code: 'unavailable', message: away },
-  internalError: { remedy: 'again', code: 'unavailable', message: away },
-  badGateway: { remedy: 'again', code: 'unavailable', message: away },
-  rateLimitExceeded: { remedy: 'again', code: 'overloaded', message: busy },
-  userRateLimitExceeded: { remedy: 'again', code: 'overloaded', message: busy },
-  jobBackendError: { remedy: 'anew', code: 'unavailable', message: away },
-  jobInternalError: { remedy: 'anew', code: 'unavailable', message: away },
-  jobRateLimitExceeded: { remedy: 'anew', code: 'overloaded', message: busy },
+  backendError: { remedy: 'retry', code: 'unavailable', message: away },
+  internalError: { remedy: 'retry', code: 'unavailable', message: away },
+  badGateway: { remedy: 'retry', code: 'unavailable', message: away },
+  rateLimitExceeded: { remedy: 'retry', code: 'overloaded', message: busy },
+  userRateLimitExceeded: { remedy: 'retry', code: 'overloaded', message: busy },
+  jobBackendError: { remedy: 'newJob', code: 'unavailable', message: away },
+  jobInternalError: { remedy: 'newJob', code: 'unavailable', message: away },
+  jobRateLimitExceeded: { remedy: 'newJob', code: 'overloaded', message: busy },
   tableUnavailable: {
-    remedy: 'anew',
+    remedy: 'newJob',
     code: 'unavailable',
     message: 'A table of the warehouse is unavailable',
   },
@@ -83,9 +83,9 @@ const rows: Readonly<Record<string, FailureRow>> = {
     message: 'The query did not finish in time at the warehouse',
   },
   noCredentials: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
-  noAnswer: { remedy: 'again', code: 'unavailable', message: away },
+  noAnswer: { remedy: 'retry', code: 'unavailable', message: away },
   brokenAnswer: {
-    remedy: 'again',
+    remedy: 'retry',
     code: 'unavailable',
     message: 'The warehouse does not answer as it should',
   },
@@ -94,33 +94,33 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'invalid_query',
     message: 'The query failed at the warehouse',
   },
-  queueFull: { remedy: 'again', code: 'overloaded', message: busy },
+  queueFull: { remedy: 'retry', code: 'overloaded', message: busy },
   redirected: {
     remedy: 'nothing',
     code: 'engine_failed',
     message: 'The warehouse does not answer as it should',
   },
-  jobUnreadable: { remedy: 'anew', code: 'unavailable', message: away },
-  jobLost: { remedy: 'anew', code: 'unavailable', message: 'The warehouse lost the query' },
+  jobUnreadable: { remedy: 'newJob', code: 'unavailable', message: away },
+  jobLost: { remedy: 'newJob', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
-/** The row of a failure; one without a row is judged by its HTTP status: 408, 429 and 5xx may pass, all else stays. */
+/** The row of a failure; without one its HTTP status decides: 408, 429 and 5xx are transient, all others permanent. */
 export function failureRow(failure: BigQueryFailure): FailureRow {
   const row = rows[reasonOf(failure)];
   if (row) return row;
   const { status } = failure;
-  if (status === 429) return { remedy: 'again', code: 'overloaded', message: busy };
+  if (status === 429) return { remedy: 'retry', code: 'overloaded', message: busy };
   if (status === 408 || (status !== undefined && status >= 500)) {
-    return { remedy: 'again', code: 'unavailable', message: away };
+    return { remedy: 'retry', code: 'unavailable', message: away };
   }
   return { remedy: 'nothing', code: 'engine_failed', message: failed };
 }
 
-/** BigQuery's reason, told apart by the message where one word stands for two things. */
+/** BigQuery's reason; the message decides where BigQuery uses one reason for two failures. */
 function reasonOf({ reason, message }: BigQueryFailure): string {
   // Stopped by the `jobTimeoutMs` that we gave it.
   if (reason === 'stopped' && message.includes('timed out')) return 'timeout';
-  // Most quotas are used up for hours; the queue of jobs moves on by itself.
+  // Most quotas stay exhausted for hours; the queue of jobs drains by itself.
   if (reason === 'quotaExceeded' && /jobs that can be queued/i.test(message)) return 'queueFull';
   return reason;
 }

@@ -14,9 +14,9 @@ export type JsonHandler = {
 export type JsonReader = {
   /** @throws SyntaxError for what is not JSON; whatever the handler throws */
   push(chunk: Buffer): void;
-  /** @throws SyntaxError where the text is not complete */
+  /** @throws SyntaxError if the text is incomplete */
   end(): void;
-  /** Bytes of a string that has begun and not ended: the handler does not know of them yet. */
+  /** Bytes of a string that has begun and not ended; the handler has not received them yet. */
   heldBytes(): number;
 };
 
@@ -27,7 +27,7 @@ const backslash = 0x5c;
 const maxLiteral = 64;
 
 /**
- * Makes a push parser for one JSON text: nothing but the current string is held, so that a page of any size costs no more memory
+ * Makes a push parser for one JSON text. It holds only the current string, so that a page of any size costs no more memory
  * than its longest string. Source: RFC 8259.
  */
 export function createJsonReader(handler: JsonHandler): JsonReader {
@@ -81,7 +81,7 @@ const close = { object: 0x7d, array: 0x5d };
 const colon = 0x3a;
 const comma = 0x2c;
 
-/** What may follow what in a JSON text. */
+/** The grammar: which token may follow which. */
 function createGrammar(handler: JsonHandler) {
   /** Opening brackets that are not closed yet. */
   const brackets: number[] = [];
@@ -113,7 +113,7 @@ function createGrammar(handler: JsonHandler) {
 
   return {
     isWhole: () => expected === 'end',
-    /** Any byte that is no part of a string or a literal. */
+    /** Any byte outside of strings and literals. */
     mark(byte: number): void {
       if (byte === comma && expected === 'next') expected = isIn(open.object) ? 'key' : 'value';
       else if (byte === colon && expected === 'colon') expected = 'value';
@@ -212,10 +212,10 @@ function isLiteralByte(byte: number): boolean {
   );
 }
 
-/** The first place of a byte, not before `from`; -1 where there is none. */
+/** The first position of a byte from `from` on; -1 if there is none. */
 type Finder = (from: number) => number;
 
-/** Finds a byte from ever later places, looking at each place of the chunk once. */
+/** Finds a byte from increasing positions; each position of the chunk is searched once. */
 function finder(chunk: Buffer, byte: number): Finder {
   let found = -2;
   return from => {

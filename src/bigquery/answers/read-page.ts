@@ -10,40 +10,40 @@ import { columnsOf } from './render-value.ts';
 import { createRowRenderer, type RenderedRows, type RowRenderer } from './row-renderer.ts';
 import { createValueBuilder } from './value-builder.ts';
 
-/** What a page is read with. */
+/** How a page is read. */
 export type PageRequest = {
-  /** The columns of the pages before. Default: those of the page's own schema. */
+  /** The columns of earlier pages. Default: those of the page's own schema. */
   readonly columns?: readonly Column[] | undefined;
-  /** Our own names for columns that nobody named: see `columnsOf`. */
+  /** Our names for unnamed columns: see `columnsOf`. */
   readonly ours: readonly Column[];
   /** Rows beyond this are left out. */
   readonly maxRows: number;
   /** Bytes of rendered rows that the page may still have. */
   readonly roomBytes: number;
-  /** The limit that `roomBytes` is what is left of, for the error. */
+  /** The whole limit, of which `roomBytes` is left; for the error message. */
   readonly maxResultBytes: number;
-  /** Called with the bytes that are held, whenever more of them came; reading waits for what it returns. */
+  /** Called with the bytes held so far, each time more have come; reading waits for its promise. */
   readonly onHeld?: (bytes: number) => Promise<void> | undefined;
 };
 
 /** One answer of `jobs.getQueryResults`. */
 export type Page = {
   readonly answer: ResultsAnswer;
-  /** Undefined where the rows came before the schema: the page is to be read again, with the columns of `answer`. */
+  /** Undefined if the rows came before the schema: read the page again, with the columns of `answer`. */
   readonly rows: RenderedRows | undefined;
 };
 
-/** Bytes of one value: it is rendered at once, and nothing else happens meanwhile. */
+/** Bytes of one value: it is rendered in one piece, which blocks the event loop. */
 const maxValueBytes = 16 * 1024 * 1024;
 
-/** Bytes that a page may have beside its rows: the widest schema that BigQuery allows is below this. */
+/** Bytes of a page besides its rows: more than the widest schema that BigQuery allows. */
 const maxEnvelopeBytes = 8 * 1024 * 1024;
 
 /**
- * Reads one page as its bytes arrive and renders its rows at once: of a page of any size no more than its rendered rows is held, and
- * reading ends where they pass the limit.
- * @param turns those of all pages that are read at the same time: a stream that always has more lets nobody else come in between
- * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` for what is no page
+ * Reads one page as its bytes arrive, and renders its rows at once: only rendered rows are held, and reading ends when they
+ * exceed the limit.
+ * @param turns shared by all pages that are read at the same time: a stream that always has data would block the event loop
+ * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` if the answer is no page
  */
 export async function readPage(
   body: AsyncIterable<Buffer>,
@@ -90,7 +90,7 @@ function createPageHandler({ columns, ours, maxRows }: PageRequest) {
   let rowsDepth = 0;
   let rows: RowRenderer | undefined;
   let hasUnknownRows = false;
-  /** Takes the parts: the builder, or within the rows their renderer. */
+  /** Receives the parts: the builder, or within the rows their renderer. */
   let target: JsonHandler = envelope;
 
   function openRows(): void {
@@ -149,7 +149,7 @@ const ignored: JsonHandler = {
   literal: () => undefined,
 };
 
-/** The columns by the schema of an answer that is read as far as its rows. */
+/** The columns in the schema of an answer, which has been read up to its rows. */
 function columnsIn(answer: unknown, ours: readonly Column[]): readonly Column[] | undefined {
   const read = answerSoFar.safeParse(answer);
   return read.data?.schema && columnsOf(read.data.schema.fields, ours);

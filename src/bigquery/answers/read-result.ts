@@ -11,9 +11,9 @@ export type ResultRequest = {
   readonly maxRows: number;
   /** Bytes of the rendered rows. */
   readonly maxResultBytes: number;
-  /** Our own names for columns that nobody named: see `columnsOf`. */
+  /** Our names for unnamed columns: see `columnsOf`. */
   readonly ours: readonly Column[];
-  /** Whether the server may leave the number of rows unsaid, as some emulators do. */
+  /** Whether the server may omit the number of rows, as some emulators do. */
   readonly isEmulator: boolean;
   readonly onHeld: NonNullable<PageRequest['onHeld']>;
 };
@@ -27,22 +27,22 @@ export type Result = {
   readonly bytesProcessed: number;
 };
 
-/** Asks for one page: the one after a token, or the first, with so many rows. */
+/** Requests one page: the one after a token, or the first. */
 export type AskForPage = (
   page: { readonly pageToken: string | undefined; readonly maxResults: number },
   reading: PageRequest,
 ) => Promise<Page>;
 
-/** Tries a page until it is answered and whole. */
+/** Retries a page until it has come complete. */
 export type RetryRequest = (send: () => Promise<Page>) => Promise<Page>;
 
-/** Pages without rows, before a result counts as one that never ends. */
+/** Pages without rows in a row after which a result counts as endless. */
 const maxEmptyPages = 10;
 
 /**
- * Reads the result of a job, page by page, once it is complete. What does not fit together is no result: an unfinished page, another
- * schema or number of rows than the first page had, a page that was there before, rows too few or too many.
- * @returns undefined where the job is not complete yet
+ * Reads the result of a job, page by page, once it is complete. Pages must fit together: an incomplete page,
+ * a schema or number of rows other than the first page's, a repeated page, or too few or too many rows fail the query.
+ * @returns undefined while the job is not complete
  * @throws GatewayError `result_too_large`; BigQueryFailure
  */
 export async function readResult(
@@ -96,7 +96,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       maxResultBytes,
       onHeld: bytes => onHeld(byteCount + bytes),
     }),
-    /** @throws BigQueryFailure `brokenAnswer` for a page that does not go on from those before */
+    /** @throws BigQueryFailure `brokenAnswer` if a page does not continue those before it */
     check({ answer, rows }: Page): void {
       const { schema, totalRows: total } = answer;
       if (!answer.jobComplete) throw broken('a page of a job that is not complete');
@@ -114,7 +114,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       if (rows.rowsSeen === 0 && !isLast && emptyPages >= maxEmptyPages)
         throw broken('no rows, and so had those before');
     },
-    /** Takes in a page that was checked. */
+    /** Adds a page that was checked. */
     add({ answer, rows }: Page): void {
       columns ??= columnsOf(answer.schema?.fields ?? [], ours);
       first ??= answer;
@@ -131,7 +131,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
     isWhole: () => pageToken === undefined || rowCount >= maxRows || rowsSeen === first?.totalRows,
     finish(): Result {
       const rowsJson = Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
-      // Where the number of rows is unsaid, a token says that there is another page.
+      // Without a number of rows, a token means that there is another page.
       const isTruncated =
         first?.totalRows === undefined ? pageToken !== undefined : first.totalRows > maxRows;
       const bytesProcessed = first?.totalBytesProcessed ?? 0;

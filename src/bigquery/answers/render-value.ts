@@ -3,7 +3,7 @@ import type { Column, ColumnType } from '../../base/rows.ts';
 import type { Field } from './bigquery-answers.ts';
 import { BigQueryFailure } from './bigquery-failure.ts';
 
-/** BigQuery's names of types, the older ones among them. */
+/** BigQuery's names of types, older ones included. */
 const types: Readonly<Record<string, ColumnType>> = {
   STRING: 'STRING',
   BYTES: 'BYTES',
@@ -29,8 +29,8 @@ const types: Readonly<Record<string, ColumnType>> = {
 };
 
 /**
- * The columns of a result in our own words. A name with `$`, or none, is an emulator's for a column that nobody named: `ours`,
- * what our own front-end calls the columns, has the name that BigQuery would give.
+ * The columns of a result in our own words. Emulators give an unnamed column a name with `$`, or none; `ours`, the names of
+ * our own front-end, has the one that BigQuery would give.
  * @throws GatewayError `engine_failed` for a type that has no wire form: contract 2.12 knows none for it
  */
 export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
@@ -51,7 +51,7 @@ export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []
  * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract 2.12. No value becomes a
  * number on the way: digits are copied.
  * @returns JSON text
- * @throws BigQueryFailure `brokenAnswer` where the text is no value of the type
+ * @throws BigQueryFailure `brokenAnswer` if the text is no value of the type
  */
 export function renderValue(type: ColumnType, text: string): string {
   switch (type) {
@@ -102,7 +102,7 @@ function renderFloat(value: string): string {
   return special[1] === '-' ? '"-Infinity"' : '"Infinity"';
 }
 
-/** A row that does not fit its columns. The value stays out: it may be a secret, and the message goes to the log. */
+/** A row that does not fit its columns. Its message goes to the log, so it does not contain the value. */
 export function misfit(expected: string, found: string): BigQueryFailure {
   return new BigQueryFailure('brokenAnswer', `A row has ${found} where ${expected} was expected`);
 }

@@ -7,13 +7,13 @@ export type RenderedRows = {
   readonly pieces: readonly Buffer[];
   readonly rowCount: number;
   readonly byteCount: number;
-  /** Rows that were read, those beyond `maxRows` too. */
+  /** Rows that were read, including those beyond `maxRows`. */
   readonly rowsSeen: number;
 };
 
-/** Turns the parts of `"rows": […]` into rendered rows; the brackets of the array itself are not its business. */
+/** Turns the parts of `"rows": […]` into rendered rows; it receives everything inside the array's brackets. */
 export type RowRenderer = JsonHandler & {
-  /** Bytes rendered so far, rows that are not complete included. */
+  /** Bytes rendered so far, incomplete rows included. */
   byteCount(): number;
   finish(): RenderedRows;
 };
@@ -69,10 +69,10 @@ export function createRowRenderer(
 
 type Rendering = { readonly frames: Frame[]; readonly pieces: ReturnType<typeof createPieces> };
 
-/** Characters that are gathered before they become bytes. */
+/** Characters that are buffered before they become bytes. */
 const pieceLength = 64 * 1024;
 
-/** Gathers the text of rows as bytes. */
+/** Buffers the text of rows as bytes. */
 function createPieces(maxRows: number) {
   const pieces: Buffer[] = [];
   let text = '';
@@ -97,7 +97,7 @@ function createPieces(maxRows: number) {
     endRow(): void {
       rowsSeen += 1;
     },
-    // Characters that wait count as bytes: that some have more than one is seen when they become a piece.
+    // A buffered character counts as one byte; longer ones are corrected when the buffer is encoded.
     byteCount: () => pieceBytes + text.length,
     finish(): RenderedRows {
       flush();

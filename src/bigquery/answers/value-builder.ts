@@ -2,7 +2,7 @@ import type { JsonHandler } from './json-reader.ts';
 
 /** Builds a value from the parts of its JSON text, as `JSON.parse` would. */
 export type ValueBuilder = JsonHandler & {
-  /** The value, as far as it has come. */
+  /** The value, as far as it has been read. */
   value(): unknown;
 };
 

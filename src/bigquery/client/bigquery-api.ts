@@ -15,7 +15,7 @@ import { mapEmulatorError } from './map-emulator-error.ts';
 import type { TableId } from './table-mapping.ts';
 
 export type BigQueryApiOptions = ClientOptions & {
-  /** Region of the jobs, `EU`. Default: BigQuery finds it by the tables. */
+  /** Region of the jobs, such as `EU`. Default: BigQuery derives it from the tables. */
   readonly location?: string;
 };
 
@@ -46,11 +46,11 @@ export type JobBody = {
 };
 
 /**
- * BigQuery's REST calls, each of them one request: nothing is tried again here.
+ * BigQuery's REST calls, one request each: nothing is retried here.
  * All throw BigQueryFailure, or the signal's reason when it aborts.
  */
 export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
-  /** `jobs.insert`; a job that has failed already throws as a refusal does. */
+  /** `jobs.insert`; a job that has already failed throws as a refused one does. */
   insert(body: JobBody, signal: AbortSignal): Promise<JobAnswer>;
   /** `jobs.getQueryResults`; throws what `readPage` throws, too. */
   results(request: ResultsRequest, reading: PageRequest, signal: AbortSignal): Promise<Page>;
@@ -62,7 +62,7 @@ export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
   table(table: TableId, signal: AbortSignal): Promise<TableAnswer>;
 };
 
-/** Milliseconds of reading pages between two turns of everybody else: a small query waits for some ten of them. */
+/** Milliseconds of reading pages before the event loop gets a turn: a small query waits for some ten of these. */
 const readingSliceMs = 4;
 
 /** Makes the REST calls of one project. */

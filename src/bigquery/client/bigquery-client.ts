@@ -7,10 +7,10 @@ import { mapEmulatorError } from './map-emulator-error.ts';
 import { type Answered, createSender, type Sending } from './send-request.ts';
 
 export type ClientOptions = {
-  /** The project that queries run in, and that pays. */
+  /** The project that runs the queries, and pays for them. */
   readonly project: string;
   /**
-   * Another server that speaks BigQuery's REST: a regional or private endpoint of Google's, or an emulator, which is sent no
+   * Another server with BigQuery's REST API: a regional or private endpoint of Google's, or an emulator, which is sent no
    * credentials. Default: the global endpoint in the universe of the credentials.
    */
   readonly endpoint?: string;
@@ -32,16 +32,16 @@ export type BigQueryClient = {
   close(): void;
 };
 
-/** Bytes of an answer without rows, or of a refusal; the widest schema stays below. */
+/** Limit of an answer without rows, or of an error, in bytes; the widest schema is smaller. */
 const maxTextBytes = 16 * 1024 * 1024;
 
 /**
- * Opens a client of BigQuery. Google's library finds the credentials; the requests are ours, because those of Google's client
- * can't be aborted, and hold a whole page in memory however large it is.
+ * Opens a client of BigQuery. Google's library finds the credentials. The requests are our own, because Google's client can't abort them, and
+ * holds a whole page in memory, however large it is.
  */
 export function openClient({ project, endpoint }: ClientOptions): BigQueryClient {
   const credentials = isEmulator(endpoint) ? noCredentials : createGoogleCredentials(project);
-  // Not what the library would take: a variable of the environment may name another server there, and credentials would go to it.
+  // Not the library's own choice: an environment variable could name another server, which would then receive the credentials.
   const originOf = async (of = project) => {
     const server = endpoint?.replace(/\/+$/, '') ?? `https://bigquery.${await credentials.universeDomain()}`;
     return `${server}/bigquery/v2/projects/${encodeURIComponent(of)}`;

@@ -1,6 +1,6 @@
 /**
- * Whether an endpoint is an emulator: one on this machine, or one without TLS. It is sent no credentials, and is forgiven what it
- * leaves unsaid. Any other is Google's own, be it regional or private, and is treated as such.
+ * Whether an endpoint is an emulator: one on this machine, or one without TLS. It is sent no credentials, and
+ * may omit fields. Any other endpoint counts as Google's, regional and private ones too.
  * @param endpoint a URL. Default: Google's global endpoint
  */
 export function isEmulator(endpoint: string | undefined): boolean {

@@ -2,36 +2,36 @@ import { GoogleAuth } from 'google-auth-library';
 import { orAborted } from '../../base/or-aborted.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 
-/** Who the gateway is to Google. */
+/** The gateway's credentials at Google. */
 export type GoogleCredentials = {
   /**
    * Headers that authorise a request.
-   * @throws BigQueryFailure `noCredentials`, or `noAnswer` where the server of tokens is away; the signal's reason when it aborts
+   * @throws BigQueryFailure `noCredentials`, or `noAnswer` if the token server does not answer; the signal's reason when it aborts
    */
   headers(signal: AbortSignal): Promise<Headers>;
   /**
-   * Takes back headers that the server refused. Their token is fetched anew, whatever our clock says of it; one that has been
-   * replaced meanwhile is not.
-   * @returns whether there was a token: only then are the next headers any better
+   * Discards headers that the server refused: their token is fetched again, even if it has not expired by our clock, unless it
+   * has been replaced meanwhile.
+   * @returns whether there was a token: only then will the next headers differ
    */
   refuse(headers: Headers): Promise<boolean>;
-  /** The domain that Google's services have for these credentials: `googleapis.com`, or that of a sovereign cloud. */
+  /** The domain of Google's services for these credentials: `googleapis.com`, or that of a sovereign cloud. */
   universeDomain(): Promise<string>;
 };
 
-/** Credentials for a server that wants none: nothing is looked for, nothing is sent. */
+/** Credentials for a server that needs none: nothing is looked up, nothing is sent. */
 export const noCredentials: GoogleCredentials = {
   headers: async () => new Headers(),
   refuse: async () => false,
   universeDomain: async () => 'googleapis.com',
 };
 
-/** The scope of a token that runs queries. */
+/** The scope of a token that may run queries. */
 const scopes = ['https://www.googleapis.com/auth/bigquery'];
 
 /**
- * Finds credentials the usual Google ways. Google's library relies on our clock alone to know when a token has expired.
- * @param projectId without it the library looks for one, for seconds, where there is none
+ * Finds credentials in Google's usual places. Google's library only goes by our clock to know when a token has expired.
+ * @param projectId without it the library spends seconds looking for one
  */
 export function createGoogleCredentials(projectId: string): GoogleCredentials {
   const auth = new GoogleAuth({ scopes, projectId });
@@ -39,7 +39,7 @@ export function createGoogleCredentials(projectId: string): GoogleCredentials {
     universeDomain: () => auth.getUniverseDomain(),
     async headers(signal) {
       try {
-        // Fetching a token knows no signal.
+        // Fetching a token takes no signal.
         return await orAborted(auth.getRequestHeaders(), signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -69,11 +69,11 @@ function failureOf(error: unknown): BigQueryFailure {
   }; // GaxiosError, or any Error
   const status = response?.status;
   const isAway = status === undefined ? isOfNetwork(code) : status >= 500 || status === 429;
-  // The library's error holds the request with its key: no cause for a log.
+  // The library's error contains the request with its key, so it must not become a cause in the log.
   return new BigQueryFailure(isAway ? 'noAnswer' : 'noCredentials', message ?? 'No credentials');
 }
 
-/** Codes of sockets and names, as `ECONNRESET`; a key file that is not there is `ENOENT`. */
+/** Codes of sockets and DNS, such as `ECONNRESET`; a missing key file is `ENOENT`. */
 function isOfNetwork(code: unknown): boolean {
   return typeof code === 'string' && /^(ECONN|ETIMEDOUT|ENET|EHOST|EPIPE|EAI_|ENOTFOUND)/.test(code);
 }

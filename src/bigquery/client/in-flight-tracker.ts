@@ -3,12 +3,12 @@ import { type Limit, startLimit } from '../../engine/start-limit.ts';
 
 /** Tracks the work of an engine in flight, whether anybody waits for it or not, so that closing the engine can end it. */
 export type InFlightTracker = {
-  /** Starts the time of a statement, which is over too when the engine closes. */
+  /** Starts the deadline of a statement; it also ends when the engine closes. */
   startLimit(options: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit;
   /** Tracks work; its failure is handled elsewhere. */
   add(work: Promise<unknown>): void;
   /**
-   * Ends all limits; resolves when no work is left, nor any that it began.
+   * Ends all deadlines; resolves when no work is left, including work started meanwhile.
    * @param reason the error for requests that still wait
    */
   end(reason: Error): Promise<void>;
@@ -17,7 +17,7 @@ export type InFlightTracker = {
 /** Makes a tracker without work. */
 export function createInFlightTracker(): InFlightTracker {
   const open = new Set<Promise<unknown>>();
-  // One for each limit: a shared signal would keep its listeners for as long as the engine lives.
+  // One for each deadline: a shared signal would keep its listeners for the engine's whole life.
   const stops = new Set<AbortController>();
   return {
     startLimit({ signal, timeoutMs }) {

@@ -6,7 +6,7 @@ import { failureRow, type Remedy } from '../answers/failure-table.ts';
 /** The retry policy that all queries of an engine share. */
 export type RetryPolicy = {
   readonly budget: RetryBudget;
-  /** From 0 to below 1. */
+  /** In [0, 1). */
   random(): number;
   /** Attempts of one query after the first. */
   readonly maxRetries: number;
@@ -16,18 +16,18 @@ export type RetryPolicy = {
   readonly onRetry: (failure: BigQueryFailure) => void;
 };
 
-/** Retries that are left over all queries: they must not become the load that keeps a warehouse down. */
+/** Retries left, over all queries: retries must not become the load that keeps a warehouse down. */
 export type RetryBudget = {
-  /** A query began: it earns a part of a retry. */
+  /** Called for each query: it earns a fraction of a retry. */
   earn(): void;
-  /** @returns whether there was a retry to take */
+  /** @returns whether a retry was left */
   take(): boolean;
 };
 
 /** Longest back-off, in milliseconds. Source: BigQuery, "Service Level Agreement": from 1 s, doubled up to 32 s. */
 const maxBackoffMs = 32_000;
 
-/** A pause is longer than its back-off by up to this part, so that those who failed together do not come back together. */
+/** A pause is longer than its back-off by up to this fraction, so that queries that failed together do not retry together. */
 const jitter = 0.25;
 
 /** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
@@ -48,8 +48,8 @@ export function createRetryBudget(most = 20): RetryBudget {
 /** The retries of one query. */
 export type Retries = {
   /**
-   * Waits until the query may be tried again: a back-off that doubles, or what the server asked for where that is longer.
-   * @throws the failure where no retry is left, or none would come in time; the limit's reason when it ends first
+   * Waits until the query may be tried again: a back-off that doubles, or the time that the server asked for if that is longer.
+   * @throws the failure if no retry is left, or none fits into the deadline; the limit's reason when it ends first
    */
   pause(failure: BigQueryFailure): Promise<void>;
   /** Sends a request until it is answered, or fails in a way that repeating it cannot fix. */
@@ -59,8 +59,8 @@ export type Retries = {
 };
 
 /**
- * Milliseconds to wait before a query is tried again.
- * @param retries those that went before
+ * Milliseconds to wait before a query is retried.
+ * @param retries earlier ones of the same query
  */
 export function pauseBefore(
   retries: number,
@@ -71,7 +71,7 @@ export function pauseBefore(
   return Math.max(backoffMs, retryAfterSeconds * 1000) * (1 + random() * jitter);
 }
 
-/** Begins the retries of one query, which end with its limit. */
+/** Starts the retries of one query, which end with its deadline. */
 export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
   let retries = 0;
   policy.budget.earn();
@@ -99,5 +99,5 @@ export function startRetries(policy: RetryPolicy, limit: Limit): Retries {
       }
     };
 
-  return { pause, sameRequest: retryOn('again'), newRequest: retryOn('again', 'anew') };
+  return { pause, sameRequest: retryOn('retry'), newRequest: retryOn('retry', 'newJob') };
 }

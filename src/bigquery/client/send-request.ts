@@ -18,32 +18,32 @@ export type Sending = {
   readonly signal: AbortSignal;
 };
 
-/** What came back, whatever its status. */
+/** An answer, whatever its status. */
 export type Answered = {
   readonly status: number;
-  /** Seconds that the server asks to be left alone. */
+  /** Seconds of `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
   /**
-   * Hands the body, unpacked, to a reader as it arrives; what the reader leaves is thrown away.
-   * @throws BigQueryFailure `noAnswer` where the body does not come whole, `brokenAnswer` where it can't be unpacked; the signal's
+   * Hands the decompressed body to a reader as it arrives; what the reader leaves is discarded.
+   * @throws BigQueryFailure `noAnswer` if the body is cut off, `brokenAnswer` if it can't be decompressed; the signal's
    * reason when it aborts; whatever the reader throws
    */
   read<Result>(reader: (body: AsyncIterable<Buffer>) => Promise<Result>): Promise<Result>;
 };
 
 export type Sender = {
-  /** @throws BigQueryFailure where no answer came, or there are no credentials; the signal's reason when it aborts */
+  /** @throws BigQueryFailure if no answer came, or there are no credentials; the signal's reason when it aborts */
   send(sending: Sending): Promise<Answered>;
   /** Ends all connections. */
   close(): void;
 };
 
-/** Google packs answers for those only who say so in both headers. Source: BigQuery, "Performance tips: compression". */
+/** Google compresses answers only for clients that ask for it in both headers. Source: BigQuery, "Performance tips: compression". */
 const packing = { 'accept-encoding': 'gzip', 'user-agent': 'saved-query-gateway (gzip)' };
 
 /**
- * Makes what sends requests: each once, unless its token was refused, then once more with another one, or the server closed a
- * connection that had been idle. Redirects are not followed: BigQuery has none, and credentials go to nobody else.
+ * Makes a sender of requests. Each is sent once, and once more if its token was refused (with another one) or if the server had
+ * closed the idle connection. Redirects are not followed: BigQuery has none, and credentials must not leave it.
  * @param originOf URL of the project, asked once for each request
  */
 export function createSender(
@@ -91,7 +91,7 @@ export function createSender(
       }
       const answered = await sendOnce(url, sending, authorisation);
       if (answered.status !== 401 || !(await credentials.refuse(authorisation))) return answered;
-      // The token is over by the server's clock, or was taken back: another one may be good.
+      // The token has expired by the server's clock, or was revoked: another one may be accepted.
       await answered.read(skip);
       return sendOnce(url, sending, await credentials.headers(signal));
     },
@@ -128,7 +128,7 @@ async function skip(body: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of body);
 }
 
-/** A body that is cut off or can't be unpacked; what its reader throws stays as it is. */
+/** A body that is cut off or can't be decompressed; errors of its reader stay as they are. */
 function failureOf(error: unknown): unknown {
   const code = error instanceof Error ? codeOf(error) : undefined;
   if (code === undefined) return error;
@@ -136,14 +136,14 @@ function failureOf(error: unknown): unknown {
   return new BigQueryFailure(code.startsWith('Z_') ? 'brokenAnswer' : 'noAnswer', message);
 }
 
-/** The word by which Node names a failure of a socket or stream: `ECONNRESET`, `Z_DATA_ERROR`. */
+/** Node's code for a failure of a socket or stream: `ECONNRESET`, `Z_DATA_ERROR`. */
 function codeOf(error: Error): string | undefined {
   return !(error instanceof GatewayError) && 'code' in error && typeof error.code === 'string'
     ? error.code
     : undefined;
 }
 
-/** `Retry-After` as seconds; a date, which BigQuery does not send, counts as none. */
+/** `Retry-After` as seconds; a date, which BigQuery never sends, counts as absent. */
 function secondsOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
 }
