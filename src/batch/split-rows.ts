@@ -1,3 +1,4 @@
+import { objectEnd, stringEnd } from '../base/json-scan.ts';
 import type { ResultSet } from '../base/rows.ts';
 
 /**
@@ -13,19 +14,18 @@ export function splitRows(
 ): ResultSet[] {
   const rowsOf = new Map(keys.map(key => [key, [] as string[]]));
   const truncated = new Set<string[]>();
-  const json = rowsJson.toString();
-  const opening = `{${JSON.stringify(columns[0]?.name)}:`;
+  const openingBytes = Buffer.byteLength(`{${JSON.stringify(columns[0]?.name)}:`);
   let at = 1;
   for (let row = 0; row < rowCount; row++) {
-    const keyStart = at + opening.length;
-    const keyEnd = endOfString(json, keyStart);
-    const end = endOfObject(json, keyEnd);
-    const key: unknown = JSON.parse(json.slice(keyStart, keyEnd));
+    const keyStart = at + openingBytes;
+    const keyEnd = stringEnd(rowsJson, keyStart);
+    const end = objectEnd(rowsJson, at);
+    const key: unknown = JSON.parse(rowsJson.toString('utf8', keyStart, keyEnd));
     const rows = typeof key === 'string' ? rowsOf.get(key) : undefined;
     if (!rows)
       throw new Error(`The batch form gave a row of ${JSON.stringify(key)}, which was not asked for`);
     // After the key comes the comma before the next column.
-    if (rows.length < maxRows) rows.push(`{${json.slice(keyEnd + 1, end)}`);
+    if (rows.length < maxRows) rows.push(`{${rowsJson.toString('utf8', keyEnd + 1, end)}`);
     else truncated.add(rows);
     at = end + 1;
   }
@@ -38,23 +38,4 @@ export function splitRows(
       isTruncated: truncated.has(rows),
     };
   });
-}
-
-/** The end of the JSON string that starts at this quotation mark, after its closing one. */
-function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-/** The end of the object that encloses this position, after its brace; the position is outside of strings. */
-function endOfObject(json: string, start: number): number {
-  let depth = 1;
-  for (let at = start; ; at++) {
-    const sign = json[at];
-    if (sign === '"') at = endOfString(json, at) - 1;
-    else if (sign === '{') depth++;
-    else if (sign === '}' && --depth === 0) return at + 1;
-    else if (sign === undefined) throw new Error('The rows of the batch form end within a row');
-  }
 }

@@ -126,12 +126,12 @@ export function createCache(options: CacheOptions): Cache {
     warm: (request, everyMs) => warm(parts, request, everyMs),
     async invalidateEntry(endpoint, { digest }) {
       local.remove(digest);
-      await tellStore(store, 'remove', it => it.remove(digest));
+      await invalidateStore(store, 'remove', it => it.remove(digest));
       emit({ type: 'cache.invalidated', endpoint, scope: 'entry' });
     },
     async invalidateGroup(endpoint, group) {
       generations.forget(group);
-      await tellStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
+      await invalidateStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
     connect: () => store.connect(),
@@ -225,13 +225,13 @@ async function warm(
   }
 }
 
-async function tellStore(
+async function invalidateStore(
   store: GuardedStore,
   operation: string,
   run: (it: Store) => Promise<void>,
 ): Promise<void> {
-  const isTold = await store.call(operation, { remainingMs: budgetMs }, it => run(it).then(() => true));
-  if (isTold) return;
+  const isDone = await store.call(operation, { remainingMs: budgetMs }, it => run(it).then(() => true));
+  if (isDone) return;
   throw new GatewayError(
     'unavailable',
     'The shared store does not answer: only the memory of this gateway was cleared; try again',

@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { mayHaveBigInteger, parseExactJson } from '../base/exact-json.ts';
+import { objectEnd } from '../base/json-scan.ts';
 import { formatTimestamp } from '../base/parse-timestamp.ts';
 import type { Column, ColumnType } from '../base/rows.ts';
 import type { Turns } from '../base/turns.ts';
@@ -22,6 +23,8 @@ const maxUnslicedBytes = 64 * 1024;
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 
+const openingBrace = 0x7b;
+
 /**
  * Reads the rows of a REST body `{"result":[…]}`.
  * @throws GatewayError `result_too_large` for a row over the limit
@@ -33,7 +36,7 @@ export async function readRows(body: Buffer, turns: Turns): Promise<Row[]> {
   const rows: Row[] = [];
   let at = body.indexOf('[') + 1;
   while (body[at] === openingBrace) {
-    const end = endOfRow(body, at);
+    const end = objectEnd(body, at);
     rows.push(parseRow(body, at, end));
     while (turns.isOver()) await turns.next();
     // A comma or the closing bracket follows a row.
@@ -56,35 +59,6 @@ function rowTooLarge(length: number, max: number): GatewayError {
     'result_too_large',
     `A row has ${length} bytes; allowed in GraphQL${which}: ${max}. REST takes longer ones`,
   );
-}
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openingBrace = 0x7b;
-const closingBrace = 0x7d;
-
-/** The end of the object that starts here, after its brace. */
-function endOfRow(bytes: Buffer, start: number): number {
-  let depth = 0;
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === quote) at = closingQuote(bytes, at);
-    else if (byte === openingBrace) depth++;
-    else if (byte === closingBrace && --depth === 0) return at + 1;
-  }
-  return bytes.length;
-}
-
-/** The closing quotation mark of the string that starts here: the first with an even number of backslashes before it. */
-function closingQuote(bytes: Buffer, start: number): number {
-  let end = bytes.indexOf(quote, start + 1);
-  while (end >= 0) {
-    let before = end - 1;
-    while (bytes[before] === backslash) before--;
-    if ((end - before) % 2 === 1) return end;
-    end = bytes.indexOf(quote, end + 1);
-  }
-  return bytes.length;
 }
 
 /** Bytes of columns as JSON, those of their own fields left out, at most. */

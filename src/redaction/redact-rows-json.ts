@@ -1,8 +1,8 @@
+import { stringEnd } from '../base/json-scan.ts';
 import { redactText } from './redact-text.ts';
 import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 
 const quote = 0x22;
-const backslash = 0x5c;
 const colon = 0x3a;
 
 /** Bytes of JSON that are read between two pauses. */
@@ -27,7 +27,7 @@ export function redactRowsJson(
 
 /**
  * The same with pauses between strings, in which the caller can do other work.
- * @returns the bytes themselves where nothing is replaced
+ * @returns the same bytes if nothing is replaced
  */
 export function* redactInSlices(
   bytes: Buffer,
@@ -54,16 +54,4 @@ export function* redactInSlices(
     }
   }
   return copied === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copied)]);
-}
-
-/** The end of the string that starts here: after its first quote with an even number of backslashes before it. */
-function stringEnd(bytes: Buffer, start: number): number {
-  let end = bytes.indexOf(quote, start + 1);
-  while (end >= 0) {
-    let before = end - 1;
-    while (bytes[before] === backslash) before--;
-    if ((end - before) % 2 === 1) return end + 1;
-    end = bytes.indexOf(quote, end + 1);
-  }
-  return bytes.length;
 }

@@ -6,6 +6,12 @@ export const messageChannel = 'sqg:2:messages';
 /** Returns unless the token holds the lease. It precedes all writes, because Redis does not roll back. */
 const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 
+// Parts of the scripts below; the numbers are those of ARGV.
+const setValue = (value: number, milliseconds: number) =>
+  `redis.call('SET', KEYS[1], ARGV[${value}], 'PX', ARGV[${milliseconds}])`;
+const endLease = `redis.call('DEL', KEYS[2])`;
+const publish = (message: number) => `redis.call('PUBLISH', '${messageChannel}', ARGV[${message}]) return 1`;
+
 /** The atomic operations in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
   /**
@@ -44,36 +50,32 @@ export const redisScripts = {
     numberOfKeys: 2,
     lua: `
       ${fence}
-      redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-      redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${messageChannel}', ARGV[4])
-      return 1`,
+      ${setValue(2, 3)}
+      ${endLease}
+      ${publish(4)}`,
   },
   /** ARGV: token, message. */
   sqgRelease: {
     numberOfKeys: 2,
     lua: `
       ${fence}
-      redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${messageChannel}', ARGV[2])
-      return 1`,
+      ${endLease}
+      ${publish(2)}`,
   },
   /** ARGV: tombstone, milliseconds, message. */
   sqgRemove: {
     numberOfKeys: 2,
     lua: `
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      redis.call('DEL', KEYS[2])
-      redis.call('PUBLISH', '${messageChannel}', ARGV[3])
-      return 1`,
+      ${setValue(1, 2)}
+      ${endLease}
+      ${publish(3)}`,
   },
   /** ARGV: generation, milliseconds, message. */
   sqgBumpGeneration: {
     numberOfKeys: 1,
     lua: `
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      redis.call('PUBLISH', '${messageChannel}', ARGV[3])
-      return 1`,
+      ${setValue(1, 2)}
+      ${publish(3)}`,
   },
 };
 

@@ -12,7 +12,7 @@ import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
-import { nanOrder } from './print-nan-order.ts';
+import { printOrderTerm } from './print-order-term.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
@@ -295,9 +295,8 @@ function printBound(printer: Printer, bound: BoundFrameBound): string {
   return `${printExpression(printer, bound.distance)} ${bound.kind.toLowerCase()}`;
 }
 
-function printOrder(printer: Printer, { by, descending, nulls }: BoundOrder): string {
+function printOrder(printer: Printer, { by, ...order }: BoundOrder): string {
   const key = typeof by === 'number' ? String(by + 1) : printExpression(printer, by);
-  const plain = `${key} ${descending ? 'desc' : 'asc'} nulls ${nulls.toLowerCase()}`;
-  const isFloat = typeof by !== 'number' && by.type.kind === 'FLOAT64';
-  return isFloat ? `${nanOrder(key, descending, nulls)}, ${plain}` : plain;
+  const type = typeof by === 'number' ? undefined : by.type;
+  return printOrderTerm({ key, value: () => key, type }, order);
 }

@@ -14,7 +14,7 @@ import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
-import { nanOrder } from './print-nan-order.ts';
+import { printOrderTerm } from './print-order-term.ts';
 import { convertStorage } from './print-storage.ts';
 import type { Printer } from './printer.ts';
 
@@ -27,7 +27,7 @@ export function printQuery(printer: Printer, query: BoundQuery, options: { keeps
   const isWrapped = mustWrap(query);
   const inner = printBody(printer, query.body);
   const body = isWrapped ? `select * from (${inner})` : inner;
-  const order = query.orderBy.map(item => printOrder(printer, item, query, isWrapped)).join(', ');
+  const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
     query.limit === undefined ? '' : ` limit ${query.limit}`,
@@ -45,7 +45,7 @@ export function printQuery(printer: Printer, query: BoundQuery, options: { keeps
   return `${subsets.length > 0 ? `with ${subsets.join(', ')} ` : ''}${body}${slice}`;
 }
 
-/** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrder`. */
+/** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrderTerm`. */
 function mustWrap({ body, orderBy, columns }: BoundQuery): boolean {
   const isPlain = body.kind === 'select' && !body.distinct;
   return !isPlain && orderBy.some(({ by }) => typeof by === 'number' && columns[by]!.type.kind === 'FLOAT64');
@@ -158,9 +158,9 @@ function printGroupBy(
   return `grouping sets (${sets.join(', ')})`;
 }
 
-function printOrder(
+function printQueryOrder(
   printer: Printer,
-  { by, descending, nulls }: BoundOrder,
+  { by, ...order }: BoundOrder,
   { body, columns }: BoundQuery,
   isWrapped: boolean,
 ): string {
@@ -174,7 +174,5 @@ function printOrder(
     return printer.expression(printer, item ?? (by as BoundExpression));
   };
   const key = position === undefined || isNamed ? value() : String(position + 1);
-  const direction = descending ? 'desc' : 'asc';
-  const plain = `${key} ${direction} nulls ${nulls.toLowerCase()}`;
-  return type.kind === 'FLOAT64' ? `${nanOrder(value(), descending, nulls)}, ${plain}` : plain;
+  return printOrderTerm({ key, value, type }, order);
 }
