@@ -16,6 +16,13 @@ const ofEdge =
   asked =>
     textOf(asked).startsWith(`select * from \`${edgeTable}\``) ? deed : undefined;
 
+// Pauses between retries: four of them take 15 s.
+vi.mock('node:timers/promises', async importOriginal => {
+  const timers = await importOriginal<typeof import('node:timers/promises')>();
+  const setTimeout: typeof timers.setTimeout = (ms = 0, ...rest) => timers.setTimeout(ms / 100, ...rest);
+  return { ...timers, setTimeout };
+});
+
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
 });

@@ -75,18 +75,22 @@ test('quotes no more than a thousand characters of a text in an error', () => {
     );
 });
 
-/** Processor time of the fastest of three compilations, in milliseconds: what else runs on the machine counts little. */
-function compileMs(sql: string): number {
-  const times = Array.from({ length: 3 }, () => {
+/**
+ * Processor time of the fastest of three compilations, in milliseconds: other load on the machine counts little.
+ * @param enoughMs one that is as fast needs no other
+ */
+function compileMs(sql: string, enoughMs = 0): number {
+  let fastest = Infinity;
+  for (let run = 0; run < 3 && fastest > enoughMs; run++) {
     const before = process.cpuUsage().user;
     try {
       compileCaller(sql);
     } catch {
       // A refusal must be as quick.
     }
-    return (process.cpuUsage().user - before) / 1000;
-  });
-  return Math.min(...times);
+    fastest = Math.min(fastest, (process.cpuUsage().user - before) / 1000);
+  }
+  return fastest;
 }
 
 /** A text four times as long may take ten times as long; below this, in milliseconds, a ratio says nothing. */
@@ -97,9 +101,10 @@ test.each(Object.entries(growingTexts))('compiles %s in time that grows as the t
     [3_000, 12_000],
     [16_000, 65_536],
   ] as const) {
+    const after = compileMs(textOfLength(text, long), tooShortMs);
+    if (after <= tooShortMs) continue;
     const before = compileMs(textOfLength(text, short));
-    const after = compileMs(textOfLength(text, long));
-    expect({ long, after, fits: after <= Math.max(tooShortMs, before * mostGrowth) }).toMatchObject({
+    expect({ long, after, fits: after <= before * mostGrowth }).toMatchObject({
       fits: true,
     });
     // Contract 11.2 wants 100 ms on a machine of its own.

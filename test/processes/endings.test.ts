@@ -4,6 +4,9 @@ import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { databasePath } from '../../src/composition/compose-engine.ts';
+import { openForWriting } from '../../src/duckdb/database.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { sourceTables } from '../bigquery/bigquery-environment.ts';
 import { startTwins } from '../bigquery/twin-gateways.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
@@ -85,7 +88,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${t
 const logs = '/api/endpoints/query/logs.all?project=ours';
 
 describe('SIGTERM drops nothing', () => {
-  test('twenty keep-alive clients under load see no reset, and are told to close', async () => {
+  test('twenty keep-alive clients under load see no reset, and are asked to close', async () => {
     const { child, port } = await start('gateway');
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     onTestFinished(() => agent.destroy());
@@ -122,7 +125,8 @@ describe('SIGTERM drops nothing', () => {
   });
 
   test('/readyz says so, what is in a socket is answered, and idle connections are closed', async () => {
-    const { child, port } = await start('gateway');
+    // Long enough for the slow queries on a busy machine; the end does not wait for it.
+    const { child, port } = await start('gateway', { DRAIN_MS: '30000' });
     const [probe, pipelining, idle] = [await openRaw(port), await openRaw(port), await openRaw(port)];
     probe.write(get('/readyz'));
     await probe.has('"ready"');
@@ -234,10 +238,9 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
   test.each(endings)('a worker over a frozen Redis: %s', async (signal, code) => {
     const redis = await startRedisServer();
     onTestFinished(redis.stop);
-    const environment = { REDIS_URL: redis.url, DATA_DIR: await temporaryDirectory() };
-    // A gateway makes the database that a worker reads.
-    await endsBy((await start('gateway', environment)).child, 'SIGINT');
-    const { child } = await start('worker', environment);
+    const DATA_DIR = await temporaryDirectory();
+    (await openForWriting(databasePath({ DATA_DIR }), readSources())).close();
+    const { child } = await start('worker', { REDIS_URL: redis.url, DATA_DIR });
     process.kill(redis.pid, 'SIGSTOP');
     const end = await endsBy(child, signal);
     expect(end.code).toBe(code);
