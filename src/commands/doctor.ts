@@ -23,7 +23,7 @@ export async function runDoctor(
   const queries = queryChecks({
     directory: config.SQL_DIR,
     openEngine: async () => {
-      // The engine would make the database that is not there.
+      // The engine would create a missing database.
       if (config.ENGINE === 'duckdb') await access(databasePath(config));
       const advice: SetupProblem[] = [];
       const emit = (event: GatewayEvent) => {
@@ -33,7 +33,7 @@ export async function runDoctor(
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
-    // The embedded engine bills nobody.
+    // The embedded engine has no costs.
     advisesOnBounds: config.ENGINE === 'bigquery',
   });
   const tokens = tokenCheck({

@@ -9,7 +9,7 @@ import { createRedisStore } from '../store/redis-store.ts';
 /**
  * Invalidates stored answers from the command line, in Redis and in the memory of all gateways.
  * @param parameters of the one entry; absent: all entries of the endpoint
- * @throws GatewayError; Error where the gateways share no cache
+ * @throws GatewayError; Error if the gateways share no cache
  */
 export async function invalidateFromCommand(
   config: Config,

@@ -76,7 +76,7 @@ function notLookedAt(why: string, fix: string): SetupError {
   return new SetupError('Not looked at', [{ found: `not looked at: ${why}`, fix }]);
 }
 
-/** Where time parameters may be absent and no window stands for them, a query reads all that there is. */
+/** If time parameters may be absent and there is no window, a query reads all rows. */
 function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDefinition): SetupProblem[] {
   const open = parameters.filter(({ type, required }) => type === 'timestamp' && !required);
   if (open.length === 0 || window || maxBytesBilled !== undefined) return [];
@@ -89,7 +89,7 @@ function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDe
   ];
 }
 
-/** What one saved query reads where no parameter has a value. */
+/** What one saved query reads if no parameter has a value. */
 async function dryRun(
   engine: Engine,
   { name, sql, maxRows, parameters, window }: EndpointDefinition,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connectRedis } from '../store/connect-redis.ts';
 import type { Check } from './check.ts';
 
-/** Milliseconds that a connection may take to be made. */
+/** Milliseconds for opening a connection. */
 const connectMs = 3000;
 
 /** Does Redis answer, and does it make room when it is full? */

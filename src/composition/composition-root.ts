@@ -140,7 +140,7 @@ export async function composeGateway(
 /**
  * Puts a worker together: it warms what gateways read, over the Redis that it shares with them.
  * @returns a function that ends it
- * @throws Error where there is no such Redis; AggregateError as above
+ * @throws Error if there is no such Redis; AggregateError as above
  */
 export async function composeWorker(
   config: Config,

@@ -20,7 +20,7 @@ type PrepareDeps = {
 };
 
 /**
- * Makes what a first start lacks: the data folder, the tables, sample rows up to now, a token.
+ * Creates what a first start lacks: the data folder, the tables, sample rows up to now, a token.
  * The warehouse has its own tables and rows: for it, only the token.
  * @returns the plain token to accept, if any, and a project that has rows
  */
@@ -40,7 +40,7 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
     const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
     await writeSampleInChild(task, onProgress);
   } catch (error) {
-    // Another gateway reads the same file: its rows will do.
+    // Another gateway reads the same file, which has rows already.
     if (!(error instanceof DatabaseBusyError)) throw error;
     emit({ type: 'sample.skipped', message: error.message });
   }

@@ -70,7 +70,7 @@ export async function changeLayout(
   }
 }
 
-/** Sets a connection up for the statements that the front-end prints. */
+/** Prepares a connection for the statements that the front-end prints. */
 export async function prepareConnection(
   connection: DuckDBConnection,
   macros: readonly string[],
@@ -83,7 +83,7 @@ export async function prepareConnection(
   for (const macro of macros) await connection.run(macro);
 }
 
-/** The tables of a database with their columns as they lie. */
+/** The tables of a database with their columns as stored. */
 export async function readCatalog(connection: DuckDBConnection): Promise<CatalogTable[]> {
   const names = await connection.runAndReadAll(
     "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name NOT LIKE '\\_%' ESCAPE '\\' ORDER BY 1",
@@ -98,7 +98,7 @@ export async function readCatalog(connection: DuckDBConnection): Promise<Catalog
   return tables;
 }
 
-/** The columns of one table as they lie. */
+/** The columns of one table as stored. */
 export async function readColumns(connection: DuckDBConnection, table: string): Promise<CatalogColumn[]> {
   const { columnNames, columnTypes } = await describe(
     connection,

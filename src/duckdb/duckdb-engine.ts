@@ -23,15 +23,15 @@ type DuckDbEngineOptions = {
   readonly emit: (event: EngineEvent) => void;
   /** Queries that run at the same time, each in a process of its own. Default 4. */
   readonly maxConcurrentQueries?: number;
-  /** Queries that wait for one of those; more are refused as `overloaded`. Default 512. */
+  /** Queries that may wait; more are refused as `overloaded`. Default 512. */
   readonly maxWaitingQueries?: number;
-  /** Queries of one caller that wait; more are refused as `too_many_requests`. Default 128. */
+  /** Queries of one caller that may wait; more are refused as `too_many_requests`. Default 128. */
   readonly maxWaitingPerCaller?: number;
   /** Megabytes for DuckDB's buffers, shared out among the processes. Default 2048. */
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
-  /** Milliseconds between two signs of life of a process; after ten that are missing it is killed. Default 1000. */
+  /** Milliseconds between two heartbeats of a process; after ten missed ones it is killed. Default 1000. */
   readonly aliveMs?: number;
   /** Milliseconds an interrupted query has to end before its process is killed. Default 1000. */
   readonly graceMs?: number;
@@ -48,7 +48,7 @@ const maxCompiledCharacters = 16_000_000;
 /** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
 const maxRuns = 3;
 
-/** Megabytes without which DuckDB can do little. */
+/** Megabytes that DuckDB needs at least. */
 const minMemoryMb = 128;
 
 /**
@@ -81,8 +81,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   }
 
   /**
-   * A query whose process ends under it is run again, in what is left of its time: it only reads. Its next process is a new one, for
-   * those that are there may have been killed together with the first.
+   * A query whose process ends is run again in the rest of its time, since it only reads. It gets a new process, because the
+   * existing ones may have been killed together with the first.
    */
   async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
     for (let runs = 1; ; runs++) {
@@ -117,7 +117,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const limit = startLimit(runOptions);
       try {
         const release = await queue.take(limit.signal, runOptions);
-        // The slot is free again when DuckDB is done with the query, which may be later than the caller's answer.
+        // The permit is released when DuckDB is done with the query, which may be later than the caller's answer.
         const result = runNow(statement, limit.signal).finally(release);
         return await orAborted(result, limit.signal);
       } catch (error) {
@@ -139,8 +139,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
 type Compilation = { readonly compiled: CompiledStatement } | { readonly refusal: GatewayError };
 
 /**
- * Compiles statements against the tables as they lie in the database that a process has open; equal ones once, and what is
- * refused is not compiled again either.
+ * Compiles statements against the tables as they are stored in the database. Equal statements are compiled once, refused ones
+ * included.
  */
 function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledStatement {
   const known = new LRUCache<string, Compilation>({
@@ -191,7 +191,7 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     databasePath: options.databasePath,
     macros: duckDbMacros,
     memoryLimitMb,
-    // DuckDB's own limit does not hold lists and strings, and Node has the result twice while it crosses over.
+    // DuckDB's own limit does not cover lists and strings, and Node holds a result twice while handing it over.
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
     spillLimitMb: memoryLimitMb * 4,
     aliveMs: options.aliveMs ?? 1000,

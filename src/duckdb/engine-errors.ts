@@ -6,7 +6,7 @@ import type { EngineEvent } from './engine-events.ts';
 /** DuckDB's kinds of error that come from the query's own values: a bad cast, a bad pattern, an overflow. */
 const dataFaults: ReadonlySet<string> = new Set(['Conversion', 'Invalid Input', 'Out of Range']);
 
-/** How RE2 begins its complaints about a pattern. */
+/** The beginnings of RE2's errors about a pattern. */
 const patternFault =
   /^(missing [\])]|unexpected \)|no argument for|bad repetition|bad number|invalid (escape|character|perl|UTF|named|repetition)|trailing \\|pattern too large)/;
 
@@ -43,7 +43,7 @@ export function toCallersError(
   }
   if (kind === 'Out of Memory') return outOfMemory();
   if (kind === 'Result') return new GatewayError('result_too_large', detail);
-  // What is left is a fault of the translation; "Cannot …" is the lock-down speaking.
+  // The rest are faults of the translation; "Cannot …" comes from the locked configuration.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
 }

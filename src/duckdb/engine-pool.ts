@@ -5,12 +5,12 @@ import type { EngineSettings } from './engine-protocol.ts';
 /** The engine's processes: each runs one query at a time, so that no query shares its memory or its end with another. */
 export type EnginePool = {
   /**
-   * Lends a process for a task: the one that was used last, or a new one.
+   * Lends a process for a task: the most recently used one, or a new one.
    * @param options.isNew whether it must be a new one. Default false
    * @throws EngineGoneError after `close`; what the task throws
    */
   use<Result>(task: Task<Result>, options?: { readonly isNew: boolean }): Promise<Result>;
-  /** The tables of the database, as one of the processes has it open. */
+  /** The tables of the database that a process has open. */
   catalog(): Promise<Catalog>;
   /** The ids of the processes, the oldest first. */
   readonly pids: readonly number[];

@@ -70,9 +70,9 @@ async function open(): Promise<void> {
   const connection = await instance.connect();
   await prepareConnection(connection, settings.macros);
   const catalog = await readCatalog(connection);
-  // As an option of the opening it would be shown, but not enforced.
+  // As an option of opening the database it would be displayed, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
-  // No statement can open a file, load code or take these back.
+  // From here on no statement can open a file, load code or undo these settings.
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');
 
@@ -140,7 +140,7 @@ function interrupt(connection: DuckDBConnection, id: number): void {
   current.interrupting = setInterval(() => connection.interrupt(), 10);
 }
 
-/** Runs a statement, and sends its rows in their wire form but for the last part. @returns that one */
+/** Runs a statement and sends its rows in their wire form, except the last part. @returns that part */
 async function sendRows(connection: DuckDBConnection, id: number, statement: EngineStatement) {
   const { sql, values, shape, maxRows } = statement;
   // Prepared each time: a kept statement also keeps the memory of its last run, which may be hundreds of megabytes.
@@ -170,7 +170,7 @@ async function sendRows(connection: DuckDBConnection, id: number, statement: Eng
 const lastPart = (part: string, rowCount: number) =>
   ({ type: 'rows', json: Buffer.from(`${part}]`), rowCount }) as const;
 
-/** The rows of a result, some at a time. @throws Error if they are too many bytes */
+/** The rows of a result, in chunks. @throws Error if they have too many bytes */
 async function* chunksOf(result: DuckDBResult, shape: EngineStatement['shape']): AsyncGenerator<string[]> {
   let bytes = 0;
   for (;;) {

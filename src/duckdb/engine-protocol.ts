@@ -1,7 +1,7 @@
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type { WireShape } from '../googlesql/tree/wire-shape.ts';
 
-/** What all engine processes are started with. */
+/** The settings of all engine processes. */
 export type EngineSettings = {
   readonly databasePath: string;
   /** Statements that the connection runs first. */
@@ -18,9 +18,9 @@ export type EngineSettings = {
   readonly maxResultBytes: number;
 };
 
-/** What one engine process is started with. */
+/** The settings of one engine process. */
 export type EngineArguments = EngineSettings & {
-  /** Folder for what does not fit into memory. Two processes must not share one: DuckDB gives its files the same names. */
+  /** Folder for data that does not fit into memory. Two processes must not share one: DuckDB gives its files the same names. */
   readonly spillDirectory: string;
 };
 
@@ -46,7 +46,7 @@ export type EngineCommand =
 /** Common to all messages that end a run. */
 type EndOfRun = {
   readonly id: number;
-  /** Whether the process kept so much of the run's memory that it should be replaced. */
+  /** Whether the process has kept so much memory of the run that it should be replaced. */
   readonly isWorn: boolean;
 };
 

@@ -10,15 +10,15 @@ import {
 } from '../googlesql/tree/types.ts';
 
 /**
- * How log rows lie in DuckDB. A repeated record lies as one plain STRUCT with a boolean leaf `_p` ("present") until a
- * row brings a second element, and as a LIST of such STRUCTs from then on: a scan of plain STRUCTs reads only the
+ * How log rows are stored in DuckDB. A repeated record is one plain STRUCT with a boolean leaf `_p` ("present") until a
+ * row brings a second element, and a LIST of such STRUCTs from then on: a scan of plain STRUCTs reads only the
  * leaves it needs, six times faster than through lists. Callers see an array either way.
  */
 
 /** The leaf that is true if the record is present: testing it reads one column, testing the STRUCT reads all. */
 export const presenceLeaf = '_p';
 
-/** The columns of a source as they first lie: every repeated record a plain STRUCT. */
+/** The columns of a source as first stored: every repeated record a plain STRUCT. */
 export function firstLayout(fields: SourceFields): CatalogColumn[] {
   return Object.entries(fields).map(([name, field]) => ({ name, type: typeOf(field, true) }));
 }
@@ -94,8 +94,8 @@ export function storedTypeSql(type: SqlType): string {
 }
 
 /**
- * SQL that turns a value of one layout into the same value of another. Elements after the first are lost where a list
- * becomes a single record: widen the table before.
+ * SQL that turns a value of one layout into the same value of another. A list that becomes a single record
+ * loses the elements after the first: widen the table before.
  */
 export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0): string {
   if (from.kind === 'STRUCT' && to.kind === 'STRUCT') {
@@ -134,7 +134,7 @@ export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySe
   return columns.map(({ name, type }) => ({ name, type: widen(type, name) }));
 }
 
-/** The stored columns with the fields of a source that they lack: lists stay lists, and no field goes. */
+/** The stored columns plus the fields of a source that they lack: lists stay lists, and no field is removed. */
 export function extendLayout(
   stored: readonly CatalogColumn[],
   wanted: readonly CatalogColumn[],

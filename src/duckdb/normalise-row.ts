@@ -3,7 +3,7 @@ import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import type { SourceField, SourceFields } from '../endpoints/sources.ts';
 
-/** What the rows of an import showed about their source. */
+/** What the rows of an import showed about their source's table. */
 export type Findings = {
   /** Dotted paths of fields that the source does not have. */
   readonly ignoredFields: Set<string>;
@@ -18,7 +18,7 @@ export class RowError extends Error {
 
 /**
  * Brings a parsed JSON row into the source's logical form: every column there, every repeated record a list, integers and
- * timestamps as text that DuckDB casts without loss. An id is made where there is none.
+ * timestamps as text that DuckDB casts without loss. A missing id is generated.
  * @throws RowError
  */
 export function normaliseRow(
@@ -53,7 +53,7 @@ function normaliseRecord(
 function normaliseField(field: SourceField, value: unknown, path: string, findings: Findings): unknown {
   if (!Array.isArray(field)) return normaliseScalar(field, value, path);
   if (value === null || value === undefined) return [];
-  // A lone value is the array of it: other log pipelines write a record without its brackets.
+  // A single value counts as an array of one: other log pipelines omit the brackets.
   const list: unknown[] = Array.isArray(value) ? value : [value];
   const [element] = field;
   if (typeof element === 'string') {

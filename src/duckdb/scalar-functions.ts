@@ -28,8 +28,9 @@ const readers: Readonly<Record<string, readonly [returns: DuckDBType, read: Read
 };
 
 /**
- * Makes the functions that printed SQL calls for what DuckDB's own can't do. They run in this process's main thread, 2048 rows at a
- * time. `bq_read_temporal(text, kind)` answers a date or time as DuckDB reads it, `bq_zone_…` what a zone is to DuckDB. `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
+ * Makes the functions that printed SQL calls where DuckDB has none. They run in this process's main thread, 2048 rows at a
+ * time. `bq_read_temporal(text, kind)` answers a date or time as DuckDB reads it, `bq_zone_…` what a zone is to DuckDB.
+ * `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
  * `bq_checked_pattern(text)` answers a regular expression as it is, and fails for one that is too large to be compiled.
  */
 export function registerScalarFunctions(connection: DuckDBConnection): void {

@@ -3,14 +3,14 @@ import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-/** A new name for the folder in which one engine process spills; it says who removes it: this process, on this host. */
+/** A new name for the folder in which one engine process spills; it names who removes it: this process, on this host. */
 export function newSpillDirectory(databasePath: string): string {
   return `${databasePath}.${hostname()}-${process.pid}-${randomUUID()}.tmp`;
 }
 
 /**
- * Removes what processes of this host left behind that were killed together with their engine processes. To be called before the first
- * engine process starts: a folder of this process's own id is one of a process that had the id before, as in a container.
+ * Removes the folders of processes on this host that were killed together with their engine processes. Call it before the first
+ * engine process starts: a folder with this process's own id belongs to an earlier process with that id, as in a container.
  */
 export async function removeLeftSpills(databasePath: string): Promise<void> {
   const directory = dirname(databasePath);
@@ -21,7 +21,7 @@ export async function removeLeftSpills(databasePath: string): Promise<void> {
     return name.startsWith(opening) && pid !== undefined && !isOther(Number(pid));
   });
   const removals = left.map(name => rm(join(directory, name), { recursive: true, force: true }));
-  // What can't be removed is in nobody's way.
+  // A folder that can't be removed does no harm.
   await Promise.allSettled(removals);
 }
 
@@ -32,7 +32,7 @@ function isOther(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Anything else says that there is one, of another user.
+    // Any other error means that it exists, and belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

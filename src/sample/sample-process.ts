@@ -15,7 +15,7 @@ export type SampleReport =
 /** The process that brings the sample rows up to now, and takes the writing DuckDB with it when it ends. */
 const task: SampleTask = JSON.parse(process.argv[2] ?? '');
 const end = () => process.kill(process.pid, 'SIGKILL');
-// The gateway that wanted the rows is gone.
+// The gateway has ended.
 process.on('disconnect', end);
 report(await write());
 process.off('disconnect', end);

@@ -32,7 +32,7 @@ type Part = {
   readonly stepMicros: number;
   readonly fromTick: number;
   readonly toTick: number;
-  /** The sample that is there has another rate, and goes. */
+  /** The existing sample has another rate, and is removed. */
   readonly isNewRate: boolean;
 };
 
@@ -58,7 +58,7 @@ export async function writeSample(options: WriteSampleOptions): Promise<number> 
     for (const part of parts) {
       await writePart(connection, part, async written => {
         done += written;
-        // The small parts of a later start share one commit: it is what takes their time.
+        // The small parts of a later start share one commit, which takes most of their time.
         if (done - committed >= chunkTicks) {
           await connection.run('COMMIT; BEGIN');
           committed = done;

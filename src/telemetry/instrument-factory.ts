@@ -76,7 +76,7 @@ type Value = {
 
 type Series = {
   sum: number;
-  /** Observations by the first bound that they are within; the last place is for those beyond. */
+  /** Observations by the first bound that they do not exceed; the last element counts those beyond. */
   readonly within: Float64Array;
 };
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 
 /** An output for lines that never blocks its writer. */
 export type LogOutput = {
-  /** Takes a line, or drops it where too many wait. */
+  /** Takes a line, or drops it if too many wait. */
   write(line: string): void;
   /** Lines that were dropped so far. */
   readonly droppedLines: number;
@@ -20,8 +20,8 @@ const chunkBytes = 64 * 1024;
 const maxWaiting = 1024 * 1024;
 
 /**
- * Makes the output of a log: lines are collected, written asynchronously, and dropped where the reader of the stream does not
- * keep up. They are collected as bytes: as strings they would outlive the requests that they tell of, and V8 would move them.
+ * Makes the output of a log: lines are collected, written asynchronously, and dropped if the reader of the stream does not
+ * keep up. They are collected as bytes: as strings they would outlive the requests that they report, and V8 would move them.
  * @param stream as `openStandardOutput` opens it
  */
 export function createLogOutput(stream: Writable): LogOutput {
