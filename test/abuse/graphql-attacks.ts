@@ -33,7 +33,7 @@ function list(count: number, item: (n: number) => string, separator = ', '): str
 const fields = (count: number, field: (n: number) => string) =>
   `{ ${list(count, i => `f${i}: ${field(i)}`, ' ')} }`;
 
-/** 60 fields, each with so many aliases through a fragment, over 1,000 rows. */
+/** 60 fields, each with this many aliases through a fragment, over 1,000 rows. */
 function fragmentBomb(project: string, n: number, aliases = 3000): string {
   const field = (i: number) =>
     `f${i}: logsAll(project: "${project}", sql: "select id, timestamp, event_message from edge_logs where id != '${n}' limit 1000") { ...a }`;

@@ -75,7 +75,7 @@ function endless(n: number): string {
   return `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
 }
 
-/** A thousand rows of so many bytes, which compress badly. */
+/** A thousand rows of this size, which compress badly. */
 function bulk(bytes: number, n: number): string {
   return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
 }

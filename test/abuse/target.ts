@@ -19,7 +19,7 @@ export type Target = {
 type AskOptions = {
   readonly of?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Leaves after so many milliseconds, whatever has come. */
+  /** Leaves after this many milliseconds, whatever has come. */
   readonly leaveMs?: number;
 };
 

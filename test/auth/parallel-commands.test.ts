@@ -33,7 +33,7 @@ const idOf = (token: string) => token.slice(4, 12);
 const withoutTokens = async () => (await readdir(directory)).filter(name => name !== 'tokens.json');
 
 describe('commands at the same time', () => {
-  test('eight tokens that are issued are eight tokens, and those that are revoked stay revoked', async () => {
+  test('issue eight tokens, and revoked ones stay revoked', async () => {
     const old = await Promise.all(
       Array.from({ length: 2 }, (_, n) => issueToken(tokenFile(file), { name: `old ${n}`, clock })),
     );
@@ -67,7 +67,7 @@ describe('commands at the same time', () => {
 describe('a lock', () => {
   const lock = () => `${file}.lock`;
 
-  test('that a dead command left is taken over', async () => {
+  test('left by a dead command is taken over', async () => {
     await writeFile(lock(), 'gone');
     const longAgo = new Date(Date.now() - 60_000);
     await utimes(lock(), longAgo, longAgo);
@@ -78,7 +78,7 @@ describe('a lock', () => {
     expect(await withoutTokens()).toEqual([]);
   });
 
-  test('that somebody holds is waited for, and named when that takes too long', async () => {
+  test('held by another command is waited for, and named when the wait is too long', async () => {
     await writeFile(lock(), 'held');
     const failure = issueToken(tokenFile(file, { lockMs: 200 }), { name: 'late', clock });
     await expect(failure).rejects.toThrow(`${file}.lock`);
@@ -88,7 +88,7 @@ describe('a lock', () => {
 });
 
 describe('a disk that is full', () => {
-  test('leaves the file as it was, and nothing half written', async () => {
+  test('leaves the file unchanged, and nothing half written', async () => {
     for (let n = 0; n < 6; n++) await issueToken(tokenFile(file), { name: `token ${n}`, clock });
     const before = await readFile(file, 'utf8');
     expect(before.length).toBeGreaterThan(1024);

@@ -54,7 +54,7 @@ function refusal(tokens: Tokens, presented: string | undefined): string {
 }
 
 describe('an issued token', () => {
-  test('contract 8.3: has its id in sight and 256 random bits behind it', async () => {
+  test('contract 8.3: shows its id, followed by 256 random bits', async () => {
     const token = await issueToken(tokenFile(file), {
       name: 'ci',
       clock,
@@ -65,7 +65,7 @@ describe('an issued token', () => {
     expect(token).toHaveLength(64);
   });
 
-  test('contract 8.2: is kept as a hash only, in a file that its owner alone may read', async () => {
+  test('contract 8.2: is stored only as a hash, in a file that only its owner may read', async () => {
     const token = await issueToken(tokenFile(file), { name: 'ci', clock });
     const text = await readFile(file, 'utf8');
     expect(text).not.toContain(token.split('_').slice(2).join('_'));
@@ -142,7 +142,7 @@ describe('an issued token', () => {
     expect(refusal(tokens, token)).toBe(refusal(tokens, 'unknown'));
   });
 
-  test('contract 8.4: is refused once revoked, without a restart, while others go on', async () => {
+  test('contract 8.4: is refused once revoked, without a restart, while others stay valid', async () => {
     const token = await issueToken(tokenFile(file), { name: 'ci', clock });
     const other = await issueToken(tokenFile(file), { name: 'other', clock });
     const tokens = await open();
@@ -197,7 +197,7 @@ test('accepts the development token, and hashes from the environment in either l
   expect(ids).toEqual([hash, other].map(each => `environment-${each!.slice(0, 8).toLowerCase()}`));
 });
 
-test('tells a missing token from a wrong one', async () => {
+test('distinguishes a missing token from a wrong one', async () => {
   const tokens = await open({ accessToken: 'right' });
   expect(refusal(tokens, undefined)).toBe(refusal(tokens, ''));
   expect(refusal(tokens, 'wrong')).not.toBe(refusal(tokens, undefined));

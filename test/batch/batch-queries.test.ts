@@ -100,7 +100,7 @@ test('what a caller waits for does not share a run that goes behind callers', as
   ]);
 });
 
-test('a run that is refused for what its first caller has waiting is begun anew for the others', async () => {
+test('a run refused because its first caller has too many waiting is repeated for the others', async () => {
   const { run, runs } = openEngine();
   const share: RunStatement = async (statement, options) => {
     if (options.caller === 'greedy') throw new GatewayError('too_many_requests', 'too many');
@@ -203,7 +203,7 @@ test('a batch runs when each participant has asked or left, without waiting for 
   expect(runs).toEqual([['a', 'b'], ['late']]);
 });
 
-test('contract 7.1: rows go to their keys as they are, at most so many each', () => {
+test('contract 7.1: rows go to their keys unchanged, at most `maxRows` each', () => {
   const rowsJson =
     '[{"k":"a\\"},{","n":9007199254740993,"o":{"x":[{"y":"}"}]}},{"k":"b","n":1,"o":null},{"k":"b","n":2,"o":{}}]';
   const columns = ['k', 'n', 'o'].map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);

@@ -46,7 +46,7 @@ test('a server that asks for a second is left alone for a second, and by default
   }
 });
 
-test('who can not wait as long as the server asks is told at once when to come back', async () => {
+test('a request that can not wait as long as the server asks learns at once when to retry', async () => {
   const { run, counts } = await open({ insert: [asked('77')] });
   await expect(run()).rejects.toMatchObject({ code: 'overloaded', status: 503, retryAfterSeconds: 77 });
   expect(counts()).toEqual({ insert: 1 });

@@ -6,7 +6,7 @@ import type { Deed } from './warehouse-http.ts';
 
 const now = '2026-01-15T12:00:00Z';
 
-/** A warehouse whose clock is so many hours before ours, and says so wherever BigQuery tells a time. */
+/** A warehouse whose clock is this many hours behind ours, in every field that holds a time. */
 function skewed(hours: number) {
   const theirMs = Date.parse(now) + hours * 3_600_000;
   const headers = { date: new Date(theirMs).toUTCString(), expires: new Date(theirMs).toUTCString() };
@@ -32,7 +32,7 @@ function skewed(hours: number) {
   };
 }
 
-/** What a caller is told by a gateway over such a warehouse, at once and when the entry is ten minutes old. */
+/** What a caller gets from a gateway over such a warehouse, at once and when the entry is ten minutes old. */
 async function answersWith(hours: number) {
   const warehouse = await openWarehouse(skewed(hours));
   const gateway = await openGateway({

@@ -17,7 +17,7 @@ async function open(script: Script): Promise<ScriptedEngine> {
   return opened;
 }
 
-test('an engine that closes hears out the cancel of a job that was left the moment before', async () => {
+test('an engine that closes waits for the cancellation of a job abandoned just before', async () => {
   const { run, engine, asked, held, openSockets } = await open({
     results: ['hang'],
     cancel: [{ json: {}, afterMs: 100 }],

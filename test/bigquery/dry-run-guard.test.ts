@@ -41,7 +41,7 @@ test.each([
   ['neither bytes nor tables', { query: { statementType: 'SELECT' } }],
   ['no statement', { totalBytesProcessed: '0', query: {} }],
   ['nothing', {}],
-])('contract 4.10: a verdict of BigQuery that tells %s is a refusal', async (_, statistics) => {
+])('contract 4.10: a verdict of BigQuery with %s is a refusal', async (_, statistics) => {
   await expect(check(statistics)).rejects.toMatchObject({ code: 'sandbox_refused' });
 });
 

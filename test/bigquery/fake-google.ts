@@ -36,7 +36,7 @@ export async function openGoogle(script: Script, kind?: CredentialsKind) {
 }
 
 /**
- * Stands in for Google as a whole, under its own names: a proxy that speaks TLS for `bigquery.googleapis.com`, for regional and
+ * Fakes Google as a whole, under its own host names: a proxy that speaks TLS for `bigquery.googleapis.com`, for regional and
  * private endpoints and for another universe's, where the warehouse answers who has a good token, and for `oauth2.googleapis.com`
  * and the like, which give tokens `t1`, `t2`, … for an hour.
  * @returns among others the environment that has a process go there, with credentials

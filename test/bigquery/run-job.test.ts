@@ -191,7 +191,7 @@ test.each(['jobBackendError', 'jobInternalError', 'jobRateLimitExceeded', 'table
   },
 );
 
-test('a lost job is started anew', async () => {
+test('a lost job is started again', async () => {
   const { run, counts, events } = await open({
     results: [refusal(404, 'notFound', 'Not found: Job payer:EU.job_1'), complete(['1'])],
   });

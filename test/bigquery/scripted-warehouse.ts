@@ -119,7 +119,7 @@ export type ScriptedEngine = {
   close(): Promise<void>;
 };
 
-/** A server in BigQuery's place that does as it is told. */
+/** A fake BigQuery server that follows a script. */
 export async function openWarehouse(script: Script) {
   const asked: Asked[] = [];
   const counts: Record<string, number> = {};

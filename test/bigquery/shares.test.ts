@@ -10,7 +10,7 @@ afterEach(() => opened?.close());
 const kinds = (engine: ScriptedEngine, kind: string) =>
   engine.asked.filter(({ what }) => what === kind).length;
 
-test('contract 11.1: so many queries run on the warehouse at a time, and a newcomer is next', async () => {
+test('contract 11.1: a limited number of queries run on the warehouse at a time, and a newcomer is next', async () => {
   opened = await openScripted({ results: ['hang'] }, { maxConcurrentQueries: 3 });
   const { run } = opened;
   const greedy = Array.from({ length: 20 }, () => run({}, { caller: 'greedy', timeoutMs: 60_000 }));
@@ -42,7 +42,7 @@ test('contract 2.16: queries of one token over its places get 429, over all plac
   expect(await Promise.all([first, second, third, other])).toEqual(Array(4).fill('unavailable'));
 });
 
-test('only so many results hold more than a megabyte; the others wait until one has ended', async () => {
+test('a limited number of results hold more than a megabyte; the others wait until one has ended', async () => {
   const { signal } = new AbortController();
   const large = createLargeResults(2, 10);
   const reads = [1, 2, 3].map(n => large.begin(signal, { caller: `c${n}` }));

@@ -10,7 +10,7 @@ const timeoutMs = 900;
 const names = ['timestamp', 'total_rest_requests', 'total_storage_requests', 'total_auth_requests', 'total_realtime_requests']; // biome-ignore format: one list
 const schema = { fields: names.map((name, at) => ({ name, type: at === 0 ? 'DATETIME' : 'INTEGER' })) };
 
-/** One bucket with so many requests of each area. */
+/** One bucket with this many requests of each area. */
 function counted(requests: number): Deed {
   const cells = ['2026-01-15T11:00:00', ...Array(4).fill(String(requests))];
   return complete([], { schema, totalRows: '1', rows: [{ f: cells.map(v => ({ v })) }] });

@@ -80,7 +80,7 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   return { what, path, params, body, authorization, host, atMs: performance.now() };
 }
 
-/** Does with a request as it is told; an answer is compressed for a client that says in both headers that it takes gzip. */
+/** Handles a request by its script; an answer is compressed for a client that asks for gzip in both headers. */
 export async function perform(deed: Deed, response: ServerResponse): Promise<void> {
   if (deed === 'hang' || deed === 'asUsual') return;
   if (deed === 'reset') {

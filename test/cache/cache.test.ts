@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 describe('contract 5.7: the states of one entry', () => {
-  test('runs the query once, then hits until the entry has had its time', async () => {
+  test('runs the query once, then hits until the entry’s time is over', async () => {
     const gateway = openCache({ clock });
     const { request } = countingRequest('a');
     expect(await ask(gateway, request)).toBe('miss {"result":[{"n":1}]}');
@@ -40,7 +40,7 @@ describe('contract 5.7: the states of one entry', () => {
     expect(query.runs).toBe(2);
   });
 
-  test('an entry of a clock that was far ahead is made anew, by a caller and ahead of callers', async () => {
+  test('an entry of a clock that was far ahead is replaced, by a caller and ahead of callers', async () => {
     for (const isWarmed of [false, true]) {
       const gateway = openCache({ clock });
       const { request } = countingRequest('a');
@@ -82,7 +82,7 @@ describe('contract 5.7: the states of one entry', () => {
     expect(backoffs).toEqual([750, 1500]);
   });
 
-  test('serves an old entry where the query fails, without asking again during the rest', async () => {
+  test('serves an old entry if the query fails, without another query during the back-off', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
@@ -105,7 +105,7 @@ describe('contract 5.7: the states of one entry', () => {
     await expect(ask(gateway, request)).rejects.toThrow('The query failed');
   });
 
-  test("a caller's own mistake is told, not covered with an old entry", async () => {
+  test("a caller's own mistake is reported, not hidden by an old entry", async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
@@ -116,7 +116,7 @@ describe('contract 5.7: the states of one entry', () => {
     }
   });
 
-  test('rests between failed refreshes grow to a minute, and begin anew after one that worked', async () => {
+  test('the back-off between failed refreshes grows to a minute, and starts over after a success', async () => {
     const gateway = openCache({ clock, random: () => 0.999_999 });
     const { request, query } = countingRequest('a');
     const often = { ...request, lifetimes: { freshMs: 1000, staleMs: 3_600_000, staleIfErrorMs: 0 } };
@@ -164,7 +164,7 @@ describe('contract 5.7: the states of one entry', () => {
     expect(await ask(gateway, slow)).toBe('hit {"result":[{"n":2}]}');
   });
 
-  test('who must have what a query finds now gets it, and so does the next caller', async () => {
+  test('a caller who must have new rows gets them, and so does the next caller', async () => {
     const gateway = openCache({ clock });
     const { request } = countingRequest('a');
     await ask(gateway, request);
@@ -175,8 +175,8 @@ describe('contract 5.7: the states of one entry', () => {
   });
 });
 
-describe('callers who come together', () => {
-  test('with one who must have what a query finds now: only that one waits for a new query', async () => {
+describe('concurrent callers', () => {
+  test('with one who must have new rows: only that one waits for a new query', async () => {
     const gate = Promise.withResolvers<void>();
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const slow: Store = { ...store, read: (...args) => gate.promise.then(() => store.read(...args)) };
@@ -225,7 +225,7 @@ describe('callers who come together', () => {
     expect(query.runs).toBe(1);
   });
 
-  test('do not fail with a refresh that came too late behind others: they run the query themselves', async () => {
+  test('do not fail with a refresh that missed its deadline behind others: they run the query themselves', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
     await ask(gateway, request);
@@ -242,7 +242,7 @@ describe('callers who come together', () => {
     expect(await waits).toBe('miss {"result":[{"n":3}]}');
   });
 
-  test('where the one who runs the query loses its last caller, another gateway takes over', async () => {
+  test('when the gateway that runs the query loses its last caller, another takes over', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
     const { request, query } = countingRequest('a');
@@ -301,7 +301,7 @@ describe('callers with limits of billed bytes', () => {
       return [one, place === 'in one gateway' ? one : openCache({ clock, store })] as const;
     };
 
-    test(`${place}: who may spend more is not refused with who may spend less`, async () => {
+    test(`${place}: a higher limit is not refused together with a lower one`, async () => {
       const [one, other] = open();
       const { query, under } = priced();
       query.gate = settle();
@@ -325,14 +325,14 @@ describe('callers with limits of billed bytes', () => {
     });
   }
 
-  test('a limit that is high enough gives its rows to those of any other', async () => {
+  test('rows queried under a sufficient limit are given to callers with any limit', async () => {
     const gateway = openCache({ clock });
     const { query, under } = priced();
     const answers = await Promise.all([under(2000), under(100), under()].map(each => ask(gateway, each)));
     expect([new Set(answers), query.runs]).toEqual([new Set(['miss {"result":[{"n":1}]}']), 1]);
   });
 
-  test('a refusal for one limit lets the key rest for that limit alone', async () => {
+  test('a refusal for one limit puts the key into back-off for that limit alone', async () => {
     const gateway = openCache({ clock });
     const { query, under } = priced();
     await ask(gateway, under());
@@ -357,7 +357,7 @@ describe('callers with limits of billed bytes', () => {
   });
 });
 
-test('all requests that have arrived ask the store together', async () => {
+test('all requests that have arrived read the store together', async () => {
   const store = createMemoryStore({ maxBytes: 1e6, clock });
   const asked: number[] = [];
   const counting: Store = {
@@ -392,7 +392,7 @@ describe("a gateway's memory", () => {
     expect(isThere).toEqual([true, false, true]);
   });
 
-  test('learns that another gateway has made a newer entry', async () => {
+  test('picks up a newer entry of another gateway', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
     const { request } = countingRequest('a');
@@ -402,7 +402,7 @@ describe("a gateway's memory", () => {
     expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
   });
 
-  test('holds on to what was made of an entry while the store has the same', async () => {
+  test('keeps what was derived from an entry while the store has the same one', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const disconnected = openCache({ clock, store: { ...store, subscribe: () => undefined } });
     const { request } = countingRequest('a');

@@ -6,7 +6,7 @@ import { decodeFailure, encodeFailure } from '../../src/cache/failure-payload.ts
 const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' } as const];
 const facts = { canonical: 'the key', generation: 'g', createdAtMs: 1, loadMs: 2, isWarmed: true };
 
-/** An entry whose rows take about so many bytes, and repeat themselves. */
+/** An entry with about this many bytes of rows, which repeat themselves. */
 async function entryOf(bytes: number): Promise<{ entry: Entry; value: Buffer }> {
   const rowCount = Math.ceil(bytes / 10);
   const rowsJson = Buffer.from(`[${'{"n":1234},'.repeat(rowCount).slice(0, -1)}]`);
@@ -45,7 +45,7 @@ describe('a stored entry', () => {
   });
 });
 
-describe('a failure that other gateways are told', () => {
+describe('a failure that is shared with other gateways', () => {
   test('comes back with its code, message and position', () => {
     const error = new GatewayError('invalid_query', 'No such column', { position: { line: 3, column: 7 } });
     const read = decodeFailure(encodeFailure(error, 'miss'), undefined);
@@ -64,7 +64,7 @@ describe('a failure that other gateways are told', () => {
   );
 
   test.each(['cancelled', 'overloaded', 'unavailable', 'internal'] as const)(
-    'is not told where another gateway may succeed: %s',
+    'is not shared if another gateway may succeed: %s',
     code => {
       expect(encodeFailure(new GatewayError(code, 'x'), 'miss')).toBe('');
     },

@@ -43,7 +43,7 @@ describe('a store that fails', () => {
     return broken;
   }
 
-  test('costs no answer: what is in memory is served, what is not is queried, one line says so', async () => {
+  test('fails no request: entries in memory are served, others are queried, one event says so', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store });
     const [a, b] = [countingRequest('a'), countingRequest('b')];
@@ -77,7 +77,7 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
-  test('contract 5.14: lets callers of one gateway who come together run one query', async () => {
+  test('contract 5.14: lets concurrent callers of one gateway share one query', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store });
     store.isBroken = true;
@@ -88,7 +88,7 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
-  test('contract 5.14: is not missed for what is in memory, nor runs a refresh more than once', async () => {
+  test('contract 5.14: is not needed for entries in memory, and a refresh runs once', async () => {
     const store = brokenStore();
     const listeners: ((message: StoreMessage) => void)[] = [];
     const controlled: Store = { ...store, subscribe: listener => void listeners.push(listener) };
@@ -142,7 +142,7 @@ describe('a store that fails', () => {
       expect(await asked).toBe('miss {"result":[{"n":1}]}');
     });
 
-    test('is given the rows, though granting the lease took all the time there was', async () => {
+    test('receives the rows, though granting the lease used up the budget', async () => {
       const store = createMemoryStore({ maxBytes: 1e6, clock });
       const slow: Store = {
         ...store,
@@ -157,7 +157,7 @@ describe('a store that fails', () => {
     });
   });
 
-  test('by refusing to write is told so once, however many queries run without it', async () => {
+  test('by refusing to write is reported once, however many queries run without it', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const full: Store = {
       ...store,
@@ -173,7 +173,7 @@ describe('a store that fails', () => {
     expect(changes).toEqual(['store.refusing']);
   });
 
-  test('and lost a stale entry does not keep it from being refreshed', async () => {
+  test('and has lost a stale entry does not prevent its refresh', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((message: StoreMessage) => void)[] = [];
     const gateway = openCache({
@@ -197,7 +197,7 @@ describe('a store that fails', () => {
     expect(query.runs).toBe(2);
   });
 
-  test('gets back from the memory of a gateway what it lost while no gateway was connected', async () => {
+  test('is refilled from a gateway’s memory after losing entries while no gateway was connected', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((message: StoreMessage) => void)[] = [];
     const subscribe: Store['subscribe'] = listener => {
@@ -245,7 +245,7 @@ describe('a store that fails', () => {
     expect(await ask(disconnected, request)).toBe('miss {"result":[{"n":3}]}');
   });
 
-  test('rows that it refused are not served when it goes after that', async () => {
+  test('rows that it refused to store are not served when it fails afterwards', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store });
     const { request, query } = countingRequest('a');
@@ -261,7 +261,7 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
-  test('what was once found invalid is not served when the store goes after that', async () => {
+  test('an entry once found invalid is not served when the store fails afterwards', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store: { ...store, subscribe: () => undefined } });
     const { request, query } = countingRequest('a');
@@ -302,7 +302,7 @@ describe('a store that fails', () => {
       return { gateway, other, request, query, gate };
     }
 
-    test('and granting the lease all the same, it lets nobody wait for rows that never come', async () => {
+    test('and granting the lease anyway, it lets nobody wait for rows that never come', async () => {
       const { gateway, other, request, query, gate } = lateAtFirst();
       const first = ask(gateway, request);
       await settle();

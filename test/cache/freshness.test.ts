@@ -20,7 +20,7 @@ test.each([
   expect(freshnessOf(ageMs, lifetimes)).toBe(freshness);
 });
 
-test('an entry never gets better with age, and is gone exactly when it is not kept any more', () => {
+test('an entry never gets fresher with age, and is gone exactly when it is no longer kept', () => {
   const rank = ['fresh', 'stale', 'stale-if-error', 'gone'];
   const ms = fc.nat(10_000);
   fc.assert(
@@ -33,7 +33,7 @@ test('an entry never gets better with age, and is gone exactly when it is not ke
   );
 });
 
-test('an early refresh is drawn the likelier, the longer the query takes and the nearer the end is', () => {
+test('an early refresh is more likely, the longer the query takes and the nearer the end is', () => {
   const chance = (ageMs: number, loadMs: number) => {
     const draws = Array.from({ length: 1000 }, (_, at) =>
       isDrawnEarly(ageMs, loadMs, 900_000, (at + 1) / 1000),

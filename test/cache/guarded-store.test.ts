@@ -54,7 +54,7 @@ describe('a store without an answer', () => {
     expect(trace()).toEqual(['store.down']);
   });
 
-  test('is found again by a probe in the background', async () => {
+  test('is detected again by a probe in the background', async () => {
     answers = 'not';
     await read();
     await vi.advanceTimersByTimeAsync(10_000);
@@ -89,7 +89,7 @@ describe('a store without an answer', () => {
     expect(trace()).toEqual(['store.down']);
   });
 
-  test('is not taken for one that answers when a refusal comes late', async () => {
+  test('does not count as answering when a refusal comes late', async () => {
     const refusal = Promise.withResolvers<never>();
     const late = guarded.call('remove', { remainingMs: budgetMs }, () => refusal.promise);
     answers = 'not';
@@ -104,7 +104,7 @@ describe('a store without an answer', () => {
 describe('a store that nobody asks', () => {
   beforeEach(() => guarded.connect());
 
-  test('is known to be gone within two seconds, and to be back', async () => {
+  test('is reported down within two seconds, and up again', async () => {
     expect(guarded.health()).toEqual({ isUp: true });
     answers = 'not';
     await vi.advanceTimersByTimeAsync(1300);
@@ -117,7 +117,7 @@ describe('a store that nobody asks', () => {
     expect(trace()).toEqual(['store.down', 'store.up', 'store.down']);
   });
 
-  test('is not given up for one answer that is late', async () => {
+  test('does not count as down after one late answer', async () => {
     for (let n = 0; n < 3; n++) {
       answers = 'not';
       await vi.advanceTimersByTimeAsync(1000);
@@ -164,7 +164,7 @@ describe('the budget of one request', () => {
     expect(guarded.isUp).toBe(true);
   });
 
-  test('spent, it keeps the request from asking at all', async () => {
+  test('once spent, keeps the request from calling the store at all', async () => {
     expect(await read({ remainingMs: 0 })).toBeUndefined();
     expect(calls).toBe(0);
     // What it does instead, such as running a query without a lease, has a reason that can be read.
@@ -172,7 +172,7 @@ describe('the budget of one request', () => {
   });
 });
 
-test('a fault of ours is not taken for one of the store', async () => {
+test('a bug of ours does not count as a failure of the store', async () => {
   const fault = guarded.call('read', { remainingMs: budgetMs }, async () => {
     throw new TypeError('a bug');
   });
@@ -180,7 +180,7 @@ test('a fault of ours is not taken for one of the store', async () => {
   expect(guarded.isUp).toBe(true);
 });
 
-test('a start goes on without a store that does not come', async () => {
+test('a start does not wait for a store that does not answer', async () => {
   answers = 'not';
   const connected = guarded.connect();
   await vi.advanceTimersByTimeAsync(1100);

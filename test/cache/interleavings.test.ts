@@ -182,6 +182,6 @@ async function run(scheduler: Scheduler, plan: readonly (readonly Step[])[]): Pr
   await scheduler.waitFor(Promise.all(caches.map(({ cache }) => cache.close())));
 }
 
-test('in whatever order commands, answers, messages and queries come: one query a lease, nothing older than it may be, nothing from before an invalidation', async () => {
+test('in any order of commands, answers, messages and queries: one query a lease, no answer older than allowed or from before an invalidation', async () => {
   await fc.assert(fc.asyncProperty(fc.scheduler(), clients, run), { numRuns: 300 });
 }, 120_000);

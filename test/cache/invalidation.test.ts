@@ -23,7 +23,7 @@ describe('invalidation', () => {
     expect(await ask(two, b.request)).toBe('hit {"result":[{"n":1}]}');
   });
 
-  test('of an endpoint makes all its entries void, and no other endpoint’s', async () => {
+  test('of an endpoint invalidates all its entries, and no other endpoint’s', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
     const [a, b, other] = [countingRequest('a'), countingRequest('b'), countingRequest('c', 'another')];

@@ -5,7 +5,7 @@ import { ask, countingRequest, openCache, settle } from './open-cache.ts';
 
 const clock = createStandingClock();
 
-test('an answer over the limit is given, and kept nowhere', async () => {
+test('an answer over the limit is sent, but not stored', async () => {
   const store = createMemoryStore({ maxBytes: 1e6, clock });
   const gateway = openCache({ clock, store, maxEntryBytes: 18 });
   const { request, query } = countingRequest('a');
@@ -17,7 +17,7 @@ test('an answer over the limit is given, and kept nowhere', async () => {
   expect(query.runs).toBe(2);
 });
 
-test('gateways that waited for it do not wait for one another then', async () => {
+test('gateways that waited for it then do not wait for one another', async () => {
   const store = createMemoryStore({ maxBytes: 1e6, clock });
   const gateways = Array.from({ length: 4 }, () => openCache({ clock, store, maxEntryBytes: 18 }));
   const { request, query } = countingRequest('a');

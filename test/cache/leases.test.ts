@@ -47,8 +47,8 @@ async function pass(ms: number): Promise<void> {
 const claimForDead = (digest: string, leaseMs: number) =>
   shared.claim(digest, { token: 'dead', leaseMs, knownVersion: undefined });
 
-describe('the one who runs the query', () => {
-  test('keeps its lease for as long as the query takes, and extends it no longer', async () => {
+describe('the gateway that runs the query', () => {
+  test('extends its lease while the query runs, and no longer', async () => {
     const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
     const { request, query } = countingRequest('a');
     const gate = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ describe('the one who runs the query', () => {
   });
 });
 
-describe('those who wait', () => {
+describe('the gateways that wait', () => {
   test('are woken by a message, not by a timer', async () => {
     const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
     const { request, query } = countingRequest('a');
@@ -77,7 +77,7 @@ describe('those who wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('take over at once where the entry is invalidated meanwhile', async () => {
+  test('take over at once if the entry is invalidated meanwhile', async () => {
     const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
     const { request, query } = countingRequest('a');
     const gate = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ describe('those who wait', () => {
     expect(one.trace()).toEqual(['cache.loading', 'cache.refused']);
   });
 
-  test('take over when the lease of one who died is over, not before', async () => {
+  test('take over when the lease of a dead gateway expires, not before', async () => {
     const gateway = openCache({ clock, store: shared });
     const { request, query } = countingRequest('a');
     await claimForDead(request.key.digest, 2500);
@@ -133,7 +133,7 @@ describe('those who wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('have all their time, also where the clock is set forward meanwhile', async () => {
+  test('have their whole time even if the clock is set forward meanwhile', async () => {
     const gateway = openCache({ clock, store: shared });
     const { request } = countingRequest('a');
     await claimForDead(request.key.digest, 7_200_000);
@@ -146,7 +146,7 @@ describe('those who wait', () => {
     expect(await asked).toBe('miss {"result":[{"n":1}]}');
   });
 
-  test('leave nothing behind when they leave while the lease is asked for', async () => {
+  test('leave nothing behind when they go while the lease is being claimed', async () => {
     const gate = Promise.withResolvers<void>();
     const slow: Store = { ...shared, claim: (...args) => gate.promise.then(() => shared.claim(...args)) };
     const gateway = openCache({ clock, store: slow });
@@ -163,7 +163,7 @@ describe('those who wait', () => {
     expect(query.runs).toBe(0);
   });
 
-  test('have the time of a whole request for the store again each time they were woken', async () => {
+  test('have a whole request’s budget for the store each time they wake', async () => {
     let waitedMs = 0;
     const store: Store = {
       ...shared,

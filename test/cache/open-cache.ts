@@ -58,7 +58,7 @@ export const rowsOf = (n: number) => ({
   rowCount: 1,
 });
 
-/** A request for `canonical` whose query gives 1, 2, 3 …, or waits and fails as told. */
+/** A request for `canonical` whose query gives 1, 2, 3 …, or waits and fails on demand. */
 export function countingRequest(canonical: string, group = 'group') {
   const query = {
     runs: 0,

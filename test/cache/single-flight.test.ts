@@ -20,13 +20,13 @@ test('callers of one key share one load, callers of another do not', async () =>
   expect(loaded).toEqual(['a', 'b']);
 });
 
-test('the next caller after a landing loads anew, after a failure too', async () => {
+test('the next caller after a load has ended starts another, after a failure too', async () => {
   const flights = createSingleFlight<number>();
   await expect(flights('a', never, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
   expect(await flights('a', never, async () => 2)).toBe(2);
 });
 
-test('a caller who leaves leaves at once; the load goes on for the others', async () => {
+test('a caller who leaves does not wait; the load goes on for the others', async () => {
   const flights = createSingleFlight<string>();
   const gate = Promise.withResolvers<string>();
   const leaver = new AbortController();
@@ -61,7 +61,7 @@ test('the last caller who leaves cancels the load, and the next one starts a new
   expect(await flights('a', never, async () => 'new')).toBe('new');
 });
 
-test('what was cancelled and ends late does not part those who came after it', async () => {
+test('a cancelled load that ends late does not affect later callers', async () => {
   const flights = createSingleFlight<string>();
   const leaver = new AbortController();
   const [old, next] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
@@ -81,7 +81,7 @@ test('what was cancelled and ends late does not part those who came after it', a
   expect([await first, await second, loads]).toEqual(['rows', 'rows', 1]);
 });
 
-test('a caller who is gone already starts nothing', async () => {
+test('a caller who has already left starts nothing', async () => {
   const flights = createSingleFlight<string>();
   let loads = 0;
   const asked = flights('a', AbortSignal.abort(new Error('gone')), async () => `${++loads}`);
@@ -89,7 +89,7 @@ test('a caller who is gone already starts nothing', async () => {
   expect(loads).toBe(0);
 });
 
-test('a load that is refused for what its first caller has waiting is begun anew for the others', async () => {
+test('a load refused because its first caller has too many waiting is repeated for the others', async () => {
   const flights = createSingleFlight<string>();
   const refuse = () => Promise.reject(new GatewayError('too_many_requests', 'too many'));
   const first = flights('a', never, refuse);

@@ -117,7 +117,7 @@ describe('the receipt of a query', () => {
     expect(headers.get('access-control-expose-headers')).toContain('Query-Receipt');
   });
 
-  test('stands in the extensions of GraphQL beside what the cache says', async () => {
+  test('is in the extensions of GraphQL beside the state of the cache', async () => {
     const query = '{ kept(project: "a") { n } }';
     expect((await gateway.graphql(query)).body.extensions.cache).toEqual([
       { path: 'kept', state: 'miss', ageSeconds: 0, receipt },
@@ -129,7 +129,7 @@ describe('the receipt of a query', () => {
     }
   });
 
-  test('is told as an event and counted once, however many answers there were', async () => {
+  test('is reported as an event and counted once, however many answers there were', async () => {
     for (let times = 0; times < 3; times++) await get('kept?project=a');
     expect(gateway.events.filter(({ type }) => type === 'engine.query')).toMatchObject([{ receipt }]);
     const text = await (await fetch(`${gateway.origin}/metrics`)).text();
@@ -151,7 +151,7 @@ describe('the labels of a query', () => {
     ]);
   });
 
-  test('are taken from the request where the saved query allows their keys', async () => {
+  test('are taken from the request if the saved query allows their keys', async () => {
     const sent = `Team=The Team, cost-centre = 9,endpoint=mine,other=1,team,=`;
     await get('kept?project=a', { 'lf-endpoint-labels': sent });
     expect(runs[0]?.labels).toMatchObject({

@@ -84,7 +84,7 @@ test.each([
   expect((await gateway.get(`${path}?project=ours`)).body).toEqual({ result: rows });
 }); // biome-ignore format: a table
 
-test('a removed file is gone from every handler', async () => {
+test('a removed file disappears from every handler', async () => {
   await drop(`${await exampleOfTheDocs()}\n-- once more`, 'endpoint.loaded');
   await drop('', 'endpoint.removed');
   expect((await gateway.get(path)).status).toBe(404);

@@ -141,7 +141,7 @@ describe('endpoints that are not cached', () => {
     expect(await askTogether('/api/endpoints/query/logs.all?project=ours')).toBe(10);
   });
 
-  test('share a run among those who come together, where the saved query says so', async () => {
+  test('share a run among concurrent requests if the saved query says so', async () => {
     expect(await askTogether('/api/endpoints/query/shared.runs?project=ours')).toBe(1);
     expect(await askTogether('/api/endpoints/query/shared.runs?project=ours')).toBe(1);
   });

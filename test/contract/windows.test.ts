@@ -75,14 +75,14 @@ function rowsWithin({ since, until }: Bounds): string[] | undefined {
   return minutesOfRows.filter(minutes => minutes > start && minutes <= end).map(minutes => `r${minutes}`);
 }
 
-type Heard = { readonly code: string | undefined; readonly ids: unknown };
+type Outcome = { readonly code: string | undefined; readonly ids: unknown };
 
-const restHeard = ({ body }: Answered): Heard => ({
+const restOutcome = ({ body }: Answered): Outcome => ({
   code: body.error?.code,
   ids: body.result?.map(({ id }: { id: string }) => id),
 });
 
-function graphqlHeard(field: string, { body }: Answered): Heard {
+function graphqlOutcome(field: string, { body }: Answered): Outcome {
   const found = body.data?.[field];
   return {
     code: body.errors?.[0].extensions.code,
@@ -103,26 +103,26 @@ function selected(field: string, { since, until }: Texts, own = ''): string {
 }
 
 /** Every way in; a saved query with a batch form is run by it where a second project is asked for. */
-const channels: Record<string, (texts: Texts) => Promise<Heard>> = {
-  'query string': async texts => restHeard(await gateway.get(path('every', texts))),
-  'query string, cached': async texts => restHeard(await gateway.get(path('kept', texts))),
-  "a caller's sql": async texts => restHeard(await gateway.get(path('every', { ...texts, sql }))),
-  "a caller's sql, cached": async texts => restHeard(await gateway.get(path('kept', { ...texts, sql }))),
+const channels: Record<string, (texts: Texts) => Promise<Outcome>> = {
+  'query string': async texts => restOutcome(await gateway.get(path('every', texts))),
+  'query string, cached': async texts => restOutcome(await gateway.get(path('kept', texts))),
+  "a caller's sql": async texts => restOutcome(await gateway.get(path('every', { ...texts, sql }))),
+  "a caller's sql, cached": async texts => restOutcome(await gateway.get(path('kept', { ...texts, sql }))),
   body: async texts => {
     const body = JSON.stringify({ project: 'ours', ...texts });
     const headers = { 'content-type': 'application/json' };
-    return restHeard(await gateway.send('/api/endpoints/query/kept', { method: 'POST', headers, body }));
+    return restOutcome(await gateway.send('/api/endpoints/query/kept', { method: 'POST', headers, body }));
   },
   graphql: async texts =>
-    graphqlHeard('every', await gateway.graphql(`{ ${selected('every', texts)} { id } }`)),
+    graphqlOutcome('every', await gateway.graphql(`{ ${selected('every', texts)} { id } }`)),
   "graphql with a caller's sql": async texts =>
-    graphqlHeard(
+    graphqlOutcome(
       'keptSql',
       await gateway.graphql(`{ ${selected('keptSql', texts, `sql: "${sql}"`)} { rows } }`),
     ),
   'batch form': async texts => {
     const others = selected('many', texts).replace('ours', 'theirs');
-    return graphqlHeard(
+    return graphqlOutcome(
       'many',
       await gateway.graphql(`{ ${selected('many', texts)} { id } b: ${others} { id } }`),
     );
@@ -147,12 +147,12 @@ describe('a window', () => {
     await fc.assert(
       fc.asyncProperty(minutes, minutes, spelling, empty, async (since, until, spell, [noSince, noUntil]) => {
         const expected = rowsWithin({ since, until });
-        const heard = await channels[channel]!({
+        const outcome = await channels[channel]!({
           ...(since === undefined ? noSince : { since: spell(since) }),
           ...(until === undefined ? noUntil : { until: spell(until) }),
         });
-        expect(heard.code).toBe(expected ? undefined : 'invalid_parameter');
-        if (expected) expect(heard.ids).toEqual(expected);
+        expect(outcome.code).toBe(expected ? undefined : 'invalid_parameter');
+        if (expected) expect(outcome.ids).toEqual(expected);
       }),
       { numRuns: 40 },
     );
@@ -201,7 +201,7 @@ describe('a window', () => {
     const texts = { since: at(-359) };
     const rest = () => own.get(path('warm', texts));
     const graphql = async () =>
-      graphqlHeard('warm', await own.graphql(`{ ${selected('warm', texts)} { id } }`)).code;
+      graphqlOutcome('warm', await own.graphql(`{ ${selected('warm', texts)} { id } }`)).code;
     for (const _ of [1, 2]) expect([(await rest()).status, await graphql()]).toEqual([200, undefined]);
     own.clock.advance(2 * minute);
     expect([(await rest()).status, await graphql()]).toEqual([400, 'invalid_parameter']);
@@ -220,7 +220,7 @@ describe('a window', () => {
       await vi.waitFor(async () => expect((await warmed()).totals.refreshed).toBe(cycle), waiting);
       answered = await ask();
     }
-    expect(restHeard(answered).ids).toEqual(['r-80', 'r-60', 'r-40', 'r-20', 'r0', 'r20']);
+    expect(restOutcome(answered).ids).toEqual(['r-80', 'r-60', 'r-40', 'r-20', 'r0', 'r20']);
     expect([answered.headers.get('x-cache'), answered.headers.get('age')]).toEqual(['HIT', '0']);
   });
 });

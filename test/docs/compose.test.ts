@@ -33,7 +33,7 @@ test('every service starts again, and has a limit of memory', () => {
   }
 });
 
-test('ports are open on loopback alone, unless told otherwise; that of Redis is not open at all', () => {
+test('ports are open only on loopback unless set otherwise; that of Redis is not open at all', () => {
   expect(services.gateway.ports).toEqual([expect.stringMatching(/^\$\{BIND:-127\.0\.0\.1\}:/)]);
   expect([services.worker.ports, services.redis.ports]).toEqual([undefined, undefined]);
 });

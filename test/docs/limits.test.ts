@@ -22,7 +22,7 @@ const fields = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => field(n)).join(' ');
 const padded = (json: string, bytes: number) => json.padEnd(bytes, ' '); // white space behind JSON is JSON
 
-/** A limit as a page words it, with `#` for the number; its unit; a request that is as large as told; what is too large is. */
+/** A limit in the words of its page, with `#` for the number; its unit; makes a request of a given size; the error beyond the limit. */
 type Limit = readonly [string, number, (size: number) => Promise<Answered>, string];
 
 const rest: readonly Limit[] = [
@@ -43,12 +43,12 @@ const ofGraphql: readonly Limit[] = [
   ['# fragments', 1, size => graphql(`{ ${fields(size, n => `...f${n}`)} } ${fields(size, n => `fragment f${n} on Query { __typename }`)}`), 'invalid_graphql'],
 ]; // biome-ignore format: a table
 
-/** Headers of so many bytes, and a few hundred that every request has. */
+/** Headers of this size, plus a few hundred bytes that every request has. */
 function headersOf(size: number): Record<string, string> {
   return { 'x-padding': 'x'.repeat(size) };
 }
 
-/** A document of so many tokens: an alias is three, the braces two. */
+/** A document of this many tokens: an alias is three, the braces two. */
 function documentOf(tokens: number): string {
   const aliases = Math.floor((tokens - 2) / 3);
   return `{ ${fields(aliases, n => `f${n}: __typename`)} ${'__typename '.repeat(tokens - 2 - aliases * 3)}}`;

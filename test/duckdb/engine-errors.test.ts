@@ -34,7 +34,7 @@ test.each([
   'Permission Error: Cannot access file "/etc/passwd" - file system operations are disabled by configuration',
   'Invalid Input Error: Cannot execute statement of type "INSERT" on database "logs"',
   'IO Error: Could not read /data/logs.duckdb',
-])('a fault of the engine tells the caller nothing, and is an event: %s', message => {
+])('a fault of the engine shows nothing to the caller, and is an event: %s', message => {
   const { translated, events } = translate(new Error(message));
   expect(translated).toMatchObject({ code: 'engine_failed', message: 'The engine refused the query' });
   expect(events).toEqual([{ type: 'engine.bug', endpoint: 'logs.all', message }]);

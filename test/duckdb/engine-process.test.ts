@@ -32,7 +32,7 @@ const rows = async (child: EngineChild, sql: string) => {
 
 const endless = 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b';
 
-test('tells the tables of its database, as they lie', async () => {
+test('reports the tables of its database as they are stored', async () => {
   const child = await startChild();
   const { tables: catalog } = await child.catalog;
   expect(catalog.map(({ name }) => name)).toContain('cloudflare.logs.prod');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Emulator, startEmulator } from './start-emulator.ts';
 
-/** What version 0.8.1 does that docs/bigquery.md tells, and `fillEmulator` goes around. */
+/** Behaviour of version 0.8.1 that docs/bigquery.md describes, and `fillEmulator` works around. */
 let emulator: Emulator;
 beforeAll(async () => {
   emulator = await startEmulator('test');

@@ -24,7 +24,7 @@ const open = () =>
 
 engineContract(open);
 
-test('who leaves cancels the job within a second, and an answer says what it cost', async () => {
+test('a caller who leaves cancels the job within a second, and an answer says what it cost', async () => {
   const { engine, warehouse, close } = await open();
   const statement = { endpoint: 'contract', parameters: [], maxRows: 10 };
   const { receipt } = await engine.run(

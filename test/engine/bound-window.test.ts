@@ -82,7 +82,7 @@ const nearNow = fc
   .map(by => BigInt(now) * 1000n + by);
 const value = fc.option(fc.oneof(nearNow, timestamp).map(formatTimestamp));
 
-test('whatever is asked for, what goes on has two bounds that are no further apart than the window', () => {
+test('whatever is asked for, the query has two bounds no further apart than the window', () => {
   fc.assert(
     fc.property(value, value, (since, until) => {
       let bounds: unknown[];

@@ -127,7 +127,7 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
       await expect(caller(callerSql)).rejects.toMatchObject({ status: 400 });
     });
 
-    test('is told line and column of its own text', async () => {
+    test('gets line and column of its own text', async () => {
       await expect(caller('select id,\n  nope\nfrom logs')).rejects.toMatchObject({
         code: 'invalid_query',
         position: { line: 2, column: 3 },

@@ -94,7 +94,7 @@ test('a caller that leaves the queue makes room and takes no permit', async () =
   await queue.take(never);
 });
 
-test('contract 6.5: what runs in the background leaves a permit to callers, and waits behind those that wait', async () => {
+test('contract 6.5: background queries leave a permit to callers, and wait behind waiting callers', async () => {
   const { take, started } = openQueue({ permits: 2 });
   const releaseFirst = await take('background 1', 'background');
   const second = take('background 2', 'background');
@@ -120,7 +120,7 @@ test('with one permit the background has its turn when no caller waits', async (
   (await background)();
 });
 
-test('callers who never cease to come let one of the background go first now and then', async () => {
+test('an unending stream of callers lets a background query go first now and then', async () => {
   const { take, started } = openQueue();
   let release = await take('first');
   const names = [
@@ -171,7 +171,7 @@ type Query = {
   release?: () => void;
 };
 
-test('whatever comes, leaves and ends: permits are never lost or exceeded, shares hold, and nobody starves', async () => {
+test('whatever arrives, leaves and ends: permits are never lost or exceeded, shares hold, and nobody starves', async () => {
   const run = async (options: FairQueueOptions, script: readonly Step[]) => {
     const queue = createFairQueue(options);
     const queries: Query[] = [];

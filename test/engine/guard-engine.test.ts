@@ -48,7 +48,7 @@ const askTimes = async (times: number) => {
   for (let n = 0; n < times; n++) await ask();
 };
 
-test('an engine that is away five times in a row is left alone', async () => {
+test('an engine that is unavailable five times in a row is not called', async () => {
   failure = 'unavailable';
   await askTimes(5);
   expect(await ask()).toBe('unavailable');
@@ -56,7 +56,7 @@ test('an engine that is away five times in a row is left alone', async () => {
   expect(events).toEqual(['engine.down']);
 });
 
-test('after five seconds one query tries; where it fails the rest begins again', async () => {
+test('after five seconds one query tries; if it fails the back-off starts over', async () => {
   failure = 'unavailable';
   await askTimes(6);
   clock.advance(5000);
@@ -82,7 +82,7 @@ test.each<ErrorCode>(['invalid_query', 'engine_failed', 'deadline_exceeded', 'ov
   },
 );
 
-test('a success between failures begins the count anew', async () => {
+test('a success between failures resets the count', async () => {
   for (let round = 0; round < 3; round++) {
     failure = 'unavailable';
     await askTimes(4);
@@ -93,7 +93,7 @@ test('a success between failures begins the count anew', async () => {
   expect(events).toEqual([]);
 });
 
-test('an explanation is refused while the engine is left alone, and counts where it finds it away', async () => {
+test('explain is refused while the circuit is open, and counts as a failure if the engine is unavailable', async () => {
   failure = 'unavailable';
   await askTimes(3);
   await explain();
@@ -103,7 +103,7 @@ test('an explanation is refused while the engine is left alone, and counts where
   expect([runs, explained]).toEqual([3, 2]);
 });
 
-test('an explanation neither takes the place of the query that tries, nor says that the engine is back', async () => {
+test('explain neither takes the place of the trying query, nor closes the circuit', async () => {
   failure = 'unavailable';
   await askTimes(5);
   clock.advance(5000);
@@ -114,7 +114,7 @@ test('an explanation neither takes the place of the query that tries, nor says t
   expect(events).toEqual(['engine.down', 'engine.up']);
 });
 
-test('what an explanation finds wrong with its query keeps nobody away', async () => {
+test('an invalid query in explain does not open the circuit', async () => {
   failure = 'invalid_query';
   for (let times = 0; times < 6; times++) expect(await explain()).toBe('invalid_query');
   failure = undefined;

@@ -1,6 +1,6 @@
 import type { AskedRequest, Fault, History, Invalidation, Run } from './history.ts';
 
-/** Milliseconds after which a gateway that can hear has heard, and acts on it. */
+/** Milliseconds after which a connected gateway has received a message, and acts on it. */
 const noticeMs = 1000;
 /** Milliseconds after which Redis is in use again: its health is known within two seconds, then connections are made. */
 const settleMs = 4000;

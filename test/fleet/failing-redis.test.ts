@@ -126,7 +126,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     await isUsedAgain();
   }, 60_000);
 
-  test('a connection that is cut hears what it missed', async () => {
+  test('a connection that is cut catches up with what it missed', async () => {
     const path = countsPath('ours|cut');
     for (const gateway of gateways) await gateway.get(path);
     await redis.command('CLIENT KILL TYPE pubsub');
@@ -138,7 +138,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     expect((await gateways[0]!.get(path)).headers['x-cache']).toBe('HIT');
   }, 60_000);
 
-  test('gateways that hear nothing at all ask Redis, and serve nothing that was invalidated', async () => {
+  test('gateways without any messages ask Redis, and serve nothing that was invalidated', async () => {
     const path = countsPath('ours|disconnected');
     const states = async () => [
       (await gateways[0]!.get(path)).headers['x-cache'],

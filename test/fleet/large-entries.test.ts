@@ -20,7 +20,7 @@ beforeAll(async () => {
   };
 });
 
-/** Rows that do not compress: 1,000 of them in so many megabytes. */
+/** Rows that do not compress: 1,000 of them in this many megabytes. */
 const largePath = (megabytes: number, n = 0) =>
   countsPath(
     'ours',

@@ -56,7 +56,7 @@ describe('contract 5.6: one cold key asked on four gateways runs one query', () 
     expect((await runs()) - before).toBe(1);
   });
 
-  test('a refused query is refused once, and everybody is told', async () => {
+  test('a refused query is refused once, for every caller', async () => {
     const before = await runs();
     const path = countsPath('ours', 'select no_such_column from requests');
     const answers = await Promise.all(

@@ -10,7 +10,7 @@ columns:
 */
 select 1 as n`;
 
-test("a fault of ours says nothing to the caller, and is reported with the request's id", async () => {
+test("a bug of ours shows nothing to the caller, and is reported with the request's id", async () => {
   const bug = new TypeError('cannot read the secret');
   const gateway = await openGateway({
     sqlFiles: { 'broken.sql': sql },

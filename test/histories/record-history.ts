@@ -176,7 +176,7 @@ async function pause(pid: number, forMs: number): Promise<void> {
   await delay(forMs).finally(() => process.kill(pid, 'SIGCONT'));
 }
 
-/** Asks until it is told to stop; resolves when all have their answers. */
+/** Asks until it is stopped; resolves when all have their answers. */
 async function startCallers(fleet: RecordedFleet, seed: number, signal: AbortSignal): Promise<void> {
   const draws = fc.sample(fc.nat(1_000_000), { seed, numRuns: 4096 });
   let drawn = 0;

@@ -18,7 +18,7 @@ const get = (path: string, more = '') =>
 const logs = get('/api/endpoints/query/logs.all?project=ours');
 const closing = get('/health', 'Connection: close\r\n');
 
-test('contract 11.3: a connection has so many requests waiting; one more is refused, and it ends', async () => {
+test('contract 11.3: a connection has a limit of waiting requests; one more is refused, and it ends', async () => {
   const connection = await openRaw(gateway.port);
   // All come in one piece, so that none is answered before the last has come.
   connection.write(logs.repeat(500));
@@ -32,7 +32,7 @@ test('contract 11.3: a connection has so many requests waiting; one more is refu
   expect(JSON.parse(last?.body ?? '').error.code).toBe('too_many_requests');
 });
 
-test('so many waiting requests are answered, again and again on one connection', async () => {
+test('waiting requests up to the limit are answered, repeatedly on one connection', async () => {
   const connection = await openRaw(gateway.port);
   for (let round = 1; round <= 5; round++) {
     connection.write(logs.repeat(maxPipelined) + get(`/health?${round}`, `X-Request-Id: round-${round}\r\n`));

@@ -85,7 +85,7 @@ describe('the same request once more', () => {
     expect(seen.size).toBe(3);
   });
 
-  test('is told the age of the rows and the time it took, each time', async () => {
+  test('has the age of the rows and the time it took, each time', async () => {
     await invalidate();
     await untilReady(drawn);
     for (const age of ['0', '1', '2']) {
@@ -158,7 +158,7 @@ describe('the same request once more', () => {
   });
 });
 
-test('rows past their time that stand in for a query that fails say so', async () => {
+test('rows served because the query failed say so', async () => {
   const own = await openGateway({
     rows,
     now: '2026-01-15T12:00:00Z',

@@ -28,7 +28,7 @@ const post = (path: string, length: number) =>
 const endings = (reason: string) =>
   gateway.events.filter(event => event.type === 'http.connection_ended' && event.reason === reason).length;
 
-/** An answer of so many megabytes. */
+/** An answer of this many megabytes. */
 const large = (megabytes: number, mark = 'x') =>
   `${logs}?${new URLSearchParams({
     project: 'ours',
@@ -200,7 +200,7 @@ describe('connections have a limit', () => {
     for (const { socket } of [used, fourth, ...silent]) socket.destroy();
   });
 
-  test('contract 2.18: where all have a request under way, a new one is told to come again', async () => {
+  test('contract 2.18: if all have a request under way, a new one is asked to retry', async () => {
     const own = await openGateway({ rows, now, environment: { MAX_CONNECTIONS: '1' } });
     onTestFinished(own.close);
     const busy = await openRaw(own.port);

@@ -50,7 +50,7 @@ describe('token', () => {
     );
   });
 
-  test.each([
+  const mistakes: [args: string[], message: string][] = [
     [['token'], 'token takes issue, list, show, rotate or revoke'],
     [['token', 'issue'], 'token issue needs --name'],
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
@@ -63,11 +63,16 @@ describe('token', () => {
     ],
     [['tokens'], 'No command is named "tokens"'],
     [[], 'No command is given'],
-  ])('%j is refused with what is allowed', async (args, message) => {
+  ];
+
+  test('a mistake is refused with what is allowed', async () => {
     const { cli } = await openShell();
-    const { code, err } = await cli(args);
-    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
-    expect(err).toContain('npm run token -- issue --name');
+    const refused = await Promise.all(mistakes.map(([args]) => cli(args)));
+    for (const [at, { code, err }] of refused.entries()) {
+      const [args, message] = mistakes[at]!;
+      expect([args, code, err]).toEqual([args, 1, expect.stringContaining(message)]);
+      expect(err).toContain('npm run token -- issue --name');
+    }
   });
 });
 

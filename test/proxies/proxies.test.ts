@@ -125,7 +125,7 @@ describe.each(Object.keys(proxyPrograms) as (keyof typeof proxyPrograms)[])('%s 
     expect(performance.now() - startedMs).toBeLessThan(6500);
   });
 
-  // nginx passes on the age that it was told.
+  // nginx passes on the age that it received.
   if (name === 'varnish') {
     test('adds the time that it kept an answer to its age', async () => {
       const first = await ask('open?key=older');
@@ -151,7 +151,7 @@ describe.each(Object.keys(proxyPrograms) as (keyof typeof proxyPrograms)[])('%s 
     expect(performance.now() - staleMs).toBeLessThan(4000);
   });
 
-  test('asks with the tag of what it has, and is told that nothing has changed', async () => {
+  test('revalidates with the tag that it has, and gets a 304', async () => {
     const first = await ask('steady?key=a');
     await isPast('steady?key=a');
     await vi.waitFor(async () => {

@@ -35,7 +35,7 @@ test('a subset answers our rows of the time range, and them alone', async () => 
   expect(await marked.run(compiled)).toEqual({ rows: ours });
 });
 
-test('what a statement reads is told by a parser that is not ours', async () => {
+test('what a statement reads is reported by a parser that is not ours', async () => {
   const { connection } = marked;
   const [inner, shown] = await readPrinted(connection, [
     `with w1 as (select 1) select (select count(*) from "postgres.logs") from w1 join memory.main.t on true`,

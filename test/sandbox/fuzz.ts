@@ -20,7 +20,7 @@ export type Escape = { readonly sql: string; readonly why: string; readonly prin
 export type FuzzOptions = {
   readonly seed: number;
   readonly mutants: number;
-  /** Of so many accepted statements one is run; 1 runs all. */
+  /** One of this many accepted statements is run; 1 runs all. */
   readonly runEvery: number;
   /** The sources with the rows that nobody may see, and without them. */
   readonly marked: MarkedDatabase;

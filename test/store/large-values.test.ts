@@ -25,7 +25,7 @@ async function put(store: Store, key: string, value: Buffer): Promise<void> {
   expect(await store.publish(key, key, value, 60_000)).toBe(true);
 }
 
-/** A network that lets so many bytes of answers through every 10 ms; none where it is 0. */
+/** A network that lets this many bytes of answers through every 10 ms; 0 stops it. */
 async function openSlowNetwork() {
   const network = { bytes: Number.POSITIVE_INFINITY, url: '', largestAnswer: 0 };
   const sockets = new Set<Socket>();

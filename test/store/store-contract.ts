@@ -87,7 +87,7 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
         expect(await read(store, 'long')).toEqual(valueWith('y'));
       });
 
-      test('starts the time anew with each publication', async () => {
+      test('restarts the time with each publication', async () => {
         await put(store, 'replaced', valueWith('x'), shortMs);
         await put(store, 'replaced', valueWith('y'));
         await pass(afterShort);

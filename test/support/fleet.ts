@@ -80,12 +80,12 @@ export async function startFleet(count: number, environment: Record<string, stri
  * Starts one gateway.
  * @param environment the data folder at least
  * @param agent has the connections to it
- * @param hear called with the name of each event that it logs, at once
+ * @param onEvent called with the name of each event as soon as it is logged
  */
 export async function startGatewayProcess(
   environment: Record<string, string>,
   agent: Agent,
-  hear?: (event: string) => void,
+  onEvent?: (event: string) => void,
 ): Promise<FleetGateway> {
   const child = spawn('node', startOptions, {
     cwd: root,
@@ -103,12 +103,12 @@ export async function startGatewayProcess(
   let log = '';
   child.stderr.setEncoding('utf8').on('data', part => {
     log += part;
-    for (const [, event = ''] of String(part).matchAll(/"event":"([^"]+)"/g)) hear?.(event);
+    for (const [, event = ''] of String(part).matchAll(/"event":"([^"]+)"/g)) onEvent?.(event);
   });
   const origin = await readOrigin(child, () => log);
   child.stdout.resume();
 
-  const send = (path: string, options: Sending = {}) => exchange(origin + path, agent, options);
+  const send = (path: string, options: Sending = {}) => sendRequest(origin + path, agent, options);
   return {
     pid: child.pid!,
     origin,
@@ -158,7 +158,7 @@ type Sending = {
   readonly signal?: AbortSignal;
 };
 
-function exchange(
+function sendRequest(
   url: string,
   agent: Agent,
   { method, headers, body, signal }: Sending,
@@ -207,7 +207,7 @@ export function countsPath(project: string, sql?: string): string {
   return `/api/endpoints/query/usage.api-counts?${query}`;
 }
 
-/** SQL that keeps the engine busy for a second or more, with another row at each run; `n` tells one such query from another. */
+/** SQL that keeps the engine busy for a second or more, with another row at each run; `n` distinguishes such queries. */
 export function slowSql(n: number): string {
   return `select count(*) as n, rand() as drawn from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 6000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
 }

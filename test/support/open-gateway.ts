@@ -77,10 +77,10 @@ export async function openGateway(options: OpenGatewayOptions) {
     issued.set(name, await issueToken(openTokenRecords(config), { clock, name, ...allowed }));
   }
   const events: GatewayEvent[] = [];
-  let heard = () => {};
+  let wake = () => {};
   const emit = (event: GatewayEvent) => {
     events.push(event);
-    heard();
+    wake();
   };
   const gateway = await composeGateway(config, { clock, emit, accessToken: testToken, engine });
   await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
@@ -147,7 +147,7 @@ export async function openGateway(options: OpenGatewayOptions) {
         const found = events.find(event => event.type === type);
         if (found) return found as Extract<GatewayEvent, { type: T }>; // its type was just compared
         await new Promise<void>(resolve => {
-          heard = resolve;
+          wake = resolve;
         });
       }
     },

@@ -16,10 +16,10 @@ export type RawConnection = {
 export async function openRaw(port: number): Promise<RawConnection> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   let text = '';
-  let heard = () => {};
+  let wake = () => {};
   socket.setEncoding('latin1').on('data', part => {
     text += part;
-    heard();
+    wake();
   });
   const ended = new Promise<string>(resolve => {
     socket.on('error', () => resolve(text));
@@ -41,7 +41,7 @@ export async function openRaw(port: number): Promise<RawConnection> {
     async has(wanted) {
       while (!text.includes(wanted)) {
         if (socket.destroyed) throw new Error(`The connection ended before ${wanted}: ${text}`);
-        await Promise.race([ended, new Promise<void>(resolve => (heard = resolve))]);
+        await Promise.race([ended, new Promise<void>(resolve => (wake = resolve))]);
       }
     },
   };

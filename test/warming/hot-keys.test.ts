@@ -31,7 +31,7 @@ function openHotKeys(recordReads?: WarmSchedule['recordReads']) {
   return { hotKeys, recorded, events };
 }
 
-test('a key is told once, however often it was read, with what asks for it again', async () => {
+test('a key is reported once, however often it was read, with what is needed to query it again', async () => {
   const { hotKeys, recorded } = openHotKeys();
   for (let n = 0; n < 5; n++) hotKeys.recordRead('a', query);
   await hotKeys.flush();
@@ -55,7 +55,7 @@ test('under pressure reads are forgotten', async () => {
   expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['a', 'b']]);
 });
 
-test('a schedule that does not answer is told as an event, and costs nobody an answer', async () => {
+test('a schedule that does not answer is reported as an event, and fails no request', async () => {
   const { hotKeys, events } = openHotKeys(() => Promise.reject(new Error('away')));
   hotKeys.recordRead('a', query);
   await hotKeys.flush();

@@ -30,7 +30,7 @@ batch: { parameter: thing, key: thing }
 select 1 as n`;
 const batchSql = 'select thing, 1 as n from unnest(@things) as thing';
 
-/** A gateway's cache and a worker over it, an engine that knows what it can't stand, and a clock that is told. */
+/** A gateway's cache and a worker over it, an engine that fails for given values, and a standing clock. */
 function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number => 0 } = {}) {
   const clock = createStandingClock();
   const room = 100e6;
@@ -146,7 +146,7 @@ test('contract 6.6: keys of one group are one run, others another; a cycle of 10
   expect(await read('thing500', 'y')).toBe('hit');
 });
 
-test('one bad value does not spoil its batch: the others are refreshed, it is told as failed and left to rest', async () => {
+test('one bad value does not spoil its batch: the others are refreshed, it counts as failed and goes into back-off', async () => {
   const { read, pass, bad, runs, events } = openWarming();
   for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
   bad.add('c');
@@ -189,7 +189,7 @@ test.each([1, 3])('contract 6.3: %d groups are warmed at a time', async concurre
   expect([events.length, atOnce.most]).toEqual([10, concurrency]);
 });
 
-test('contract 6.4: where the bytes of the hour are used up, nothing is warmed, and it is told why', async () => {
+test('contract 6.4: if the bytes of the hour are used up, nothing is warmed, and the reason is reported', async () => {
   const { read, pass, events } = openWarming({ bytesPerHour: 2000 });
   for (let n = 0; n < 4; n++) await read('a', `kind${n}`);
   await pass(300);

@@ -4,7 +4,7 @@ import type { Field } from '../../../src/bigquery/answers/bigquery-answers.ts';
 import { type Page, type PageRequest, readPage } from '../../../src/bigquery/answers/read-page.ts';
 import { columnsOf } from '../../../src/bigquery/answers/render-value.ts';
 
-/** A page of rows under a schema, as its bytes arrive: in chunks of so many. */
+/** A page of rows under a schema, as its bytes arrive: in chunks of this size. */
 async function read(
   page: object,
   { chunkBytes = 7, ...options }: Partial<PageRequest> & { chunkBytes?: number } = {},
