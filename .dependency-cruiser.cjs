@@ -48,7 +48,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/cli\\.ts$|^src/(composition|commands|duckdb|sample|bigquery|store)/|^src/telemetry/events\\.ts$',
+        pathNot: '^src/(composition|commands|duckdb|sample|bigquery|store)/|^src/telemetry/events\\.ts$',
       },
       to: {
         path: '^src/(duckdb|sample|bigquery)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$',

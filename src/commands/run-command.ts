@@ -1,0 +1,72 @@
+import { systemClock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import { type Config, ConfigError, readConfig } from '../composition/config.ts';
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { UsageError } from './command-line.ts';
+
+const usage = `Commands:
+  npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
+  npm run token -- issue --name <who> [--help for more]         make a token; it is shown once
+  npm run token -- list                                         show what was issued
+  npm run token -- show | rotate | revoke <id>                  show one, give it a new secret, refuse it from now on
+  npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
+                                                                invalidate stored answers, in all gateways over one Redis
+  npm run doctor                                                print what is wrong with the set-up, and how to fix it
+  npm run schema                                                write schema/schema.graphql and schema/openapi.json
+`;
+
+/** Each command loads only what it needs: loading all of the service takes half a second. */
+const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
+  import: async (config, args) => (await import('./import-command.ts')).runImportCommand(config, args),
+  token: tokenCommand,
+  cache: async (config, args) => (await import('./cache-command.ts')).runCacheCommand(config, args),
+  doctor: doctorCommand,
+  schema: async config => (await import('./write-schemas.ts')).writeSchemas(config.SQL_DIR, 'schema'),
+};
+
+/**
+ * Runs one command to its end. A failure is explained on standard error, with exit code 1.
+ * @param args the name of the command, and what follows it
+ */
+export async function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  try {
+    const [name = '', ...rest] = args;
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (!command) {
+      throw new UsageError(
+        name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}`,
+      );
+    }
+    await command(readConfig(environment), rest);
+  } catch (error) {
+    const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError].some(
+      type => error instanceof type,
+    );
+    process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
+    if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
+    process.exitCode = 1;
+  }
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+async function tokenCommand(config: Config, args: string[]): Promise<void> {
+  const [{ runTokenCommand }, { openTokenRecords }] = await Promise.all([
+    import('./token-command.ts'),
+    import('../composition/compose-tokens.ts'),
+  ]);
+  const note = (line: string) => process.stderr.write(`${line}\n`);
+  await runTokenCommand({ records: openTokenRecords(config), clock: systemClock, print, note }, args);
+}
+
+async function doctorCommand(config: Config): Promise<void> {
+  const { runDoctor } = await import('./doctor.ts');
+  if (!(await runDoctor(config, { clock: systemClock, print }))) process.exitCode = 1;
+}
+
+function explain(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException; // each field may be missing
+  // Messages of the system and of DuckDB about a file need no stack.
+  if (code !== undefined || /^(?:IO|Invalid Input) Error: /.test(message)) return message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
