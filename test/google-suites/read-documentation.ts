@@ -101,8 +101,13 @@ function merged(lines: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Keeps `name AS (…)` of a WITH clause by its name. */
+/** Keeps `name AS (…)` of a WITH clause, or of CREATE TABLE, by its name. */
 function rememberSubsets(sql: string, known: Map<string, string>): void {
+  for (const made of sql.matchAll(/\bcreate\s+(?:or\s+replace\s+)?(?:temp\s+)?table\s+(\w+)\s+as\s*\(/gi)) {
+    const open = made.index + made[0].length;
+    const end = closing(sql, open);
+    if (end !== undefined) known.set(made[1]!.toLowerCase(), `${made[1]} AS (${sql.slice(open, end)})`);
+  }
   if (!/^\s*(?:(?:--|#)[^\n]*\n\s*)*with\b/i.test(sql)) return;
   const start = /\bwith(?:\s+recursive)?\b/i.exec(sql)!;
   let at = start.index + start[0].length;

@@ -66,7 +66,7 @@ function itemsOf(from: FromItem): FromItem[] {
 
 /** The name that the columns of an item go by. */
 function nameOf(item: FromItem): string {
-  if (item.kind === 'join') return '';
+  if (item.kind === 'join' || item.kind === 'input') return '';
   return item.alias?.name ?? (item.kind === 'table' ? item.path.at(-1)!.name : '');
 }
 

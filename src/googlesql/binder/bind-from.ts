@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { operator } from '../functions/operators.ts';
-import type { BindContext, Environment } from '../tree/bind-context.ts';
+import type { BindContext, BoundSource, Environment } from '../tree/bind-context.ts';
 import type {
   BoundExpression,
   BoundFrom,
@@ -27,20 +27,22 @@ import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
 /** Tables, arrays and subsets that a statement may name, those of the saved query among them. */
 const maxRelations = 200;
 
-/** A FROM clause, and the names it brings into scope. */
-export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
-
 type JoinSyntax = Extract<FromItem, { kind: 'join' }>;
 type ArrayScan = Extract<FromItem, { kind: 'unnest' | 'table' }>;
 
 /** Binds a FROM clause from left to right: an array path sees every item before it. */
 export function bindFrom(context: BindContext, item: FromItem): BoundSource {
   if (item.kind === 'join') return bindJoin(context, item);
+  // The parser makes an input for pipe operators alone, and they bring theirs.
+  if (item.kind === 'input') return context.input!;
   if (isArrayScan(context, item, emptyScope)) return bindArrayScan(context, item, undefined, undefined);
   return bindItem(context, item);
 }
 
-function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest' | 'join' }>): BoundSource {
+function bindItem(
+  context: BindContext,
+  item: Exclude<FromItem, { kind: 'unnest' | 'join' | 'input' }>,
+): BoundSource {
   const relation = nextRelation(context, item);
   if (item.kind === 'derived') {
     const query = context.binder.query(context, item.query);
@@ -65,7 +67,7 @@ function bindItem(context: BindContext, item: Exclude<FromItem, { kind: 'unnest'
 }
 
 /** DuckDB takes seconds to plan a hundred joins; with a thousand it gives up with an error of its own. */
-function nextRelation({ statement }: BindContext, { at }: FromItem): number {
+export function nextRelation({ statement }: BindContext, { at }: Pick<FromItem, 'at'>): number {
   const relation = statement.nextId();
   if (relation <= maxRelations) return relation;
   throw invalidQuery(`The query reads too many tables; the limit is ${maxRelations}`, at);
@@ -273,7 +275,8 @@ function tableScope(
   return { ...emptyScope, parent: context.scope, variables: [{ kind: 'table', name, columns }] };
 }
 
-function outputColumns(
+/** The columns of a query or a table, as a relation has them. */
+export function outputColumns(
   relation: number,
   columns: readonly (Pick<OutputColumn, 'name' | 'type'> & { anonymous?: boolean })[],
 ): readonly NamedValue[] {

@@ -9,11 +9,21 @@ import type {
 import { supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type { Expression, OrderItem, Query, QueryBody, SetOperation, WithItem } from '../tree/syntax-tree.ts';
+import type {
+  OrderItem,
+  PipeOperator,
+  Query,
+  QueryBody,
+  SetOperation,
+  WithItem,
+} from '../tree/syntax-tree.ts';
 import { type ArrayType, typeName } from '../tree/types.ts';
+import { bindFrom } from './bind-from.ts';
 import { bindSelect } from './bind-select.ts';
-import { type BoundPart, matchColumns } from './match-columns.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
+import { bindPipes } from './relational/bind-pipes.ts';
+import { type BoundPart, matchColumns } from './relational/match-columns.ts';
+import { rowCount } from './relational/row-count.ts';
 
 /**
  * Resolves every name and type of a query.
@@ -23,6 +33,14 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
   const environment: Environment = { subsets: new Map(), parent: outer.environment };
   const context = { ...outer, environment };
   const subsets = bindSubsets(context, query.with);
+  if (query.pipes.length > 0 || query.body.kind === 'from') {
+    const { pipes, body } = query;
+    const input =
+      body.kind === 'from'
+        ? bindFrom(context, body.from)
+        : bindQuery(context, { ...query, with: [], pipes: [] });
+    return { subsets, ...bindPipes(context, input, pipes, bindPipedOperation) };
+  }
   const slice = { limit: rowCount(query.limit, 'LIMIT'), offset: rowCount(query.offset, 'OFFSET') };
   if (query.body.kind === 'select') {
     const select = bindSelect(context, query.body, query.orderBy);
@@ -57,25 +75,46 @@ function bindBody(context: BindContext, body: QueryBody): BoundPart {
       const query = bindQuery(context, body.query);
       return { body: { kind: 'query', query }, columns: query.columns };
     }
-    case 'setOperation': {
-      const written = body.parts.map(part => bindBody(context, part));
-      const parts = hasMatch(body) ? matchColumns(context, body, written) : written;
-      const columns = commonColumns(body, parts);
-      return {
-        body: { kind: 'setOperation', operator: body.operator, all: body.all, parts, columns },
-        columns,
+    case 'from': {
+      const query = {
+        subsets: [],
+        ...bindPipes(context, bindFrom(context, body.from), [], bindPipedOperation),
       };
+      return { body: { kind: 'query', query }, columns: query.columns };
+    }
+    case 'setOperation': {
+      const parts = body.parts.map(part => bindBody(context, part));
+      return united(context, body, parts);
     }
   }
 }
 
-type MatchedByName = SetOperation & { readonly match: NonNullable<SetOperation['match']> };
+function united(context: BindContext, operation: Operation, written: readonly BoundPart[]): BoundPart {
+  const parts = hasMatch(operation) ? matchColumns(context, operation, written) : written;
+  const columns = commonColumns(operation, parts);
+  const { operator, all } = operation;
+  return { body: { kind: 'setOperation', operator, all, parts, columns }, columns };
+}
 
-const hasMatch = (body: SetOperation): body is MatchedByName => body.match !== undefined;
+function bindPipedOperation(
+  context: BindContext,
+  input: BoundQuery,
+  { operator, queries, at }: Extract<PipeOperator, { kind: 'setOperation' }>,
+): BoundQuery {
+  const all = [input, ...queries.map(query => bindQuery(context, query))];
+  const parts = all.map((query): BoundPart => ({ body: { kind: 'query', query }, columns: query.columns }));
+  return { subsets: [], ...united(context, { ...operator, at }, parts), orderBy: [] };
+}
+
+type Operation = Omit<SetOperation, 'kind' | 'parts'>;
+
+type MatchedByName = Operation & { readonly match: NonNullable<Operation['match']> };
+
+const hasMatch = (operation: Operation): operation is MatchedByName => operation.match !== undefined;
 
 /** Names come from the first branch, types from all of them; a bare NULL takes any type. */
 function commonColumns(
-  { operator, all, at }: SetOperation,
+  { operator, all, at }: Operation,
   parts: readonly BoundPart[],
 ): readonly OutputColumn[] {
   const [first, ...others] = parts;
@@ -124,13 +163,4 @@ function orderByOutput(item: OrderItem, columns: readonly OutputColumn[]): Bound
     );
   }
   return orderTerm(item, by);
-}
-
-function rowCount(expression: Expression | undefined, clause: string): number | undefined {
-  if (!expression) return undefined;
-  const isCount =
-    expression.kind === 'literal' && expression.type === 'INT64' && !expression.value.startsWith('-');
-  const count = isCount ? Number(expression.value) : Number.NaN;
-  if (Number.isSafeInteger(count)) return count;
-  throw invalidQuery(`${clause} expects a non-negative integer literal`, expression.at);
 }

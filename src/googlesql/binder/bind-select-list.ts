@@ -1,7 +1,7 @@
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { impliedName } from '../tree/implied-name.ts';
-import { columnsOf, foldName, type NamedValue, resolveName } from '../tree/scope.ts';
+import { columnsOf, foldName, type NamedValue, resolveName, type Scope } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier, Select, SelectItem } from '../tree/syntax-tree.ts';
 import { leavesOf, typeName } from '../tree/types.ts';
@@ -51,7 +51,7 @@ function expandStar(
   context: BindContext,
   star: Extract<SelectItem, { kind: 'star' }>,
 ): readonly NamedValue[] {
-  const all = star.of ? columnsUnder(context, star.of) : everyColumn(context);
+  const all = star.of ? columnsUnder(context, star.of) : everyColumn(context.scope);
   const names = new Set(all.map(column => foldName(column.name)));
   const excepted = new Set(star.except.map(({ name }) => foldName(name)));
   for (const { name, at } of star.except) {
@@ -97,9 +97,10 @@ function columnsUnder(context: BindContext, of: Expression): readonly NamedValue
 }
 
 /** `*`: columns merged by USING once and first, then all others in FROM order. */
-function everyColumn({ scope }: BindContext): readonly NamedValue[] {
+export function everyColumn(scope: Scope): readonly NamedValue[] {
   const merged = new Set(scope.merged.map(({ name }) => foldName(name)));
   const rest = scope.variables.flatMap(variable => {
+    if (variable.hidden) return [];
     const isWhole = variable.kind === 'value' && variable.value.type.kind !== 'STRUCT';
     return isWhole ? [{ name: variable.name ?? '', value: variable.value }] : columnsOf(variable);
   });

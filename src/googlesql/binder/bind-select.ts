@@ -73,7 +73,7 @@ export function bindSelect(
 }
 
 /** The type of a value as a column, where nothing tells any more how it came about. */
-function columnType(value: BoundExpression): SqlType {
+export function columnType(value: BoundExpression): SqlType {
   return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
 }
 

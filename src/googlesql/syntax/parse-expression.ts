@@ -101,7 +101,7 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     cursor.needSymbol('(');
     let result: Expression;
     if (fromArray) result = { kind: 'inArray', of, array: expression(), not: negated, at };
-    else if (cursor.isKeyword('SELECT') || cursor.isKeyword('WITH')) {
+    else if (cursor.startsQuery()) {
       result = { kind: 'inQuery', of, query: query(), not: negated, at };
     } else result = { kind: 'inList', of, list: cursor.list(expression), not: negated, at };
     cursor.needSymbol(')');

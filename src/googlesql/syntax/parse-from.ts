@@ -21,7 +21,7 @@ const refusedOperators = ['NATURAL', 'PIVOT', 'UNPIVOT', 'TABLESAMPLE', 'MATCH_R
 /** The grammar after FROM: tables, array paths, UNNEST, derived tables and joins of them. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
 export function createFromParser(cursor: TokenCursor, expressions: ExpressionParser, query: () => Query) {
-  return from;
+  return { from, join };
 
   function from(): FromItem {
     let left = joined(primary());
@@ -34,18 +34,19 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
 
   function joined(first: FromItem): FromItem {
     let left = first;
-    for (;;) {
-      const { at } = cursor.peek();
-      const join = joins.find(([, words]) => cursor.takeKeyword(...words))?.[0];
-      if (!join) {
-        if (refusedOperators.includes(cursor.peek().keyword)) {
-          cursor.fail(`${cursor.peek().keyword} is not supported`);
-        }
-        return left;
-      }
-      const right = primary();
-      left = { kind: 'join', join, left, right, at, ...(join === 'CROSS' ? {} : joinCondition()) };
-    }
+    for (let next = join(left); next; next = join(left)) left = next;
+    if (refusedOperators.includes(cursor.peek().keyword))
+      cursor.fail(`${cursor.peek().keyword} is not supported`);
+    return left;
+  }
+
+  /** The join that begins here, its left side given; undefined where none begins. */
+  function join(left: FromItem): FromItem | undefined {
+    const { at } = cursor.peek();
+    const kind = joins.find(([, words]) => cursor.takeKeyword(...words))?.[0];
+    if (!kind) return undefined;
+    const right = primary();
+    return { kind: 'join', join: kind, left, right, at, ...(kind === 'CROSS' ? {} : joinCondition()) };
   }
 
   function joinCondition(): Pick<Extract<FromItem, { kind: 'join' }>, 'on' | 'using'> {
@@ -103,10 +104,10 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     let ahead = 0;
     while (cursor.isSymbol('(', ahead)) ahead += 1;
     if (ahead > maxDepth) cursor.fail('The query is nested too deeply');
-    if (!['SELECT', 'WITH'].includes(cursor.peek(ahead).keyword)) return false;
+    if (!cursor.startsQuery(ahead)) return false;
     if (ahead === 0) return true;
     const [after, second, third] = cursor.peekAfterClosing(3);
-    if (after!.value === ')' || ['ORDER', 'LIMIT'].includes(after!.keyword)) return true;
+    if ([')', '|>'].includes(after!.value) || ['ORDER', 'LIMIT'].includes(after!.keyword)) return true;
     return startsSetOperator([after!.keyword, second!.keyword, third!.keyword]);
   }
 

@@ -5,8 +5,15 @@ import type { TokenCursor } from './token-cursor.ts';
 /** Most grouping sets of a query: DuckDB keeps some 2 MB for each. BigQuery: 4,096. */
 const maxSets = 64;
 
-/** What follows GROUP BY, but for ALL: keys, or the sets that ROLLUP, CUBE and GROUPING SETS stand for. */
-export function parseGroupBy(cursor: TokenCursor, expressions: ExpressionParser): GroupBy {
+/**
+ * What follows GROUP BY, but for ALL: keys, or the sets that ROLLUP, CUBE and GROUPING SETS stand for.
+ * @param afterKey reads what may stand behind a key
+ */
+export function parseGroupBy(
+  cursor: TokenCursor,
+  expressions: ExpressionParser,
+  afterKey?: (key: Expression) => void,
+): GroupBy {
   const keys: Expression[] = [];
   const { at } = cursor.peek();
   const sets = takeSets();
@@ -21,9 +28,15 @@ export function parseGroupBy(cursor: TokenCursor, expressions: ExpressionParser)
   }
   do {
     if (startsSets()) cursor.fail(`GROUP BY with keys beside ${cursor.peek().keyword} is not supported`);
-    keys.push(expressions.expression());
+    key();
   } while (cursor.takeSymbol(','));
   return { keys };
+
+  function key(): void {
+    const expression = expressions.expression();
+    keys.push(expression);
+    afterKey?.(expression);
+  }
 
   function startsSets(): boolean {
     if (cursor.isKeyword('GROUPING', 'SETS')) return true;
@@ -59,7 +72,10 @@ export function parseGroupBy(cursor: TokenCursor, expressions: ExpressionParser)
       expression.kind === 'struct' && expression.isTuple
         ? expression.fields.map(field => field.expression)
         : [expression];
-    return parts.map(part => keys.push(part) - 1);
+    return parts.map(part => {
+      afterKey?.(part);
+      return keys.push(part) - 1;
+    });
   }
 
   function checked(found: number[][]): number[][] {

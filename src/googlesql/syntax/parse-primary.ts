@@ -85,7 +85,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     if (cursor.takeSymbol('[')) return arrayElements(at, undefined);
     if (cursor.isSymbol('?')) return cursor.fail('Positional parameters are not supported');
     if (!cursor.takeSymbol('(')) return cursor.unexpected();
-    if (cursor.isKeyword('SELECT') || cursor.isKeyword('WITH')) return subquery('SCALAR', at);
+    if (cursor.startsQuery()) return subquery('SCALAR', at);
     const first = parser.expression();
     if (!cursor.isSymbol(',')) {
       cursor.needSymbol(')');

@@ -11,6 +11,7 @@ import type {
 import { createExpressionParser } from './parse-expression.ts';
 import { createFromParser } from './parse-from.ts';
 import { parseGroupBy } from './parse-group-by.ts';
+import { parsePipes } from './parse-pipes.ts';
 import { startsSetOperator, takeSetOperator } from './parse-set-operator.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
@@ -37,17 +38,17 @@ export function parseQuery(text: string): Query {
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
 function createQueryParser(cursor: TokenCursor): QueryRule {
   const expressions = createExpressionParser(cursor, query);
-  const from = createFromParser(cursor, expressions, query);
+  const { from, join } = createFromParser(cursor, expressions, query);
+  const pipeParts = { expressions, query, items: selectItems, windows, alias: optionalAlias, join };
 
   return function statement(): Query {
-    if (!cursor.isKeyword('SELECT') && !cursor.isKeyword('WITH') && !cursor.isSymbol('(')) {
+    if (!cursor.startsQuery() && !cursor.isSymbol('(')) {
       if (cursor.peek().kind === 'end') cursor.fail('Syntax error: Unexpected end of script');
       refuseStatement();
       cursor.unexpected('"(" or keyword SELECT or keyword WITH');
     }
     const result = query();
     const isEnded = cursor.takeSymbol(';');
-    if (cursor.isSymbol('|>')) cursor.fail('Pipe syntax is not supported');
     if (cursor.peek().kind === 'end') return result;
     if (isEnded) throw sandboxRefused('Only one statement is allowed', cursor.peek().at);
     return cursor.unexpected('end of input');
@@ -63,10 +64,12 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
       const { at } = cursor.peek();
       const items = withItems();
       const body = queryBody();
+      if (body.kind === 'from')
+        return { at, with: items, body, orderBy: [], pipes: parsePipes(cursor, pipeParts) };
       const orderBy = cursor.takeKeyword('ORDER', 'BY') ? expressions.orderItems() : [];
       const limit = cursor.takeKeyword('LIMIT') ? expressions.expression() : undefined;
       const offset = limit && cursor.takeKeyword('OFFSET') ? expressions.expression() : undefined;
-      return { at, with: items, body, orderBy, limit, offset };
+      return { at, with: items, body, orderBy, limit, offset, pipes: parsePipes(cursor, pipeParts) };
     });
   }
 
@@ -105,9 +108,13 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
 
   function primary(): QueryBody {
     const { at } = cursor.peek();
+    if (cursor.takeKeyword('FROM')) return { kind: 'from', at, from: from() };
     if (!cursor.takeSymbol('(')) return select();
     const inner = query();
     cursor.needSymbol(')');
+    const hasAlias = cursor.isSymbol('|>', cursor.isKeyword('AS') ? 2 : 1);
+    const alias = hasAlias ? optionalAlias() : undefined;
+    if (alias) return { kind: 'from', at, from: { kind: 'derived', query: inner, alias, at } };
     return { kind: 'parenthesized', at, query: inner };
   }
 
@@ -129,7 +136,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     const groupBy = cursor.takeKeyword('GROUP', 'BY') ? groupItems() : undefined;
     const having = cursor.takeKeyword('HAVING') ? expressions.expression() : undefined;
     const qualify = cursor.takeKeyword('QUALIFY') ? expressions.expression() : undefined;
-    const windows = cursor.takeKeyword('WINDOW') ? namedWindows() : [];
+    const named = windows();
     return {
       kind: 'select',
       at,
@@ -141,7 +148,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
       groupBy,
       having,
       qualify,
-      windows,
+      windows: named,
     };
   }
 
@@ -166,7 +173,8 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
 
   function endsList(): boolean {
     if (cursor.isSymbol(')') || cursor.isSymbol(';') || cursor.peek().kind === 'end') return true;
-    if (['FROM', 'ORDER', 'LIMIT'].some(word => cursor.isKeyword(word))) return true;
+    if (cursor.isSymbol('|>')) return true;
+    if (['FROM', 'ORDER', 'LIMIT', 'WINDOW'].some(word => cursor.isKeyword(word))) return true;
     return startsSetOperator([0, 1, 2].map(ahead => cursor.peek(ahead).keyword));
   }
 
@@ -214,7 +222,8 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     return cursor.takeKeyword('ALL') ? 'ALL' : parseGroupBy(cursor, expressions);
   }
 
-  function namedWindows(): Select['windows'] {
+  function windows(): Select['windows'] {
+    if (!cursor.takeKeyword('WINDOW')) return [];
     return cursor.list(() => {
       const name = cursor.identifier();
       cursor.needKeyword('AS');

@@ -65,6 +65,9 @@ export function createTokenCursor(text: string) {
     fail,
     unexpected,
 
+    /** Whether a word stands there that begins a query. */
+    startsQuery: (ahead = 0): boolean => ['SELECT', 'WITH', 'FROM'].includes(peek(ahead).keyword),
+
     needKeyword(word: string): void {
       if (!takeKeyword(word)) unexpected(`keyword ${word}`);
     },

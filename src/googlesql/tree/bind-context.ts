@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import type { BoundExpression, BoundQuery, BoundSubset } from './bound-tree.ts';
+import type { BoundExpression, BoundFrom, BoundQuery, BoundSubset } from './bound-tree.ts';
 import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
 import type { Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
@@ -59,6 +59,9 @@ export type Binder = {
   query(context: BindContext, syntax: Query): BoundQuery;
 };
 
+/** A FROM clause, and the names it brings into scope. */
+export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
+
 /** Where an expression stands: what it sees, and what it may hold. */
 export type BindContext = {
   readonly binder: Binder;
@@ -68,6 +71,8 @@ export type BindContext = {
   /** Name of the clause that allows no aggregate function: `WHERE clause`; undefined where they are allowed. */
   readonly aggregatesRefusedIn: string | undefined;
   readonly windows: ReadonlyMap<string, WindowSpec>;
+  /** What the pipe operator reads that is being bound. */
+  readonly input?: BoundSource;
 };
 
 /** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */

@@ -10,9 +10,13 @@ import { structOf } from './types.ts';
 export type NamedValue = { readonly name: string; readonly value: BoundExpression };
 
 /** What one FROM item brings: a table of columns, or one value (an element of UNNEST, a row of a value table) whose fields show through. */
-export type RangeVariable =
+export type RangeVariable = {
+  /** Behind a pipe operator: its columns are reached by its name only. */
+  readonly hidden?: true;
+} & (
   | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
-  | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression };
+  | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression }
+);
 
 /** The names that an expression can see. */
 export type Scope = {
@@ -66,7 +70,9 @@ function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefi
 
 /** Every column or exposed field of a name, over all FROM items. */
 export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
-  return scope.variables.flatMap(variable => columnsOfName(columnsOf(variable), name));
+  return scope.variables.flatMap(variable =>
+    variable.hidden ? none : columnsOfName(columnsOf(variable), name),
+  );
 }
 
 const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly NamedValue[]>>();

@@ -144,7 +144,8 @@ export type SelectItem =
 
 export type JoinKind = 'CROSS' | 'INNER' | 'LEFT' | 'RIGHT' | 'FULL';
 
-export type FromItem = { readonly at: SqlPosition } & (
+export type FromItem = { readonly at: SqlPosition } /** What a pipe operator reads. */ & (
+  | { readonly kind: 'input' }
   | {
       /** A subset, a table, or an array path: `t.metadata m`. */
       readonly kind: 'table';
@@ -209,8 +210,12 @@ export type SetOperation = SetOperator & {
   readonly parts: readonly QueryBody[];
 };
 
+/** `FROM t` alone, as a pipe may begin: all columns. */
+export type FromBody = { readonly kind: 'from'; readonly at: SqlPosition; readonly from: FromItem };
+
 export type QueryBody =
   | Select
+  | FromBody
   | SetOperation
   | { readonly kind: 'parenthesized'; readonly at: SqlPosition; readonly query: Query };
 
@@ -224,4 +229,35 @@ export type Query = {
   readonly orderBy: readonly OrderItem[];
   readonly limit?: Expression;
   readonly offset?: Expression;
+  /** What follows, each `|>` over the rows before it. */
+  readonly pipes: readonly PipeOperator[];
 };
+
+/** A value with the name and the order that AGGREGATE gives it. */
+export type AggregateItem = {
+  readonly expression: Expression;
+  readonly alias?: Identifier;
+  readonly order?: Omit<OrderItem, 'expression'>;
+};
+
+export type PipeOperator = { readonly at: SqlPosition } & (
+  | { readonly kind: 'where'; readonly condition: Expression }
+  | ({ readonly kind: 'select' } & Pick<Select, 'distinct' | 'as' | 'items' | 'windows'>)
+  | ({ readonly kind: 'extend' } & Pick<Select, 'items' | 'windows'>)
+  | { readonly kind: 'set'; readonly items: readonly { name: Identifier; expression: Expression }[] }
+  | { readonly kind: 'drop'; readonly names: readonly Identifier[] }
+  | { readonly kind: 'rename'; readonly names: readonly { from: Identifier; to: Identifier }[] }
+  | { readonly kind: 'as'; readonly name: Identifier }
+  | {
+      readonly kind: 'aggregate';
+      readonly items: readonly AggregateItem[];
+      readonly keys: readonly AggregateItem[];
+      readonly sets?: GroupBy['sets'];
+    }
+  | { readonly kind: 'distinct' }
+  | { readonly kind: 'orderBy'; readonly items: readonly OrderItem[] }
+  | { readonly kind: 'limit'; readonly limit: Expression; readonly offset?: Expression }
+  /** A join whose left side is the input. */
+  | { readonly kind: 'join'; readonly join: FromItem }
+  | { readonly kind: 'setOperation'; readonly operator: SetOperator; readonly queries: readonly Query[] }
+);

@@ -1,8 +1,8 @@
-import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundBody, BoundExpression, OutputColumn } from '../tree/bound-tree.ts';
-import { foldName } from '../tree/scope.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
-import type { SetOperation } from '../tree/syntax-tree.ts';
+import type { BindContext } from '../../tree/bind-context.ts';
+import type { BoundBody, BoundExpression, OutputColumn } from '../../tree/bound-tree.ts';
+import { foldName } from '../../tree/scope.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { SetOperation } from '../../tree/syntax-tree.ts';
 
 /** One branch of a set operation. */
 export type BoundPart = { readonly body: BoundBody; readonly columns: readonly OutputColumn[] };
@@ -15,7 +15,7 @@ type Match = NonNullable<SetOperation['match']>;
  */
 export function matchColumns(
   context: BindContext,
-  { match, at }: SetOperation & { readonly match: Match },
+  { match, at }: Pick<SetOperation, 'at'> & { readonly match: Match },
   parts: readonly BoundPart[],
 ): readonly BoundPart[] {
   const indexes = parts.map(part => indexOf(part, match, at));

@@ -1,0 +1,410 @@
+import type { BindContext, BoundSource } from '../../tree/bind-context.ts';
+import {
+  type BoundExpression,
+  type BoundOrder,
+  type BoundQuery,
+  type BoundSelect,
+  holdsAggregate,
+  holdsAnyAggregate,
+  type OutputColumn,
+} from '../../tree/bound-tree.ts';
+import {
+  emptyScope,
+  foldName,
+  type NamedValue,
+  type RangeVariable,
+  type Scope,
+  sameName,
+} from '../../tree/scope.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
+import { bindBoolean, bindExpression } from '../bind-expression.ts';
+import { bindFrom, nextRelation, outputColumns } from '../bind-from.ts';
+import { bindSelect, columnType } from '../bind-select.ts';
+import { everyColumn } from '../bind-select-list.ts';
+import { orderTerm, outputIndex } from '../order-term.ts';
+import { rowCount } from './row-count.ts';
+
+/** The table that one operator hands to the next. */
+type Piped = {
+  readonly source: BoundSource;
+  /** Columns in order; names of tables that still stand behind them are in the scope, see `RangeVariable.hidden`. */
+  readonly columns: readonly NamedValue[];
+  /** Its only column is a row of a value table, see `OutputColumn.isRow`. */
+  readonly isRow?: boolean;
+  /** A condition that the rows have still to fulfil. */
+  readonly where?: BoundExpression;
+  /** The order of the rows. */
+  readonly orderBy: readonly BoundOrder[];
+};
+
+type Operator<Kind extends PipeOperator['kind']> = Extract<PipeOperator, { kind: Kind }>;
+
+/** How a set operation of queries is bound; it lives where queries are bound. */
+type BindSetOperation = (
+  context: BindContext,
+  input: BoundQuery,
+  operator: Operator<'setOperation'>,
+) => BoundQuery;
+
+/** Binds the operators after a query, or after FROM: each sees what the one before it gives. */
+export function bindPipes(
+  context: BindContext,
+  input: BoundQuery | BoundSource,
+  operators: readonly PipeOperator[],
+  bindSetOperation: BindSetOperation,
+): Omit<BoundQuery, 'subsets'> {
+  const at = operators[0]?.at ?? { line: 1, column: 1 };
+  let piped = 'columns' in input ? fromQuery(context, input, at) : fromSource(context, input);
+  for (const operator of operators) piped = applied(context, piped, operator, bindSetOperation);
+  return asQuery(piped, []);
+}
+
+function applied(
+  context: BindContext,
+  piped: Piped,
+  operator: PipeOperator,
+  bindSetOperation: BindSetOperation,
+): Piped {
+  switch (operator.kind) {
+    case 'where':
+      return filtered(context, piped, operator);
+    case 'select':
+      return selected(context, piped, operator);
+    case 'extend':
+      return extended(context, piped, operator);
+    case 'set':
+      return assigned(context, piped, operator);
+    case 'drop':
+      return dropped(context, piped, operator.names);
+    case 'rename':
+      return renamed(context, piped, operator);
+    case 'as':
+      return withScope(context, piped, operator.name.name, piped.columns, []);
+    case 'aggregate':
+      return aggregated(context, piped, operator);
+    case 'distinct': {
+      const items = [{ kind: 'star', at: operator.at, except: [], replace: [] }] as const;
+      return selected(context, piped, {
+        kind: 'select',
+        at: operator.at,
+        distinct: true,
+        items,
+        windows: [],
+      });
+    }
+    case 'orderBy':
+      return ordered(context, piped, operator);
+    case 'limit':
+      return closed(context, piped, {
+        at: operator.at,
+        limit: rowCount(operator.limit, 'LIMIT'),
+        offset: rowCount(operator.offset, 'OFFSET'),
+      });
+    case 'join': {
+      const { source } = closed(context, piped, operator);
+      return fromSource(context, bindFrom({ ...context, input: source }, operator.join));
+    }
+    case 'setOperation':
+      return fromQuery(
+        context,
+        bindSetOperation(context, { subsets: [], ...asQuery({ ...piped, orderBy: [] }, []) }, operator),
+        operator.at,
+      );
+  }
+}
+
+function fromSource(context: BindContext, source: BoundSource): Piped {
+  const columns = everyColumn(source.scope);
+  const hidden = source.scope.variables.filter(({ name }) => name !== undefined);
+  return withScope(context, { source, columns, orderBy: [] }, undefined, columns, hidden);
+}
+
+function fromQuery(context: BindContext, query: BoundQuery, at: PipeOperator['at']): Piped {
+  const relation = nextRelation(context, { at });
+  const columns = outputColumns(relation, query.columns);
+  const source: BoundSource = { from: { kind: 'derived', relation, query }, scope: emptyScope };
+  const isRow = query.columns[0]?.isRow ?? false;
+  return withScope(context, { source, columns, isRow, orderBy: [] }, undefined, columns, []);
+}
+
+/** The table under a name, its columns as given, with names behind them. */
+function withScope(
+  context: BindContext,
+  piped: Piped,
+  name: string | undefined,
+  columns: readonly NamedValue[],
+  hidden: readonly RangeVariable[],
+): Piped {
+  const rows = piped.isRow
+    ? ({ kind: 'value', name, value: columns[0]!.value } as const)
+    : ({ kind: 'table', name, columns } as const);
+  const variables = [rows, ...hidden.map(variable => ({ ...variable, hidden: true }) as const)];
+  const scope: Scope = { ...emptyScope, parent: context.scope, variables };
+  return { ...piped, columns, source: { ...piped.source, scope } };
+}
+
+const hiddenOf = ({ source }: Piped) => source.scope.variables.filter(variable => variable.hidden);
+
+/** Where an expression of an operator is bound. */
+function inside(context: BindContext, { source }: Piped): BindContext {
+  return {
+    ...context,
+    scope: source.scope,
+    aggregatesRefusedIn: undefined,
+    windows: new Map(),
+    input: source,
+  };
+}
+
+/** The rows as a query with the columns, and more values behind them. */
+function asQuery(
+  { source, columns, isRow, where, orderBy }: Piped,
+  more: readonly BoundExpression[],
+  slice: Pick<BoundQuery, 'limit' | 'offset'> = {},
+): Omit<BoundQuery, 'subsets'> {
+  let unnamed = 0;
+  const named = columns.map(({ name, value }): OutputColumn => {
+    const anonymous = name === '';
+    return { name: anonymous ? `f${unnamed++}_` : name, anonymous, type: columnType(value), isRow };
+  });
+  const hidden = more.map((value): OutputColumn => ({ name: '', anonymous: true, type: columnType(value) }));
+  const items = [...columns.map(({ value }) => value), ...more];
+  const body: BoundSelect = { kind: 'select', distinct: false, items, from: source.from, where };
+  return { body, orderBy, columns: [...named, ...hidden], ...slice };
+}
+
+/**
+ * Makes a table of the rows so far, so that what comes next names each value once. Names and order go on.
+ * `columns`: with these columns in the place of its own; `qualify`: and only rows that fulfil it.
+ */
+function closed(
+  context: BindContext,
+  piped: Piped,
+  {
+    at,
+    columns = piped.columns,
+    qualify,
+    ...slice
+  }: Pick<BoundQuery, 'limit' | 'offset'> & {
+    at: PipeOperator['at'];
+    columns?: readonly NamedValue[];
+    qualify?: BoundExpression;
+  },
+): Piped {
+  const { keyOf } = context.statement;
+  const positions = new Map<number, number>();
+  for (const [i, { value }] of columns.entries())
+    if (!positions.has(keyOf(value))) positions.set(keyOf(value), i);
+  const more: BoundExpression[] = [];
+  const keep = (value: BoundExpression) => {
+    if (positions.has(keyOf(value))) return;
+    positions.set(keyOf(value), columns.length + more.length);
+    more.push(value);
+  };
+  for (const variable of hiddenOf(piped)) {
+    if (variable.kind === 'value') keep(variable.value);
+    else for (const { value } of variable.columns) keep(value);
+  }
+  for (const { by } of piped.orderBy) if (typeof by !== 'number') keep(by);
+  const query = asQuery({ ...piped, columns }, more, slice);
+  const body = qualify && query.body.kind === 'select' ? { ...query.body, qualify } : query.body;
+  const relation = nextRelation(context, { at });
+  context.statement.countColumns(query.columns.length, at);
+  const outputs = outputColumns(relation, query.columns);
+  const moved = (value: BoundExpression) => outputs[positions.get(keyOf(value))!]!.value;
+  const movedColumns = columns.map(({ name, value }, i) => ({ name, value: outputs[i]?.value ?? value }));
+  const hidden = hiddenOf(piped).map(variable =>
+    variable.kind === 'value'
+      ? { ...variable, value: moved(variable.value) }
+      : { ...variable, columns: variable.columns.map(c => ({ ...c, value: moved(c.value) })) },
+  );
+  const orderBy = piped.orderBy.map(order => ({
+    ...order,
+    by: typeof order.by === 'number' ? order.by : moved(order.by),
+  }));
+  const from = { kind: 'derived', relation, query: { subsets: [], ...query, body } } as const;
+  const isRow = piped.isRow && columns === piped.columns;
+  const next: Piped = { source: { from, scope: emptyScope }, columns: movedColumns, isRow, orderBy };
+  const [table] = piped.source.scope.variables;
+  return withScope(context, next, table?.name, movedColumns, hidden);
+}
+
+function filtered(context: BindContext, piped: Piped, { at, condition }: Operator<'where'>): Piped {
+  const bind = (rows: Piped) => {
+    const bound = bindBoolean(inside(context, rows), condition, 'WHERE clause');
+    if (holdsAggregate(bound))
+      throw invalidQuery('Aggregate function not allowed in pipe WHERE', condition.at);
+    return bound;
+  };
+  const where = bind(piped);
+  if (!holdsAnyAggregate(where) && !piped.where) return { ...piped, where };
+  const rows = piped.where ? closed(context, piped, { at }) : piped;
+  const again = rows === piped ? where : bind(rows);
+  return holdsAnyAggregate(again) ? closed(context, rows, { at, qualify: again }) : { ...rows, where: again };
+}
+
+/** A SELECT over the rows so far. */
+function selectOver(
+  context: BindContext,
+  piped: Piped,
+  select: Pick<Select, 'at' | 'items' | 'windows'> & Partial<Select>,
+): { readonly body: BoundSelect; readonly columns: readonly OutputColumn[] } {
+  const { at } = select;
+  const whole: Select = { kind: 'select', distinct: false, from: { kind: 'input', at }, ...select };
+  const { body, columns } = bindSelect({ ...context, input: piped.source }, whole, []);
+  return { body: { ...body, where: piped.where }, columns };
+}
+
+function selected(context: BindContext, piped: Piped, operator: Operator<'select'>): Piped {
+  const { kind: _, ...select } = operator;
+  const { body, columns } = selectOver(context, piped, select);
+  refuseAggregates(body.items, 'SELECT', operator.at);
+  const keys = operator.distinct ? [] : piped.orderBy;
+  return afterSelect(context, { body, columns, at: operator.at }, keys);
+}
+
+/** The rows that a SELECT gives; values to order by come along behind its columns. */
+function afterSelect(
+  context: BindContext,
+  {
+    body,
+    columns,
+    at,
+  }: {
+    readonly body: BoundSelect;
+    readonly columns: readonly OutputColumn[];
+    readonly at: PipeOperator['at'];
+  },
+  orderBy: readonly BoundOrder[],
+): Piped {
+  const keys = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
+  const behind = keys.map((value): OutputColumn => ({ name: '', anonymous: true, type: columnType(value) }));
+  const query: BoundQuery = {
+    subsets: [],
+    body: { ...body, items: [...body.items, ...keys] },
+    orderBy: [],
+    columns: [...columns, ...behind],
+  };
+  const { source, columns: all, isRow } = fromQuery(context, query, at);
+  const moved = orderBy.map((order, i) => ({ ...order, by: all[columns.length + i]!.value }));
+  const own = all.slice(0, columns.length);
+  return withScope(context, { source, columns: own, isRow, orderBy: moved }, undefined, own, []);
+}
+
+function refuseAggregates(values: readonly BoundExpression[], operator: string, at: Expression['at']): void {
+  if (values.some(holdsAggregate))
+    throw invalidQuery(`Aggregate functions are not allowed in pipe ${operator}; use pipe AGGREGATE`, at);
+}
+
+function extended(context: BindContext, piped: Piped, { at, items, windows }: Operator<'extend'>): Piped {
+  const { body, columns } = selectOver(context, piped, { at, items, windows });
+  refuseAggregates(body.items, 'EXTEND', at);
+  const added = columns.map(({ name, anonymous }, i) => ({
+    name: anonymous ? '' : name,
+    value: body.items[i]!,
+  }));
+  return closed(context, piped, { at, columns: [...piped.columns, ...added] });
+}
+
+function assigned(context: BindContext, piped: Piped, { at, items }: Operator<'set'>): Piped {
+  const values = new Map<string, BoundExpression>();
+  for (const { name, expression } of items) {
+    onlyColumn(piped, name, 'SET');
+    if (values.has(foldName(name.name)))
+      throw invalidQuery(`Column ${name.name} is set twice in pipe SET`, name.at);
+    values.set(foldName(name.name), bindExpression(inside(context, piped), expression));
+  }
+  refuseAggregates([...values.values()], 'SET', at);
+  const columns = piped.columns.map(({ name, value }) => ({
+    name,
+    value: values.get(foldName(name)) ?? value,
+  }));
+  return closed(context, piped, { at, columns });
+}
+
+function onlyColumn({ columns }: Piped, { name, at }: Identifier, operator: string): void {
+  const found = columns.filter(column => sameName(column.name, name));
+  if (found.length === 1) return;
+  const what = found.length === 0 ? 'not found in' : 'ambiguous in';
+  throw invalidQuery(`Column ${name} is ${what} the input table of pipe ${operator}`, at);
+}
+
+function dropped(context: BindContext, piped: Piped, names: readonly Identifier[]): Piped {
+  const gone = new Set<string>();
+  for (const { name, at } of names) {
+    if (!piped.columns.some(column => sameName(column.name, name)))
+      throw invalidQuery(`Column ${name} is not found in the input table of pipe DROP`, at);
+    if (gone.has(foldName(name))) throw invalidQuery(`Duplicate column ${name} in pipe DROP`, at);
+    gone.add(foldName(name));
+  }
+  const columns = piped.columns.filter(({ name }) => !gone.has(foldName(name)));
+  if (columns.length === 0) throw invalidQuery('Pipe DROP would leave no columns', names[0]!.at);
+  return withScope(context, piped, undefined, columns, named(piped));
+}
+
+/** Names of tables behind the columns, that of the whole table among them. */
+function named(piped: Piped): readonly RangeVariable[] {
+  return piped.source.scope.variables.filter(({ name }) => name !== undefined);
+}
+
+function renamed(context: BindContext, piped: Piped, { names }: Operator<'rename'>): Piped {
+  const to = new Map<string, string>();
+  for (const { from, to: target } of names) {
+    onlyColumn(piped, from, 'RENAME');
+    to.set(foldName(from.name), target.name);
+  }
+  const columns = piped.columns.map(column => ({
+    ...column,
+    name: to.get(foldName(column.name)) ?? column.name,
+  }));
+  return withScope(context, piped, undefined, columns, named(piped));
+}
+
+/** Keys come first, then the aggregates. */
+function aggregated(context: BindContext, piped: Piped, operator: Operator<'aggregate'>): Piped {
+  const { at, keys, items, sets } = operator;
+  const position = (i: number): Expression => ({ kind: 'literal', type: 'INT64', value: String(i + 1), at });
+  const groupBy = sets || keys.length > 0 ? { keys: keys.map((_, i) => position(i)), sets } : undefined;
+  const all = [...keys, ...items];
+  if (all.length === 0) throw invalidQuery('Pipe AGGREGATE needs an aggregate or a GROUP BY', at);
+  const list = all.map(({ expression, alias }) => ({ kind: 'expression', expression, alias }) as const);
+  const { body, columns } = selectOver(context, piped, { at, items: list, windows: [], groupBy });
+  for (const [i, value] of body.items.entries()) {
+    const isKey = i < keys.length;
+    if (holdsAggregate(value) === isKey)
+      throw invalidQuery(
+        isKey
+          ? 'GROUP BY of pipe AGGREGATE cannot contain an aggregate function'
+          : 'Each expression of pipe AGGREGATE must contain an aggregate function',
+        all[i]!.expression.at,
+      );
+  }
+  const rows = afterSelect(context, { body, columns, at }, []);
+  const order = [
+    ...items.map((item, i) => [item, keys.length + i] as const),
+    ...keys.map((key, i) => [key, i] as const),
+  ];
+  const orderBy = order.flatMap(([item, i]) =>
+    item.order ? [orderTerm({ ...item.order, expression: item.expression }, rows.columns[i]!.value)] : [],
+  );
+  return { ...rows, orderBy };
+}
+
+function ordered(context: BindContext, piped: Piped, { items }: Operator<'orderBy'>): Piped {
+  const { columns } = asQuery(piped, []);
+  const rows = inside(context, piped);
+  const orderBy = items.map(item => {
+    const position = item.expression.kind === 'literal' ? outputIndex(item.expression, columns) : undefined;
+    const value =
+      position === undefined ? bindExpression(rows, item.expression) : piped.columns[position]!.value;
+    refuseAggregates([value], 'ORDER BY', item.expression.at);
+    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind))
+      throw invalidQuery(
+        `ORDER BY does not support expressions of type ${value.type.kind}`,
+        item.expression.at,
+      );
+    return orderTerm(item, value);
+  });
+  return { ...piped, orderBy };
+}
