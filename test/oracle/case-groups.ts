@@ -11,6 +11,7 @@ import { jsonCases } from './cases-json.ts';
 import { letCases } from './cases-lets.ts';
 import { numberCases } from './cases-numbers.ts';
 import { patternCases } from './cases-patterns.ts';
+import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
 import { setOperationCases } from './cases-set-operations.ts';
 import { textCases } from './cases-texts.ts';
@@ -40,6 +41,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],
+  ['pivots', pivotCases],
   ['grouping sets', groupingSetCases],
   ['set operations', setOperationCases],
 ];

@@ -35,13 +35,15 @@ export function bindFrom(context: BindContext, item: FromItem): BoundSource {
   if (item.kind === 'join') return bindJoin(context, item);
   // The parser makes an input for pipe operators alone, and they bring theirs.
   if (item.kind === 'input') return context.input!;
+  if (item.kind === 'pivot') return context.binder.pivot(context, item, bindFrom(context, item.of));
+  if (item.kind === 'unpivot') return context.binder.unpivot(context, item, bindFrom(context, item.of));
   if (isArrayScan(context, item, emptyScope)) return bindArrayScan(context, item, undefined, undefined);
   return bindItem(context, item);
 }
 
 function bindItem(
   context: BindContext,
-  item: Exclude<FromItem, { kind: 'unnest' | 'join' | 'input' }>,
+  item: Exclude<FromItem, { kind: 'unnest' | 'join' | 'input' | 'pivot' | 'unpivot' }>,
 ): BoundSource {
   const relation = nextRelation(context, item);
   if (item.kind === 'derived') {
@@ -248,7 +250,7 @@ function fromContext(context: BindContext, scope: Scope): BindContext {
 }
 
 /** A value table brings its rows under its own name, and the fields of a STRUCT show through. */
-function queryScope(
+export function queryScope(
   context: BindContext,
   {
     name,

@@ -13,6 +13,8 @@ import type { Query } from '../tree/syntax-tree.ts';
 import type { Catalog } from '../tree/types.ts';
 import { bindExpression } from './bind-expression.ts';
 import { bindQuery, bindSubsets } from './bind-query.ts';
+import { bindPivot } from './relational/bind-pivot.ts';
+import { bindUnpivot } from './relational/bind-unpivot.ts';
 
 export type BindRequest = {
   readonly sql: string;
@@ -38,7 +40,12 @@ export type BoundStatement = {
 /** Longest SQL of a caller, in UTF-16 units. */
 const maxCallerLength = 65_536;
 
-const binder: Binder = { expression: bindExpression, query: bindQuery };
+const binder: Binder = {
+  expression: bindExpression,
+  query: bindQuery,
+  pivot: bindPivot,
+  unpivot: bindUnpivot,
+};
 
 /**
  * Parses and binds a saved query, or a caller's SQL over its subsets.

@@ -206,14 +206,20 @@ function printCall(printer: Printer, { template, arguments: values }: BoundCall)
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   const printed = aggregate.arguments.map(value => printExpression(printer, value));
-  const nullsOf = aggregate.over ? ' ignore nulls' : ` filter (where ${printed[0]} is not null)`;
+  const conditions = [
+    ...(aggregate.filter ? [printExpression(printer, aggregate.filter)] : []),
+    ...(aggregate.ignoreNulls && !aggregate.over ? [`${printed[0]} is not null`] : []),
+  ];
+  const filter = conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : '';
+  const hasOwnFilter = aggregate.template.includes('$filter');
   if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
   const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');
   return fill(aggregate.template, printed, {
     distinct: () => (aggregate.distinct ? 'distinct ' : ''),
     order: () => (order ? ` order by ${order}` : ''),
-    filter: () => (aggregate.ignoreNulls ? nullsOf : ''),
-    over: () => (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
+    filter: () => (aggregate.over && aggregate.ignoreNulls ? ' ignore nulls' : filter),
+    over: () =>
+      aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : hasOwnFilter ? '' : filter,
   });
 }
 

@@ -1,6 +1,7 @@
 import { sandboxRefused } from '../tree/sql-error.ts';
 import type { FromItem, Identifier, JoinKind, Query } from '../tree/syntax-tree.ts';
 import type { ExpressionParser } from './expression-parser.ts';
+import { parsePivot } from './parse-pivot.ts';
 import { startsSetOperator } from './parse-set-operator.ts';
 import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
@@ -59,6 +60,11 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
   }
 
   function primary(): FromItem {
+    const item = plainItem();
+    return parsePivot(cursor, expressions, item) ?? item;
+  }
+
+  function plainItem(): FromItem {
     const { at } = cursor.peek();
     if (cursor.isSymbol('(')) return cursor.nested(parenthesized);
     if (cursor.takeKeyword('UNNEST')) {

@@ -11,6 +11,7 @@ import type {
 } from '../tree/syntax-tree.ts';
 import type { ExpressionParser } from './expression-parser.ts';
 import { parseGroupBy } from './parse-group-by.ts';
+import { parsePivot } from './parse-pivot.ts';
 import { takeSetOperator } from './parse-set-operator.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
@@ -27,8 +28,8 @@ export type PipeParts = {
 
 /** Operators of GoogleSQL that are not answered, by the words that begin them. */
 const refused =
-  `ASSERT CALL CREATE DESCRIBE EXPORT FORK GRAPH IF INSERT LOG MATCH_RECOGNIZE PIVOT RECURSIVE STATIC_DESCRIBE
-  TABLESAMPLE TEE UNPIVOT WINDOW WITH`.split(/\s+/);
+  `ASSERT CALL CREATE DESCRIBE EXPORT FORK GRAPH IF INSERT LOG MATCH_RECOGNIZE RECURSIVE STATIC_DESCRIBE
+  TABLESAMPLE TEE WINDOW WITH`.split(/\s+/);
 
 /** The operators after a query: `|> WHERE … |> SELECT …`. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
@@ -56,7 +57,8 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
       const offset = cursor.takeKeyword('OFFSET') ? expressions.expression() : undefined;
       return { kind: 'limit', at, limit, offset };
     }
-    const join = parts.join({ kind: 'input', at });
+    const input = { kind: 'input', at } as const;
+    const join = parsePivot(cursor, expressions, input) ?? parts.join(input);
     if (join) return { kind: 'join', at, join };
     const setOperator = takeSetOperator(cursor);
     if (setOperator) return { kind: 'setOperation', at, operator: setOperator, queries: list(bracketed) };

@@ -3,7 +3,7 @@ import type { BoundExpression, BoundFrom, BoundQuery, BoundSubset } from './boun
 import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
 import type { Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
-import type { CallSyntax, Expression, Query, WindowSpec } from './syntax-tree.ts';
+import type { CallSyntax, Expression, FromItem, Query, WindowSpec } from './syntax-tree.ts';
 import type { Catalog } from './types.ts';
 
 /** A place where a saved query names a base table, and the table's name in the catalogue. */
@@ -53,10 +53,16 @@ export function isCallers(environment: Environment): boolean {
   return root.catalog === undefined;
 }
 
-/** The two rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
+/** The rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
 export type Binder = {
   expression(context: BindContext, syntax: Expression): BoundExpression;
   query(context: BindContext, syntax: Query): BoundQuery;
+  pivot(context: BindContext, item: Extract<FromItem, { kind: 'pivot' }>, input: BoundSource): BoundSource;
+  unpivot(
+    context: BindContext,
+    item: Extract<FromItem, { kind: 'unpivot' }>,
+    input: BoundSource,
+  ): BoundSource;
 };
 
 /** A FROM clause, and the names it brings into scope. */

@@ -120,6 +120,8 @@ export type BoundAggregate = {
   readonly distinct: boolean;
   readonly ignoreNulls: boolean;
   readonly orderBy: readonly BoundOrder[];
+  /** Only rows that fulfil it count: PIVOT. */
+  readonly filter?: BoundExpression;
   /** Present on an analytic call. */
   readonly over?: BoundWindow;
 };
@@ -200,7 +202,12 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
     case 'let':
       return [...expression.values, expression.body];
     case 'aggregate':
-      return [...expression.arguments, ...orders(expression.orderBy), ...windowParts(expression.over)];
+      return [
+        ...expression.arguments,
+        ...orders(expression.orderBy),
+        ...windowParts(expression.over),
+        ...(expression.filter ? [expression.filter] : []),
+      ];
     case 'case':
       return [
         ...expression.branches.flatMap(({ when, result }) => [when, result]),

@@ -1,4 +1,10 @@
-import { type BoundExpression, type BoundQuery, type BoundWindow, childrenOf } from './bound-tree.ts';
+import {
+  type BoundAggregate,
+  type BoundExpression,
+  type BoundQuery,
+  type BoundWindow,
+  childrenOf,
+} from './bound-tree.ts';
 import type { SqlType } from './types.ts';
 
 /** Answers the same number for two expressions exactly where they are one and the same in every row. */
@@ -53,11 +59,8 @@ export function createExpressionKeys(): KeyOf {
         return keyOf(expression.value);
       case 'call':
         return [expression.name, expression.template];
-      case 'aggregate': {
-        const { name, template, distinct, ignoreNulls, arguments: values } = expression;
-        const order = expression.orderBy.map(({ descending, nulls }) => [descending, nulls]);
-        return [name, template, distinct, ignoreNulls, values.length, order, windowOf(expression.over)];
-      }
+      case 'aggregate':
+        return ownOfAggregate(expression);
       case 'subquery':
         return [expression.form, queryKey(expression.query)];
       case 'inQuery':
@@ -67,12 +70,6 @@ export function createExpressionKeys(): KeyOf {
     }
   }
 
-  function windowOf(window: BoundWindow | undefined): unknown {
-    if (!window) return undefined;
-    const { partitionBy, orderBy, frame } = window;
-    return [partitionBy.length, orderBy.map(({ descending, nulls }) => [descending, nulls]), frame];
-  }
-
   function queryKey(query: BoundQuery): number {
     const found = queries.get(query);
     if (found !== undefined) return found;
@@ -80,6 +77,18 @@ export function createExpressionKeys(): KeyOf {
     queries.set(query, lastQuery);
     return lastQuery;
   }
+}
+
+function ownOfAggregate(aggregate: BoundAggregate): unknown {
+  const { name, template, distinct, ignoreNulls, filter, arguments: values, over } = aggregate;
+  const order = aggregate.orderBy.map(({ descending, nulls }) => [descending, nulls]);
+  return [name, template, distinct, ignoreNulls, values.length, filter !== undefined, order, windowOf(over)];
+}
+
+function windowOf(window: BoundWindow | undefined): unknown {
+  if (!window) return undefined;
+  const { partitionBy, orderBy, frame } = window;
+  return [partitionBy.length, orderBy.map(({ descending, nulls }) => [descending, nulls]), frame];
 }
 
 const typeKeys = new WeakMap<SqlType, string>();

@@ -144,6 +144,11 @@ export type SelectItem =
 
 export type JoinKind = 'CROSS' | 'INNER' | 'LEFT' | 'RIGHT' | 'FULL';
 
+export type NamedExpression = { readonly expression: Expression; readonly alias?: Identifier };
+
+/** Columns that UNPIVOT makes one row of, and what stands for them in its name column. */
+export type UnpivotGroup = { readonly columns: readonly Identifier[]; readonly label?: Expression };
+
 export type FromItem = { readonly at: SqlPosition } /** What a pipe operator reads. */ & (
   | { readonly kind: 'input' }
   | {
@@ -161,6 +166,23 @@ export type FromItem = { readonly at: SqlPosition } /** What a pipe operator rea
       readonly offset?: Identifier;
     }
   | { readonly kind: 'derived'; readonly query: Query; readonly alias?: Identifier }
+  | {
+      readonly kind: 'pivot';
+      readonly of: FromItem;
+      readonly aggregates: readonly NamedExpression[];
+      readonly by: Expression;
+      readonly values: readonly NamedExpression[];
+      readonly alias?: Identifier;
+    }
+  | {
+      readonly kind: 'unpivot';
+      readonly of: FromItem;
+      readonly includesNulls: boolean;
+      readonly values: readonly Identifier[];
+      readonly name: Identifier;
+      readonly groups: readonly UnpivotGroup[];
+      readonly alias?: Identifier;
+    }
   | {
       readonly kind: 'join';
       readonly join: JoinKind;
@@ -257,7 +279,7 @@ export type PipeOperator = { readonly at: SqlPosition } & (
   | { readonly kind: 'distinct' }
   | { readonly kind: 'orderBy'; readonly items: readonly OrderItem[] }
   | { readonly kind: 'limit'; readonly limit: Expression; readonly offset?: Expression }
-  /** A join whose left side is the input. */
+  /** A join, PIVOT or UNPIVOT of the input. */
   | { readonly kind: 'join'; readonly join: FromItem }
   | { readonly kind: 'setOperation'; readonly operator: SetOperator; readonly queries: readonly Query[] }
 );
