@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { benchData, benchRows } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
+import { type Question, reportQuestions } from './report-questions.ts';
 import { median, timeBlocks } from './time-blocks.ts';
 
 const hour = {
@@ -15,7 +16,8 @@ const week = { project: sampleProjects[0] };
  * What callers send over `logs.all`, and what somebody would write for DuckDB itself: with the same answers, so a row
  * without the record that is unnested is dropped (`_p`).
  */
-const questions = [
+const questions: readonly (Question & { readonly parameters: Readonly<Record<string, string>> })[] = [
+  ...reportQuestions.map(question => ({ ...question, parameters: week })),
   {
     name: 'failed requests, newest first',
     parameters: week,
@@ -66,28 +68,32 @@ const questions = [
   },
 ];
 
-/** What the front-end costs: translating callers' queries, and running what it prints beside SQL written by hand. */
+/** What the front-end costs: translating callers' queries, and planning and running what it prints beside SQL written by hand. */
 export async function benchDialect(): Promise<void> {
   const direct = await openDirectDuckDb(join(await benchData(), 'logs.duckdb'));
   const saved = await readFile('sql/logs.all.sql', 'utf8');
   console.log(`\n${benchRows.toLocaleString('en')} edge rows, medians\n`);
   console.log(
-    '| query | translate (ms) | DuckDB by hand (ms) | DuckDB (ms) | ratio |\n|---|---|---|---|---|',
+    '| query | translate (ms) | p99 (ms) | plan (ms) | DuckDB by hand (ms) | DuckDB (ms) | ratio |\n|---|---|---|---|---|---|---|',
   );
   for (const { name, callerSql, byHand, parameters } of questions) {
-    const translateMs: number[] = [];
-    for (let n = 0; n < 300; n++) {
-      const startedMs = performance.now();
-      direct.compile(saved, callerSql);
-      if (n >= 100) translateMs.push(performance.now() - startedMs);
-    }
+    const translateMs = Array.from({ length: 300 }, () =>
+      timeOf(() => direct.compile(saved, callerSql)),
+    ).slice(100);
     const compiled = direct.compile(saved, callerSql);
-    const { hand, ours } = await timeBlocks({
+    const { hand, ours, plan } = await timeBlocks({
       hand: () => direct.runByHand(byHand, compiled, parameters),
       ours: () => direct.runCompiled(compiled, parameters),
+      plan: () => direct.plan(compiled, parameters),
     });
-    console.log(
-      `| ${name} | ${[median(translateMs), hand, ours, ours / hand].map(value => value.toFixed(2)).join(' | ')} |`,
-    );
+    const p99 = translateMs.toSorted((a, b) => a - b)[Math.floor(translateMs.length * 0.99)] ?? Number.NaN;
+    const figures = [median(translateMs), p99, plan, hand, ours, ours / hand];
+    console.log(`| ${name} | ${figures.map(value => value.toFixed(2)).join(' | ')} |`);
   }
+}
+
+function timeOf(work: () => void): number {
+  const startedMs = performance.now();
+  work();
+  return performance.now() - startedMs;
 }

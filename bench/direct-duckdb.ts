@@ -9,6 +9,8 @@ export type DirectDuckDb = {
   compile(sql: string, callerSql?: string): CompiledStatement;
   /** Runs what the front-end printed. */
   runCompiled(compiled: CompiledStatement, parameters: Parameters): Promise<string>;
+  /** Plans what the front-end printed, as a run does before its first row. */
+  plan(compiled: CompiledStatement, parameters: Parameters): Promise<void>;
   /** Runs SQL written for DuckDB; its placeholders are those of the compiled statement. */
   runByHand(sql: string, compiled: CompiledStatement, parameters: Parameters): Promise<string>;
 };
@@ -48,6 +50,9 @@ export async function openDirectDuckDb(file: string): Promise<DirectDuckDb> {
       const { shape } = compiled;
       const rows = (await run(compiled.sql, compiled, parameters)).getRows();
       return `[${rows.map(([row]) => (shape ? finishRow(String(row), shape) : String(row))).join(',')}]`;
+    },
+    async plan(compiled, parameters) {
+      await run(`explain ${compiled.sql}`, compiled, parameters);
     },
     async runByHand(sql, compiled, parameters) {
       return JSON.stringify((await run(sql, compiled, parameters)).getRowObjectsJson());

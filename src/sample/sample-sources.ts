@@ -45,6 +45,8 @@ const postgres: SampleSource = {
   },
 };
 
+const authLine = `component: 'api', duration: duration, level: level, method: 'POST', msg: msg, path: path, remote_addr: ip, status: status::INTEGER, time: strftime(ts, '%Y-%m-%dT%H:%M:%SZ')`;
+
 const auth: SampleSource = {
   share: 0.12,
   draws: {
@@ -55,7 +57,10 @@ const auth: SampleSource = {
     email: `concat(${pick('name', ['ada', 'grace', 'linus', 'edsger', 'barbara'])}, ${below('name', 900)}, '@example.com')`,
     ip: ipv4('ip'),
     msg: `CASE WHEN status = '200' THEN 'request completed' WHEN status = '500' THEN 'Unhandled server error' ELSE '400: Invalid login credentials' END`,
-    event_message: `CASE WHEN ${chance('plain', 3)} THEN 'GoTrue API started on: 0.0.0.0:9999' ELSE to_json({component: 'api', level: level, method: 'POST', msg: msg, path: path, remote_addr: ip, status: status::INTEGER, time: strftime(ts, '%Y-%m-%dT%H:%M:%SZ')})::VARCHAR END`,
+    action: `CASE WHEN status = '200' THEN CASE path WHEN '/token' THEN 'login' WHEN '/signup' THEN 'user_signedup' END END`,
+    actor: uuid('user'),
+    duration: `100000 + ${below('duration', 90_000_000)}`,
+    event_message: `CASE WHEN ${chance('plain', 3)} THEN 'GoTrue API started on: 0.0.0.0:9999' WHEN action IS NULL THEN to_json({${authLine}})::VARCHAR ELSE to_json({auth_event: {action: action, actor_id: actor, actor_username: email}, ${authLine}, login_method: 'password', metering: true, provider: 'email', user_id: actor})::VARCHAR END`,
   },
   leaves: {
     project: 'project',
@@ -68,16 +73,16 @@ const auth: SampleSource = {
     'metadata.path': 'path',
     'metadata.status': 'status',
     'metadata.host': `concat(project, '.supabase.co')`,
-    'metadata.duration': `(100000 + ${below('duration', 90_000_000)})::VARCHAR`,
+    'metadata.duration': 'duration::VARCHAR',
     'metadata.remote_addr': 'ip',
     'metadata.request_id': uuid('request'),
-    'metadata.user_id': `CASE WHEN status = '200' THEN ${uuid('user')} END`,
+    'metadata.user_id': `CASE WHEN status = '200' THEN actor END`,
     'metadata.error': `CASE WHEN status <> '200' THEN msg END`,
     'metadata.time': `strftime(ts, '%Y-%m-%dT%H:%M:%SZ')`,
     'metadata.timestamp': `strftime(ts, '%Y-%m-%dT%H:%M:%SZ')`,
-    'metadata.auth_event?': `path = '/token' AND status = '200'`,
-    'metadata.auth_event.action': `'login'`,
-    'metadata.auth_event.actor_id': uuid('user'),
+    'metadata.auth_event?': 'action IS NOT NULL',
+    'metadata.auth_event.action': 'action',
+    'metadata.auth_event.actor_id': 'actor',
     'metadata.auth_event.actor_username': 'email',
     'metadata.auth_event.actor_via_sso': 'false',
     'metadata.auth_event.log_type': `'account'`,

@@ -1,8 +1,24 @@
 import type { CaseGroup } from './case-group.ts';
 
+/** Rows of texts: several values of one, which are read together, wherever a query asks for them. */
+const rowsOf = String.raw`unnest(['{"a":1,"b":{"c":"x"}}', '{"b":{"c":1.50},"b":{"d":-7}}', 'plain', null, '[1,"y"]', '{"a":"\\"\\\\","b":', '{"a":-0,"0":"z"}', '{"a":NaN,"b":{"c":true}}', '{"\\u0062":{"c":2}}', ' {"a":"NaN"}', '{"a":"é\\u003c"}']) as t with offset as o`;
+
 /** JSON in text and JSON values; a number keeps the digits that it was written with. */
 export const jsonCases: CaseGroup = {
   same: [
+    `select o, json_value(t, '$.a'), json_value(t, '$.b.c'), json_value(t, '$.b.d'), json_value(t, '$[0]') from ${rowsOf} order by o`,
+    `select o, json_value(t, '$.a') from ${rowsOf} where json_value(t, '$.b.c') is not null order by o`,
+    `select json_value(t, '$.b.c') as c, count(*), max(json_value(t, '$.a')) from ${rowsOf} group by c order by c`,
+    `select o, case when o > 2 then json_value(t, '$.a') when json_value(t, '$.b.c') = 'x' then json_value(t, '$[1]') end from ${rowsOf} order by o`,
+    `select o, (select count(*) from unnest([1, 2]) n where json_value(t, '$.a') = cast(n as string)) from ${rowsOf} order by o`,
+    `select o, array(select json_value(t, '$.a') || n from unnest(['p', 'q']) n) from ${rowsOf} order by o`,
+    `select l.o, json_value(r.t, '$.a'), json_value(l.t, '$.a') from (select * from ${rowsOf}) l left join (select * from ${rowsOf}) r on json_value(r.t, '$.a') = json_value(l.t, '$.a') and l.o < r.o order by l.o, 2`,
+    `select json_value(json_value(t, '$.a'), '$'), json_value(lower(t), '$.b.c') from ${rowsOf} order by o`,
+    `select o, lag(json_value(t, '$.a')) over (order by json_value(t, '$.b.c'), o) from ${rowsOf} order by o`,
+    `select json_value(t, '$.a') as a from ${rowsOf} order by json_value(t, '$.b.c') desc, o limit 4`,
+    `with w as (select o, json_value(t, '$.a') as a, json_value(t, '$.b.c') as c from ${rowsOf}) select x.a, y.c from w x join w y on x.o = y.o where y.c is not null or x.a = '1' order by x.o`,
+    `select count(*) from ${rowsOf} having max(json_value(t, '$.a')) is not null`,
+    `select o from ${rowsOf} where exists (select 1 from unnest([t, '{"a":1}']) u where json_value(u, '$.a') = '1' and json_value(t, '$.a') is null) order by o`,
     `safe.json_query('{"a":1}', '$.a')`,
     `safe.parse_json('x')`,
     `safe.parse_json('{"a":1}')`,

@@ -3,10 +3,16 @@ import fc from 'fast-check';
 /** Texts that are JSON, nearly JSON, or cut off, and what BigQuery's functions read in them. */
 export function randomJsonQueries(): fc.Arbitrary<string> {
   return fc
-    .tuple(fc.array(randomTexts(), { minLength: 1, maxLength: 20 }), fc.constantFrom(...paths))
-    .map(([texts, path]) => {
-      const calls = functions.map((name, at) => `${name}(t, ${literal(path)}) as v${at}`).join(', ');
-      return `select ${calls} from unnest([${texts.map(literal).join(', ')}]) as t with offset as o order by o`;
+    .tuple(
+      fc.array(randomTexts(), { minLength: 1, maxLength: 20 }),
+      fc.tuple(...Array.from({ length: 4 }, () => fc.constantFrom(...paths))),
+    )
+    .map(([texts, [path, ...others]]) => {
+      const calls = functions.map((name, at) => `${name}(t, ${literal(path!)}) as v${at}`);
+      // Several values of one text, and one of a text that is calculated.
+      const values = others.map((other, at) => `json_value(t, ${literal(other)}) as w${at}`);
+      const list = [...calls, ...values, `json_value(concat(t, ''), ${literal(path!)}) as x`].join(', ');
+      return `select ${list} from unnest([${texts.map(literal).join(', ')}]) as t with offset as o order by o`;
     });
 }
 

@@ -137,14 +137,14 @@ const macros: Readonly<Record<string, string>> = {
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
     "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then [bq_fail_text('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text')] else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
-  // A text that DuckDB's own reader reads as BigQuery's does: JSON without NaN and infinities, halves of surrogate pairs, and
-  // deep nesting. The input is guarded, not the answer: DuckDB may fold a call on a constant before the CASE around it.
-  // The patterns that begin with a word are five times as fast as the one that decides.
-  'bq_json_plain(x)': String.raw`case when json_valid(x) and (not regexp_matches(x, '(?i)nan') and not regexp_matches(x, '(?i)inf(?:inity)?(?:[\s,\]}]|$)') and not contains(x, '\u') or not regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)|\\u(?:d[89a-f]|0000)')) and (strlen(x) <= 2000 or strlen(x) - strlen(translate(x, '[{', '')) <= 1000) then x end`,
-  'bq_json_value_of(t, kind, x, steps, path, doubt)':
-    "case when kind in ('VARCHAR', 'BOOLEAN', 'UBIGINT') then json_extract_string(t, path) when kind in ('OBJECT', 'ARRAY', 'NULL') then null when t is null or kind is not null or regexp_matches(x, doubt) then bq_read_json_value(x, steps) end",
-  'bq_json_value(x, steps, path, doubt)':
-    'bq_json_value_of(bq_json_plain(x), json_type(bq_json_plain(x), path), x, steps, path, doubt)',
+  // Whether DuckDB's own reader may read a text, if it is JSON: no NaN and infinities, halves of surrogate pairs and the like, no deep
+  // nesting. The patterns that begin with letters are five times as fast as the one that decides.
+  'bq_json_plain(x, escapes)': String.raw`(not regexp_matches(x, '(?i)nan') and not regexp_matches(x, '(?i)inf(?:[^o]|$)') or not regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)')) and not (contains(x, '\u') and regexp_matches(x, escapes)) and (strlen(x) <= 2000 or strlen(x) - strlen(translate(x, '[{', '')) <= 1000)`,
+  // What each path leads to, as JSON; nothing at all in what is no object or array. NULL as a whole for what is not JSON, and where it is
+  // not `sure` that DuckDB's reader may read it. `json_valid` in the place of TRY would go through the text once more.
+  'bq_json_read(x, sure, paths)': String.raw`case when starts_with(x, '{') or regexp_matches(x, '^\s*[\[{]') then case when sure then cast(try(json_extract(x, paths)) as varchar[]) end else cast([] as varchar[]) end`,
+  // The scalar `e`, as DuckDB writes it in JSON, of the list `l` of a text. A number counts where it can't be written in two ways.
+  'bq_json_scalar(e, l, x, steps)': `case when starts_with(e, '"') then json_extract_string(e, '$') when e in ('true', 'false') or e < ':' and not (contains(e, '.') or contains(e, 'e') or e = '0' and contains(x, '-0')) then e when e < ':' or l is null then bq_read_json_value(x, steps) end`,
   // Beyond 2^53 an integer goes as a text.
   'bq_json_integer(x)':
     "case when x is null then 'null' when x between -9007199254740992 and 9007199254740992 then cast(x as varchar) else '\"' || x || '\"' end",

@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type JsonPathMode, type JsonStep, parseJsonPath } from '../json/json-path.ts';
 import type { SpecialFunction } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import type { BoundExpression, BoundJsonValue } from '../tree/bound-tree.ts';
 import { constantText } from '../tree/constant-text.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
@@ -15,11 +15,6 @@ const valueRows = [
   row('JSON_VALUE(STRING, STRING) STRING', 'bq_read_json_value($1, $2)'),
   row('JSON_VALUE(JSON, STRING) STRING', 'bq_read_json_value(cast($1 as varchar), $2)'),
 ];
-/** By DuckDB's own reader where that gives the same; `$3` and `$4` are those of `nativePath`. */
-const nativeValueRow = row(
-  'JSON_VALUE(STRING, STRING, STRING, STRING) STRING',
-  'bq_json_value($1, $2, $3, $4)',
-);
 const queryRows = [
   row('JSON_QUERY(STRING, STRING) STRING', 'bq_read_json_query($1, $2)'),
   row('JSON_QUERY(JSON, STRING) JSON', 'cast(bq_read_json_member(cast($1 as varchar), $2) as json)'),
@@ -84,7 +79,7 @@ function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFun
     const given = [of, textLiteral(JSON.stringify(steps))];
     const native = rows === valueRows && of.type.kind === 'STRING' ? nativePath(steps) : undefined;
     if (!native) return bindRow(rows, `function ${name}`, given, call.at);
-    return bindRow([nativeValueRow], `function ${name}`, [...given, ...native.map(textLiteral)], call.at);
+    return { kind: 'jsonValue', type: scalar('STRING'), of, steps: JSON.stringify(steps), ...native };
   };
 }
 
@@ -98,26 +93,19 @@ function readSteps(path: string, mode: JsonPathMode, at: SqlPosition): readonly 
   }
 }
 
-/**
- * A path in DuckDB's spelling, where it has one, and a pattern for texts in which BigQuery's reader may find what DuckDB's does
- * not: it follows a name that is there twice both times, and a position is a name in an object.
- */
-function nativePath(steps: readonly JsonStep[]): [path: string, doubt: string] | undefined {
+/** A path in DuckDB's spelling, where it has one: see `BoundJsonValue`. */
+function nativePath(
+  steps: readonly JsonStep[],
+): Pick<BoundJsonValue, 'path' | 'passed' | 'positions'> | undefined {
   const isNative = steps.every(({ key, index }) =>
     index === undefined ? /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) : /^\d{1,9}$/.test(key),
   );
-  const positions = steps.filter(({ index }) => index !== undefined);
-  if (!isNative || positions.length > 1) return undefined;
+  const positions = steps.filter(({ index }) => index !== undefined).map(({ key }) => key);
+  if (!isNative || positions.length > 1 || steps.length === 0) return undefined;
   const path = steps.map(({ key, index }) => (index === undefined ? `."${key}"` : `[${index}]`)).join('');
-  const doubts = steps.flatMap(({ key, index }, at) => {
-    if (index !== undefined) return [`"${key}"`];
-    return at < steps.length - 1 ? [`"${key}".*"${key}"`] : [];
-  });
-  return [`$${path}`, doubts.length > 0 ? `(?s)${[...doubts, String.raw`\\u`].join('|')}` : neverMatches];
+  const passed = steps.slice(0, -1).filter(({ index }) => index === undefined);
+  return { path: `$${path}`, passed: passed.map(({ key }) => key), positions };
 }
-
-/** As a pattern. */
-const neverMatches = '[^\\x00-\\x{10FFFF}]';
 
 /** A value of the type JSON is kept as the text that it is written as. */
 const jsonTextRow = row('TO_JSON_STRING(JSON) STRING', "coalesce(cast($1 as varchar), 'null')");

@@ -2,6 +2,7 @@ import type { BoundQuery } from '../tree/bound-tree.ts';
 import { createExpressionKeys } from '../tree/expression-keys.ts';
 import { quoteText } from '../tree/quote-text.ts';
 import { finalShape, storedRecordShape, type WireShape } from '../tree/wire-shape.ts';
+import { createJsonReads, type JsonReads } from './json-reads.ts';
 import { printExpression } from './print-expression.ts';
 import { printJson } from './print-json.ts';
 import { printQuery } from './print-query.ts';
@@ -32,6 +33,13 @@ export type PrintedStatement = {
  * The JSON is made above ORDER BY and LIMIT: for the rows that leave, not for those that are read.
  */
 export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
+  const jsonReads = createJsonReads();
+  const printed = printStatement(query, options, jsonReads);
+  // What is read of a JSON text is known at the end, and printed in FROM.
+  return jsonReads.isEmpty() ? printed : printStatement(query, options, jsonReads);
+}
+
+function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: JsonReads): PrintedStatement {
   const parameterNames = new Set<string>();
   let usesNow = false;
   let depth = 0;
@@ -42,6 +50,7 @@ export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedSt
     usedSubsets: new Map(),
     usedTables: new Set(),
     letDepth: 0,
+    jsonReads,
     keyOf: createExpressionKeys(),
     expression: printExpression,
     query: (self, inner, order) => {

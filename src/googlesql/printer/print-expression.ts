@@ -11,6 +11,7 @@ import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
+import { printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { isPresent } from './print-storage.ts';
@@ -63,6 +64,8 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
       return printLet(printer, expression.values, inside => printExpression(inside, expression.body));
     case 'named':
       return printer.let?.names.get(expression.value) ?? print(expression.value);
+    case 'jsonValue':
+      return printJsonValue(printer, expression);
     case 'aggregate':
       return printAggregate(printer, expression);
     case 'try':

@@ -68,7 +68,7 @@ function printSource(
     printer.places.set(key, `${alias}.${column}`);
     return key;
   });
-  return { sql: `${sql} as ${alias}`, filters: [], keys };
+  return { sql: printer.jsonReads.source(sql, alias), filters: [], keys };
 }
 
 function printJoin(printer: Printer, from: Join): PrintedFrom {
@@ -167,5 +167,5 @@ function wrapped(
   const where = input.filters.length > 0 ? ` where ${input.filters.join(' and ')}` : '';
   for (const [i, { key }] of columns.entries()) printer.places.set(key, `${alias}.c${i}`);
   const keys = columns.map(column => column.key);
-  return { sql: `(select ${list}${source}${where}) as ${alias}`, filters: [], keys };
+  return { sql: printer.jsonReads.source(`(select ${list}${source}${where})`, alias), filters: [], keys };
 }

@@ -1,5 +1,6 @@
 import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
+import type { JsonReads } from './json-reads.ts';
 
 /** What printing one statement carries along. */
 export type Printer = {
@@ -18,6 +19,7 @@ export type Printer = {
   };
   /** How deep lambdas stand in one another here, see `printLet`. */
   readonly letDepth: number;
+  readonly jsonReads: JsonReads;
   readonly keyOf: KeyOf;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */

@@ -126,6 +126,21 @@ export type BoundAggregate = {
   readonly over?: BoundWindow;
 };
 
+/** JSON_VALUE of a text by a path that DuckDB's own reader takes too. */
+export type BoundJsonValue = {
+  readonly kind: 'jsonValue';
+  readonly type: SqlType;
+  readonly of: BoundExpression;
+  /** The path as DuckDB writes it. */
+  readonly path: string;
+  /** The steps of `parseJsonPath` as JSON. */
+  readonly steps: string;
+  /** Names that the path goes through: a text that holds one of them twice has two ways, and DuckDB's reader takes the first alone. */
+  readonly passed: readonly string[];
+  /** Positions in arrays as names: to BigQuery they are names of an object's members as well. */
+  readonly positions: readonly string[];
+};
+
 export type BoundExpression =
   | { readonly kind: 'literal'; readonly type: SqlType; readonly value: string }
   /** A NULL of a type, or of no type yet. */
@@ -157,6 +172,7 @@ export type BoundExpression =
   | { readonly kind: 'isNull'; readonly type: SqlType; readonly of: BoundExpression }
   | BoundCall
   | BoundAggregate
+  | BoundJsonValue
   /** Values that `body` names by `named`, each calculated once. */
   | {
       readonly kind: 'let';
@@ -189,6 +205,7 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
     case 'cast':
     case 'isNull':
     case 'try':
+    case 'jsonValue':
     case 'inQuery':
       return [expression.of];
     case 'element':

@@ -47,6 +47,8 @@ export function createExpressionKeys(): KeyOf {
         return expression.name;
       case 'struct':
         return expression.type.fields.map(({ name }) => name);
+      case 'jsonValue':
+        return expression.steps;
       case 'element':
         return expression.safe;
       case 'cast':

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
+import { quoteText } from '../../src/googlesql/tree/quote-text.ts';
+import { catalogOf, openSmallDatabase } from './small-database.ts';
+
+const database = openSmallDatabase('single');
+
+/** Characters of the plan that DuckDB makes, every expression of it written out: macros and named values as what they became. */
+async function planSize(sql: string): Promise<number> {
+  const { connection } = await database;
+  const compiled = compileForDuckDb({ sql, catalog: catalogOf('single'), parameterNames: [], maxRows: 10 });
+  const answer = await connection.runAndReadAll(
+    `select json_serialize_plan(${quoteText(compiled.sql)}, optimize := false)`,
+  );
+  const plan = String(answer.getRows()[0]);
+  expect(JSON.parse(plan)).toMatchObject({ error: false });
+  return plan.length;
+}
+
+const from = `(select id, timestamp as t, cast(json_value(event_message, '$.d') as float64) as x,
+  lower(event_message) as s from \`postgres.logs\`)`;
+
+test.each([
+  ['round(… / 1000, 2)', 'round(', ' / 1000, 2)', 'abs(x)'],
+  ['a division by itself', 'safe_divide(', ', x)', 'abs(x)'],
+  ['greatest', 'greatest(1, ', ')', 'abs(x)'],
+  ['an operand of CASE', 'case ', ' when 1 then 2 when 3 then 4.5 end', 'abs(x)'],
+  ['an operand of BETWEEN', 'if(', ' between 1 and 2, 1.5, x)', 'abs(x)'],
+  ['a text read as a number', 'cast(cast(', ' as string) as float64)', 'abs(x)'],
+  ['a text read as a time', 'cast(cast(', ' as string) as timestamp)', 'timestamp_trunc(t, day)'],
+  ['a substring', 'substr(', ', 2, 3)', 'upper(s)'],
+  ['padding', 'lpad(', ", 9, 'x')", 'upper(s)'],
+  ['JSON in JSON', 'json_value(', ", '$.a')", 'upper(s)'],
+  ['an element', 'split(', ", '/')[safe_offset(1)]", 'upper(s)'],
+])('plans %s as large as it is deep', async (_, open, close, inner) => {
+  const sizes: number[] = [];
+  for (const depth of [0, 1, 2]) {
+    const nested = `${open.repeat(depth)}${inner}${close.repeat(depth)}`;
+    sizes.push(await planSize(`select ${nested} as v from ${from}`));
+  }
+  const [first, second, third] = sizes as [number, number, number];
+  expect((third - second) / (second - first)).toBeLessThan(1.1);
+});
