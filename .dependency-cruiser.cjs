@@ -111,6 +111,12 @@ module.exports = {
       'Also read in the engine process: it must load nothing of the front-end.',
     ),
     floor(
+      'values-know-no-query',
+      'googlesql/values',
+      ['googlesql/json'],
+      'These run in the engine process: values in, a value out.',
+    ),
+    floor(
       'syntax-knows-no-meaning',
       'googlesql/syntax',
       ['googlesql/tree'],
@@ -119,7 +125,7 @@ module.exports = {
     floor(
       'functions-are-data',
       'googlesql/functions',
-      ['googlesql/tree', 'googlesql/json', 'googlesql/times'],
+      ['googlesql/tree', 'googlesql/json', 'googlesql/times', 'googlesql/values'],
       'A function row says how a call is typed and printed; binder/ finds it, printer/ writes it.',
     ),
     floor(

@@ -1,6 +1,13 @@
 import {
   BIGINT,
+  BLOB,
+  BOOLEAN,
+  DECIMAL,
+  DOUBLE,
+  DuckDBBlobValue,
   type DuckDBConnection,
+  DuckDBDecimalValue,
+  type DuckDBListValue,
   DuckDBScalarFunction,
   type DuckDBType,
   type DuckDBValue,
@@ -14,6 +21,8 @@ import { readJsonText } from '../googlesql/json/json-text.ts';
 import { parseJson } from '../googlesql/json/parse-json.ts';
 import { readTemporal } from '../googlesql/times/read-temporal.ts';
 import { needZone } from '../googlesql/times/read-zone.ts';
+import { engineFunctions } from '../googlesql/values/all-values.ts';
+import type { EngineValue, ValueType } from '../googlesql/values/engine-function.ts';
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 
@@ -51,6 +60,8 @@ export function registerScalarFunctions(connection: DuckDBConnection): void {
   );
   register(connection, 'bq_parse_json', [VARCHAR], VARCHAR, parseJson);
   register(connection, 'bq_checked_pattern', [VARCHAR], VARCHAR, checkedPattern);
+  for (const [signature, call] of Object.entries(engineFunctions))
+    registerEngineFunction(connection, signature, call);
 }
 
 function checkedPattern(pattern: string): string {
@@ -73,12 +84,70 @@ function needTemporal(text: string, kind: string): string {
   return read;
 }
 
+/** How values of a type go in and come out. */
+type Passage = {
+  readonly type: DuckDBType;
+  into(value: DuckDBValue): EngineValue;
+  out(value: EngineValue): DuckDBValue;
+};
+
+// DuckDB hands out what the type of the vector says, and a function answers what its signature says.
+const asItIs = (type: DuckDBType): Passage => ({
+  type,
+  into: value => value as EngineValue,
+  out: value => value as DuckDBValue,
+});
+
+const listOf = (type: DuckDBType): Passage => ({
+  type: LIST(type),
+  into: value => (value as DuckDBListValue).items as readonly EngineValue[],
+  out: value => listValue(value as readonly DuckDBValue[]),
+});
+
+const passages: Readonly<Record<ValueType, Passage>> = {
+  STRING: asItIs(VARCHAR),
+  BOOL: asItIs(BOOLEAN),
+  INT64: asItIs(BIGINT),
+  FLOAT64: asItIs(DOUBLE),
+  BYTES: {
+    type: BLOB,
+    into: value => (value as DuckDBBlobValue).bytes,
+    out: value => new DuckDBBlobValue(value as Uint8Array),
+  },
+  NUMERIC: {
+    type: DECIMAL(38, 9),
+    into: value => (value as DuckDBDecimalValue).value,
+    out: value => new DuckDBDecimalValue(value as bigint, 38, 9),
+  },
+  'ARRAY<STRING>': listOf(VARCHAR),
+  'ARRAY<INT64>': listOf(BIGINT),
+};
+
+function registerEngineFunction(
+  connection: DuckDBConnection,
+  signature: string,
+  call: (...values: never[]) => EngineValue,
+): void {
+  const [, name = '', inside = '', returns = ''] = /^(\w+)\((.*)\) (.+)$/.exec(signature) ?? [];
+  // The words are written in the tables of googlesql/values.
+  const parameters = inside.split(', ').map(type => passages[type as ValueType]);
+  const { type, out } = passages[returns as ValueType];
+  const types = parameters.map(passage => passage.type);
+  const run = (...values: DuckDBValue[]): DuckDBValue => {
+    const given = values.map((value, i) => parameters[i]!.into(value)) as never[];
+    const answer = call(...given);
+    return answer === null ? null : out(answer);
+  };
+  register(connection, name, types, type, run);
+}
+
 function register(
   connection: DuckDBConnection,
   name: string,
   parameterTypes: readonly DuckDBType[],
   returnType: DuckDBType,
-  call: (...values: string[]) => DuckDBValue,
+  // As `parameterTypes` say.
+  call: (...values: never[]) => DuckDBValue,
 ): void {
   connection.registerScalarFunction(
     DuckDBScalarFunction.create({
@@ -89,7 +158,7 @@ function register(
         const columns = parameterTypes.map((_, at) => rows.getColumnVector(at));
         for (let row = 0; row < rows.rowCount; row++) {
           const values = columns.map(column => column.getItem(row));
-          answers.setItem(row, values.some(value => value === null) ? null : call(...values.map(String)));
+          answers.setItem(row, values.some(value => value === null) ? null : call(...(values as never[])));
         }
         answers.flush();
       },

@@ -10,6 +10,7 @@ import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { letCases } from './cases-lets.ts';
 import { numberCases } from './cases-numbers.ts';
+import { numericCases } from './cases-numeric.ts';
 import { patternCases } from './cases-patterns.ts';
 import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
@@ -24,6 +25,7 @@ import { unitCases } from './unit-cases.ts';
 /** Every group of written cases, by what it is about. */
 export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['numbers', numberCases],
+  ['exact numbers', numericCases],
   ['casts', castCases],
   ['named values', letCases],
   ['texts', textCases],

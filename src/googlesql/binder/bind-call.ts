@@ -1,12 +1,7 @@
+import { scalarFunctionRows, specialFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
-import { arrayRows } from '../functions/functions-array.ts';
-import { conditionalRows } from '../functions/functions-conditional.ts';
-import { jsonFunctions, jsonRows } from '../functions/functions-json.ts';
-import { mathRows } from '../functions/functions-math.ts';
-import { stringFunctions, stringRows } from '../functions/functions-string.ts';
-import { timeFunctions, timeRows } from '../functions/functions-time.ts';
-import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
+import type { BindContext, Binder } from '../tree/bind-context.ts';
 import { type BoundExpression, isConstant } from '../tree/bound-tree.ts';
 import { refuseOuterArray } from '../tree/coercion.ts';
 import { isPlainConstant } from '../tree/let-in.ts';
@@ -15,22 +10,9 @@ import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { bindAggregate } from './bind-aggregate.ts';
 
-/** The allow-list: what is in none of these tables does not exist. */
-const scalarRows = rowsByName([
-  ...stringRows,
-  ...mathRows,
-  ...conditionalRows,
-  ...arrayRows,
-  ...jsonRows,
-  ...timeRows,
-]);
+const scalarRows = rowsByName(scalarFunctionRows);
 const aggregates = rowsByName(aggregateRows);
 const windowFunctions = rowsByName(windowRows);
-const specialFunctions: ReadonlyMap<string, SpecialFunction> = new Map([
-  ...Object.entries(timeFunctions),
-  ...Object.entries(stringFunctions),
-  ...Object.entries(jsonFunctions),
-]);
 
 /** What would tell of the world outside a query. A dotted name does too: somebody's function, a model, a remote one. */
 const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
@@ -77,7 +59,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   if (aggregate) return bindAggregate(context, call, { name, rows: aggregate, mustHaveOver: false });
   const analytic = windowFunctions.get(name);
   if (analytic) return bindAggregate(context, call, { name, rows: analytic, mustHaveOver: true });
-  const special = specialFunctions.get(name);
+  const special = Object.hasOwn(specialFunctions, name) ? specialFunctions[name] : undefined;
   const rows = scalarRows.get(name);
   if (!special && !rows && name !== 'ARRAY_LENGTH') return undefined;
   refuseModifiers(call, name);

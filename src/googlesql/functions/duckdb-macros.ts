@@ -56,6 +56,11 @@ const macros: Readonly<Record<string, string>> = {
   // A sum of 128 bits may be greater than NUMERIC.
   'bq_numeric_sum(x)':
     "case when abs(x) <= cast('99999999999999999999999999999.999999999' as decimal(38, 9)) then cast(x as decimal(38, 9)) when x is not null then cast(bq_fail('numeric overflow: SUM') as decimal(38, 9)) end",
+  // DuckDB's own product has 18 digits after the point, and so 20 before it.
+  'bq_numeric_product(a, b)': 'coalesce(try(cast(a * b as decimal(38, 9))), bq_numeric_multiply(a, b))',
+  // DuckDB sorts a copy, and finds the value in it from behind.
+  'bq_range_bucket(x, a)':
+    "case when x is null or a is null then null when list_count(a) <> len(a) or list_sort(a) is distinct from a then bq_fail('Elements in input array to RANGE_BUCKET must be in ascending order') else len(a) - list_position(list_reverse_sort(list_append(a, x)), x) + 1 end",
   'bq_integer_text(x)': String.raw`regexp_full_match(x, '\s*[+-]?(\d+|0[xX][0-9a-fA-F]+)\s*')`,
   'bq_integer_sign(x)': "case when contains(x, '-') then -1 else 1 end",
   'bq_digits(x)': String.raw`regexp_replace(x, '[\s+]', '', 'g')`,

@@ -135,9 +135,12 @@ function fits(
   if (!variable) return undefined;
   const targets = expected.map(parameter => filled(parameter, variable));
   let cost = 0;
+  const hasNumeric = values.some(({ type }) => type.kind === 'NUMERIC');
   for (const [i, value] of values.entries()) {
     const step = coercionCost(value, targets[i]!);
     if (step === undefined) return undefined;
+    // A literal with a point is a NUMERIC beside one only.
+    if (value.type.kind === 'FLOAT64' && targets[i]!.kind === 'NUMERIC' && !hasNumeric) return undefined;
     cost += step;
   }
   return { targets, variable, cost };

@@ -1,5 +1,5 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { row, unsupported, type Variant } from './function-row.ts';
+import { row, type Variant } from './function-row.ts';
 import { isAlwaysFinite, magnitude } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
@@ -29,6 +29,16 @@ function isSmall([value]: readonly BoundExpression[]): boolean {
   return (magnitude(value!) ?? Number.POSITIVE_INFINITY) < 400;
 }
 
+const bothFinite = 'isfinite($1) and isfinite($2)';
+
+/** Over the pairs without a NULL. Beside NaN or infinity DuckDB fails, BigQuery answers NaN. */
+const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).map(([name, pairs]) =>
+  row(
+    `${name}(FLOAT64, FLOAT64) FLOAT64`,
+    `(case when regr_count($1, $2)$over >= ${pairs} then case when bool_and(${bothFinite})$over then ${name.toLowerCase()}(case when ${bothFinite} then $1 end, $2)$over else 'nan'::double end end)`,
+  ),
+);
+
 const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) => isAlwaysFinite(value!) };
 
 /** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
@@ -41,7 +51,7 @@ export const aggregateRows = [
   row('SUM(NUMERIC) NUMERIC', 'bq_numeric_sum(sum($distinct$1)$over)'),
   row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over', { overflows: true }),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
-  row('AVG(NUMERIC) NUMERIC', unsupported),
+  row('AVG(NUMERIC) NUMERIC', 'bq_numeric_average(sum($distinct$1)$over, count($distinct$1)$over)'),
   row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over', { overflows: true }),
   // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.
   row('MIN(FLOAT64) FLOAT64', '(-max(-$1)$over)', { variants: [leastOfNumbers] }),
@@ -57,6 +67,7 @@ export const aggregateRows = [
   row('BIT_OR(INT64) INT64', 'bit_or($1)'),
   row('BIT_XOR(INT64) INT64', 'bit_xor($1)'),
   ...statistics,
+  ...pairStatistics,
   row('APPROX_COUNT_DISTINCT(C) INT64', 'approx_count_distinct($1)$over'),
   ...sortable.map(type =>
     row(

@@ -1,6 +1,12 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { type FunctionRow, row, unsupported } from './function-row.ts';
 
+/** What `numbers/functions-numeric.ts` answers for NUMERIC. */
+const exactNumeric: ReadonlySet<string> = new Set([
+  ...['FLOOR', 'CEIL', 'CEILING', 'TRUNC', 'ROUND', 'SQRT', 'MOD', 'DIV'],
+  ...['SAFE_DIVIDE', 'SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'],
+]);
+
 const floatFunctions = Object.entries({
   SQRT: 'sqrt($1)',
   EXP: 'bq_finite(exp($1))',
@@ -26,11 +32,10 @@ const power = ['POW', 'POWER'].flatMap(name => [
   ...exact(name, 2),
 ]);
 
-/** BigQuery calculates NUMERIC exactly, DuckDB only in FLOAT64: these signatures are there to be refused. */
+/** BigQuery calculates NUMERIC exactly, DuckDB in FLOAT64 only: these signatures are there to be refused. */
 function exact(name: string, count: number): readonly FunctionRow[] {
-  return ['NUMERIC', 'BIGNUMERIC'].map(type =>
-    row(`${name}(${Array(count).fill(type).join(', ')}) ${type}`, unsupported),
-  );
+  const types = exactNumeric.has(name) ? ['BIGNUMERIC'] : ['NUMERIC', 'BIGNUMERIC'];
+  return types.map(type => row(`${name}(${Array(count).fill(type).join(', ')}) ${type}`, unsupported));
 }
 
 const signs: Readonly<Record<string, string>> = {
@@ -55,10 +60,7 @@ export const mathRows = [
   ...floatFunctions,
   ...power,
   row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, cast($2 as integer))'),
-  ...['ROUND', 'TRUNC'].flatMap(name => [
-    row(`${name}(NUMERIC, INT64) NUMERIC`, unsupported),
-    row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported),
-  ]),
+  ...['ROUND', 'TRUNC'].map(name => row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported)),
   row('LOG(FLOAT64) FLOAT64', 'bq_ln($1)'),
   row('LOG(FLOAT64, FLOAT64) FLOAT64', '(bq_ln($1) / bq_ln($2))'),
   row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
@@ -68,7 +70,7 @@ export const mathRows = [
   }),
   row('IEEE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', '($1 / $2)'),
   // After FLOAT64: integers would fit either, and BigQuery makes them FLOAT64.
-  ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE', 'IEEE_DIVIDE'].flatMap(name => exact(name, 2)),
+  ...['LOG', 'MOD', 'DIV', 'SAFE_DIVIDE'].flatMap(name => exact(name, 2)),
   ...['SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'].flatMap(name => exact(name, 2)),
   ...exact('LOG', 1),
   ...Object.entries({ SAFE_ADD: '+', SAFE_SUBTRACT: '-', SAFE_MULTIPLY: '*' }).flatMap(([name, symbol]) => [

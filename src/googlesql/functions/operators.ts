@@ -48,7 +48,10 @@ const byConstant: Variant = {
 
 const arithmetic = ['+', '-', '*'].flatMap(name => [
   row(`${name}(INT64, INT64) INT64`, `($1 ${name} $2)`),
-  row(`${name}(NUMERIC, NUMERIC) NUMERIC`, `cast(($1 ${name} $2) as decimal(38, 9))`),
+  row(
+    `${name}(NUMERIC, NUMERIC) NUMERIC`,
+    name === '*' ? 'bq_numeric_product($1, $2)' : `cast(($1 ${name} $2) as decimal(38, 9))`,
+  ),
   row(`${name}(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC`, unsupported),
   row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `($1 ${name} $2)`),
 ]);
@@ -88,7 +91,7 @@ const operatorRows = rowsByName([
   row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
   ...arithmetic,
   row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)', { variants: [byConstant] }),
-  row('/(NUMERIC, NUMERIC) NUMERIC', unsupported),
+  row('/(NUMERIC, NUMERIC) NUMERIC', 'bq_numeric_divide($1, $2)'),
   row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
   row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
   row('-(DATE, INT64) DATE', '($1 - cast($2 as integer))'),
@@ -106,6 +109,15 @@ const operatorRows = rowsByName([
   row('&(INT64, INT64) INT64', '($1 & $2)'),
   row('|(INT64, INT64) INT64', '($1 | $2)'),
   row('^(INT64, INT64) INT64', 'xor($1, $2)'),
+  row('<<(INT64, INT64) INT64', 'bq_shift_left($1, $2)'),
+  row('>>(INT64, INT64) INT64', 'bq_shift_right($1, $2)'),
+  row('unary ~(BYTES) BYTES', 'bq_bytes_not($1)'),
+  ...Object.entries({ '&': 'and', '|': 'or', '^': 'xor' }).map(([name, word]) =>
+    row(`${name}(BYTES, BYTES) BYTES`, `bq_bytes_${word}($1, $2)`),
+  ),
+  ...Object.entries({ '<<': 'left', '>>': 'right' }).map(([name, word]) =>
+    row(`${name}(BYTES, INT64) BYTES`, `bq_bytes_shift_${word}($1, $2)`),
+  ),
 ]);
 
 /** An operator is a function with a symbol for a name. */

@@ -33,11 +33,15 @@ const explicitCasts: Readonly<Record<string, readonly string[]>> = {
 
 const isTemporal = (type: SqlType): boolean => temporalKinds.includes(type.kind);
 
-/** Whether an expression becomes a type without a CAST: 0 it is that type, 1 it can, undefined it cannot. */
-export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | undefined {
+/**
+ * Whether an expression becomes a type without a CAST: 0 it is that type, 1 it can, 2 it can and loses digits, undefined it
+ * cannot.
+ */
+export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | undefined {
   if (sameType(from.type, to)) return 0;
   if (from.type.kind === 'NULL') return 1;
   if (isEmptyArray(from) && to.kind === 'ARRAY') return 1;
+  if (from.type.kind === 'NUMERIC' && to.kind === 'FLOAT64') return 2;
   if (implicitCasts[from.type.kind]?.includes(to.kind)) return 1;
   const isText = from.type.kind === 'STRING' && (from.kind === 'literal' || from.kind === 'parameter');
   if (isText && isTemporal(to)) return 1;

@@ -1,0 +1,28 @@
+import type { SpecialFunction } from '../tree/bind-context.ts';
+import { arrayRows } from './functions-array.ts';
+import { conditionalRows } from './functions-conditional.ts';
+import { jsonFunctions, jsonRows } from './functions-json.ts';
+import { mathRows } from './functions-math.ts';
+import { stringFunctions, stringRows } from './functions-string.ts';
+import { timeFunctions, timeRows } from './functions-time.ts';
+import { floatRows } from './numbers/functions-float.ts';
+import { numericRows } from './numbers/functions-numeric.ts';
+
+/** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
+export const scalarFunctionRows = [
+  ...stringRows,
+  ...mathRows,
+  ...floatRows,
+  ...numericRows,
+  ...conditionalRows,
+  ...arrayRows,
+  ...jsonRows,
+  ...timeRows,
+];
+
+/** Functions by name that bind their calls themselves. */
+export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
+  ...timeFunctions,
+  ...stringFunctions,
+  ...jsonFunctions,
+};

@@ -1,0 +1,128 @@
+import type { EngineFunctions } from './engine-function.ts';
+
+/** NUMERIC is a whole number of billionths, of at most 38 digits. */
+const one = 1_000_000_000n;
+const greatest = 10n ** 38n - 1n;
+
+/** Arithmetic of NUMERIC that DuckDB has in FLOAT64 only: exact, rounded once, halves away from zero. */
+export const numericValues: EngineFunctions = {
+  'bq_numeric_multiply(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) =>
+    checked(divideRounded(a * b, one), () => `${numericText(a)} * ${numericText(b)}`),
+  'bq_numeric_divide(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
+    const call = () => `${numericText(a)} / ${numericText(b)}`;
+    refuseZero(b, call);
+    return checked(divideRounded(a * one, b), call);
+  },
+  'bq_numeric_div(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
+    const call = () => `DIV(${numericText(a)}, ${numericText(b)})`;
+    refuseZero(b, call);
+    return checked((a / b) * one, call);
+  },
+  'bq_numeric_mod(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
+    refuseZero(b, () => `MOD(${numericText(a)}, ${numericText(b)})`);
+    return a % b;
+  },
+  'bq_numeric_average(NUMERIC, INT64) NUMERIC': (sum: bigint, count: bigint) => divideRounded(sum, count),
+  'bq_numeric_round(NUMERIC, INT64) NUMERIC': (x: bigint, digits: bigint) =>
+    checked(toDigits(x, digits, divideRounded), () => `ROUND(${numericText(x)}, ${digits})`),
+  'bq_numeric_round_by(NUMERIC, INT64, STRING) NUMERIC': (x: bigint, digits: bigint, mode: string) => {
+    const divide = { ROUND_HALF_AWAY_FROM_ZERO: divideRounded, ROUND_HALF_EVEN: divideToEven }[mode];
+    if (!divide) throw new Error(`Could not cast literal "${mode}" to type ROUNDING_MODE`);
+    return checked(toDigits(x, digits, divide), () => `ROUND(${numericText(x)}, ${digits}, "${mode}")`);
+  },
+  'bq_numeric_trunc(NUMERIC, INT64) NUMERIC': (x: bigint, digits: bigint) =>
+    toDigits(x, digits, (a, b) => a / b),
+  'bq_numeric_floor(NUMERIC) NUMERIC': (x: bigint) =>
+    checked(floorDivide(x, one) * one, () => `FLOOR(${numericText(x)})`),
+  'bq_numeric_ceil(NUMERIC) NUMERIC': (x: bigint) =>
+    checked(-floorDivide(-x, one) * one, () => `CEIL(${numericText(x)})`),
+  'bq_numeric_sqrt(NUMERIC) NUMERIC': (x: bigint) => {
+    if (x < 0n) throw new Error(`SQRT is undefined for negative value: SQRT(${numericText(x)})`);
+    const root = squareRoot(x * one);
+    return x * one - root * root > root ? root + 1n : root;
+  },
+  'bq_parse_numeric(STRING) NUMERIC': parseNumeric,
+};
+
+/** A NUMERIC as BigQuery writes it: no zeros behind the last digit that counts. */
+export function numericText(x: bigint): string {
+  const digits = String(x < 0n ? -x : x).padStart(10, '0');
+  const fraction = digits.slice(-9).replace(/0+$/, '');
+  return `${x < 0n ? '-' : ''}${digits.slice(0, -9)}${fraction && `.${fraction}`}`;
+}
+
+/** The quotient, halves away from zero. */
+export function divideRounded(a: bigint, b: bigint): bigint {
+  const quotient = a / b;
+  const rest = a % b;
+  if (2n * absolute(rest) < absolute(b)) return quotient;
+  return a < 0n === b < 0n ? quotient + 1n : quotient - 1n;
+}
+
+function divideToEven(a: bigint, b: bigint): bigint {
+  const isHalf = 2n * absolute(a % b) === absolute(b);
+  return isHalf && (a / b) % 2n === 0n ? a / b : divideRounded(a, b);
+}
+
+function floorDivide(a: bigint, b: bigint): bigint {
+  return a / b - (a % b < 0n ? 1n : 0n);
+}
+
+const absolute = (x: bigint) => (x < 0n ? -x : x);
+
+function toDigits(x: bigint, digits: bigint, divide: (a: bigint, b: bigint) => bigint): bigint {
+  if (digits >= 9n) return x;
+  if (digits < -30n) return 0n;
+  const unit = 10n ** (9n - digits);
+  return divide(x, unit) * unit;
+}
+
+function checked(x: bigint, call: () => string): bigint {
+  if (absolute(x) > greatest) throw new Error(`numeric overflow: ${call()}`);
+  return x;
+}
+
+function refuseZero(divisor: bigint, call: () => string): void {
+  if (divisor === 0n) throw new Error(`division by zero: ${call()}`);
+}
+
+/** The greatest integer whose square is not above. */
+function squareRoot(x: bigint): bigint {
+  if (x < 2n) return x;
+  const near = BigInt(Math.ceil(Math.sqrt(Number(x))));
+  let root = near + (near >> 40n) + 1n;
+  for (;;) {
+    const next = (root + x / root) / 2n;
+    if (next >= root) return root;
+    root = next;
+  }
+}
+
+/** Spaces around the sign, commas between digits; more digits after the point than nine are rounded. */
+function parseNumeric(text: string): bigint {
+  const refuse = (): never => {
+    throw new Error(`Invalid input to PARSE_NUMERIC: "${text}"`);
+  };
+  const trimmed = text.replace(/^[\t-\r ]+|[\t-\r ]+$/g, '');
+  const found =
+    /^(?<lead>[+-]?)[\t-\r ]*(?<whole>\d[\d,]*|,[\d,]*)?(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d+))?[\t-\r ]*(?<trail>[+-]?)$/.exec(
+      trimmed,
+    )?.groups;
+  if (!found || (found.lead && found.trail)) return refuse();
+  const whole = (found.whole ?? '').replaceAll(',', '');
+  const fraction = found.fraction ?? '';
+  if (!whole && !fraction) return refuse();
+  const scale = BigInt(found.exponent ?? '0') - BigInt(fraction.length) + 9n;
+  const digits = BigInt(whole + fraction);
+  if (digits !== 0n && scale > 60n) return refuse();
+  const value =
+    scale >= 0n
+      ? digits === 0n
+        ? 0n
+        : digits * 10n ** scale
+      : scale < -1000n
+        ? 0n
+        : divideRounded(digits, 10n ** -scale);
+  if (value > greatest) return refuse();
+  return found.lead === '-' || found.trail === '-' ? -value : value;
+}
