@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import { scalarFunctionRows, specialFunctions } from '../../src/googlesql/functions/all-functions.ts';
+import { unsupported } from '../../src/googlesql/functions/function-row.ts';
 import { aggregateRows, windowRows } from '../../src/googlesql/functions/functions-aggregate.ts';
 import { caseGroups } from './case-groups.ts';
 import { callerCases } from './cases-callers.ts';
 
-const rows = [...aggregateRows, ...windowRows, ...scalarFunctionRows];
+const rows = [...aggregateRows, ...windowRows, ...scalarFunctionRows].filter(
+  ({ template }) => template !== unsupported,
+);
 const names = [
   ...new Set([...rows.map(row => row.name), ...Object.keys(specialFunctions), 'ARRAY_LENGTH']),
 ].sort();

@@ -8,6 +8,7 @@ import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
 import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
+import { jsonValueCases } from './cases-json-values.ts';
 import { letCases } from './cases-lets.ts';
 import { numberCases } from './cases-numbers.ts';
 import { numericCases } from './cases-numeric.ts';
@@ -31,6 +32,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['texts', textCases],
   ['patterns', patternCases],
   ['json', jsonCases],
+  ['json values', jsonValueCases],
   ['aggregates', aggregateCases],
   ['arrays', arrayCases],
   ['conditions', conditionCases],

@@ -56,14 +56,16 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
 
 function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {
   const aggregate = aggregates.get(name);
-  if (aggregate) return bindAggregate(context, call, { name, rows: aggregate, mustHaveOver: false });
   const analytic = windowFunctions.get(name);
+  if (aggregate || analytic) refuseNamed(call, name);
+  if (aggregate) return bindAggregate(context, call, { name, rows: aggregate, mustHaveOver: false });
   if (analytic) return bindAggregate(context, call, { name, rows: analytic, mustHaveOver: true });
   const special = Object.hasOwn(specialFunctions, name) ? specialFunctions[name] : undefined;
   const rows = scalarRows.get(name);
   if (!special && !rows && name !== 'ARRAY_LENGTH') return undefined;
   refuseModifiers(call, name);
   if (special) return special(context, call);
+  refuseNamed(call, name);
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
@@ -76,6 +78,14 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   }
   refuseOuterArray(of, 'ARRAY_LENGTH', call.at);
   return { kind: 'arrayLength', type: scalar('INT64'), of };
+}
+
+function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {
+  if (first)
+    throw invalidQuery(
+      `Named argument ${first.name.name} not found in signature for call to function ${name}`,
+      first.name.at,
+    );
 }
 
 function refuseModifiers(call: CallSyntax, name: string): void {

@@ -49,7 +49,7 @@ export function bindLiteral({
 
 function canonicalJson(text: string, at: SqlPosition): string {
   try {
-    return parseJson(text);
+    return parseJson(text, 'round');
   } catch (error) {
     throw invalidQuery(`Invalid JSON literal: ${(error as Error).message}`, at);
   }

@@ -1,5 +1,6 @@
 import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
+import { jsonSubscript } from '../functions/json/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, unify } from '../tree/coercion.ts';
 import { impliedName } from '../tree/implied-name.ts';
@@ -90,7 +91,7 @@ export function bindSubscript(
   const index = bind(syntax.index);
   if (of.type.kind === 'JSON' && syntax.mode === 'BARE') {
     if (index.kind !== 'literal' || !['INT64', 'STRING'].includes(index.type.kind))
-      throw invalidQuery('A JSON subscript must be a literal', syntax.at);
+      return jsonSubscript(of, index, syntax.at);
     return jsonMember(of, index.type.kind === 'INT64' ? BigInt(index.value) : index.value);
   }
   if (of.type.kind !== 'ARRAY') {

@@ -1,10 +1,11 @@
 import type { SpecialFunction } from '../tree/bind-context.ts';
 import { arrayRows } from './functions-array.ts';
 import { conditionalRows } from './functions-conditional.ts';
-import { jsonFunctions, jsonRows } from './functions-json.ts';
+import { jsonFunctions } from './functions-json.ts';
 import { mathRows } from './functions-math.ts';
 import { stringFunctions, stringRows } from './functions-string.ts';
 import { timeFunctions, timeRows } from './functions-time.ts';
+import { jsonValueFunctions, jsonValueRows } from './json/functions-json-values.ts';
 import { floatRows } from './numbers/functions-float.ts';
 import { numericRows } from './numbers/functions-numeric.ts';
 
@@ -16,7 +17,7 @@ export const scalarFunctionRows = [
   ...numericRows,
   ...conditionalRows,
   ...arrayRows,
-  ...jsonRows,
+  ...jsonValueRows,
   ...timeRows,
 ];
 
@@ -25,4 +26,5 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...timeFunctions,
   ...stringFunctions,
   ...jsonFunctions,
+  ...jsonValueFunctions,
 };

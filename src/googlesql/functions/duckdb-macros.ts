@@ -153,6 +153,10 @@ const macros: Readonly<Record<string, string>> = {
   // Beyond 2^53 an integer goes as a text.
   'bq_json_integer(x)':
     "case when x is null then 'null' when x between -9007199254740992 and 9007199254740992 then cast(x as varchar) else '\"' || x || '\"' end",
+  'bq_json_exact(x)':
+    "case when x between -9007199254740992 and 9007199254740992 and x = trunc(x) then bq_wire_numeric(x) else '\"' || bq_wire_numeric(x) || '\"' end",
+  'bq_json_number(x)':
+    'case when isnan(x) then \'"NaN"\' when isinf(x) then (case when x > 0 then \'"Infinity"\' else \'"-Infinity"\' end) else bq_float_text(x) end',
   'bq_json_separators(x)': String.raw`replace(replace(x, chr(8232), '\u2028'), chr(8233), '\u2029')`,
 };
 

@@ -4,11 +4,8 @@ import type { SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundJsonValue } from '../tree/bound-tree.ts';
 import { constantText } from '../tree/constant-text.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { bindRow, type FunctionRow, row } from './function-row.ts';
-
-export const jsonRows = [row('PARSE_JSON(STRING) JSON', 'cast(bq_parse_json($1) as json)')];
 
 /** Of text, which need not be JSON, and of values of the type JSON; `$2` is the JSONPath. */
 const valueRows = [
@@ -25,6 +22,10 @@ const valueArrayRows = [
 ];
 const queryArrayRows = [
   row('JSON_QUERY_ARRAY(STRING, STRING) ARRAY<STRING>', 'bq_read_json_queries($1, $2)'),
+  row(
+    'JSON_QUERY_ARRAY(JSON, STRING) ARRAY<JSON>',
+    'cast(bq_read_json_queries(cast($1 as varchar), $2) as json[])',
+  ),
 ];
 
 /** By name; those of `JSON_EXTRACT…` spell their paths in the older way. */
@@ -43,7 +44,6 @@ export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...Object.fromEntries(
     Object.entries(rowsOfReaders).map(([name, rows]) => [name, readingFunction(name, rows)]),
   ),
-  TO_JSON_STRING: toJsonString,
 };
 
 /**
@@ -105,24 +105,4 @@ function nativePath(
   const path = steps.map(({ key, index }) => (index === undefined ? `."${key}"` : `[${index}]`)).join('');
   const passed = steps.slice(0, -1).filter(({ index }) => index === undefined);
   return { path: `$${path}`, passed: passed.map(({ key }) => key), positions };
-}
-
-/** A value of the type JSON is kept as the text that it is written as. */
-const jsonTextRow = row('TO_JSON_STRING(JSON) STRING', "coalesce(cast($1 as varchar), 'null')");
-
-/** The printer renders a value as JSON anyway, for the rows themselves; this is the same text. */
-function toJsonString(context: Parameters<SpecialFunction>[0], call: CallSyntax): BoundExpression {
-  const [value] = call.arguments;
-  if (!value || call.arguments.length !== 1)
-    throw invalidQuery('TO_JSON_STRING is supported with one argument', call.at);
-  const of = context.binder.expression(context, value);
-  if (of.type.kind === 'JSON') return bindRow([jsonTextRow], 'function TO_JSON_STRING', [of], call.at);
-  if (of.type.kind !== 'STRING' && of.type.kind !== 'BOOL' && of.type.kind !== 'INT64') {
-    throw invalidQuery('TO_JSON_STRING is supported for STRING, BOOL, INT64 and JSON only', call.at);
-  }
-  const template =
-    of.type.kind === 'INT64'
-      ? 'bq_json_integer($1)'
-      : "coalesce(bq_json_separators(cast(to_json($1) as varchar)), 'null')";
-  return { kind: 'call', name: 'TO_JSON_STRING', template, arguments: [of], type: scalar('STRING') };
 }

@@ -6,6 +6,7 @@ import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { type ScalarKind, scalar } from '../tree/types.ts';
 import { datePart, truncTemplate } from './date-parts.ts';
 import { bindRow, row } from './function-row.ts';
+import { stringOfJson } from './json/functions-json-values.ts';
 import { arity, civilTime, timeCall, zoneArgument, zoneForm } from './time-arguments.ts';
 import { difference, shift } from './time-arithmetic.ts';
 import { formatting, parsing } from './time-texts.ts';
@@ -74,6 +75,7 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
     if (syntax.arguments.length !== 1 && syntax.arguments.length !== 2)
       return fromParts(context, syntax, kind);
     const value = context.binder.expression(context, syntax.arguments[0]!);
+    if (kind === 'STRING' && value.type.kind === 'JSON' && !syntax.arguments[1]) return stringOfJson(value);
     if (!syntax.arguments[1]) return cast(value, scalar(kind), false, syntax.at);
     const written = context.binder.expression(context, syntax.arguments[1]);
     if (written.type.kind !== 'STRING') return fromParts(context, syntax, kind);

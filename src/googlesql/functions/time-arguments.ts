@@ -23,7 +23,7 @@ export function timeCall(
  */
 export function arity(syntax: CallSyntax, from: number, to: number): void {
   const count = syntax.arguments.length;
-  if (count >= from && count <= to) return;
+  if (count >= from && count <= to && !syntax.named?.length) return;
   const name = syntax.name.at(-1)?.name.toUpperCase();
   throw invalidQuery(`No matching signature for function ${name} with ${count} arguments`, syntax.at);
 }

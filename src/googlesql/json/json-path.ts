@@ -49,3 +49,25 @@ function indexOf(key: string): number | undefined {
   if (number >= 2n ** 64n) return 0xffff_ffff;
   return Number(BigInt.asUintN(32, sign === '-' ? -number : number));
 }
+
+/** Spelled as in `standard`, with the two kinds of steps told apart. */
+const strictStep =
+  /\.(?<name>[\p{L}\p{N}_\-:\t\n\f\r ]+)|\[[\t\n\f\r ]*(?<subscript>\d+)[\t\n\f\r ]*\]|\."(?<quoted>(?:[^\\"]|\\.)*)"/suy;
+
+/**
+ * Reads the JSONPath of a function that changes a value: names of members as texts, positions as numbers.
+ * @throws Error with BigQuery's message
+ */
+export function parseStrictPath(path: string): readonly (string | number)[] {
+  if (!path.startsWith('$')) throw new Error("JSONPath must start with '$'");
+  const steps: (string | number)[] = [];
+  for (let at = 1; at < path.length; at = strictStep.lastIndex) {
+    strictStep.lastIndex = at;
+    const found = strictStep.exec(path)?.groups;
+    if (!found) throw new Error(`Invalid token in JSONPath at: ${path.slice(at)}`);
+    const { name, subscript, quoted } = found;
+    // A position beyond every array is refused by whoever goes there.
+    steps.push(subscript === undefined ? (name ?? quoted!) : Math.min(Number(subscript), 2 ** 32));
+  }
+  return steps;
+}

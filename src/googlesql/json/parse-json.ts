@@ -1,5 +1,5 @@
 /** A number in a JSON value, as BigQuery writes it. */
-class JsonNumber {
+export class JsonNumber {
   readonly text: string;
 
   constructor(text: string) {
@@ -10,19 +10,20 @@ class JsonNumber {
 /**
  * Reads a text as a value of the type JSON, and writes it as BigQuery does: members by name, numbers in their shortest form.
  * Unlike the functions on STRING it takes nothing that is not JSON.
+ * @param wideNumbers `round` takes numbers with more digits than FLOAT64 keeps
  * @returns the value's JSON text
  * @throws Error with BigQuery's message; also where a name is there twice
  */
-export function parseJson(text: string): string {
+export function parseJson(text: string, wideNumbers: 'exact' | 'round' = 'exact'): string {
   let members = 0;
   const value = parseStrictly(text, (holder, read, source) => {
     if (!Array.isArray(holder)) members++;
-    return typeof read === 'number' ? new JsonNumber(numberText(source)) : read;
+    return typeof read === 'number' ? new JsonNumber(numberText(source, wideNumbers)) : read;
   });
   // It calls back for the last of two members of one name only, and once for the whole.
   if (members - 1 !== countMembers(text))
     throw new Error('JSON with two members of one name is not supported');
-  return render(value);
+  return writeJson(value);
 }
 
 /** @param keep what becomes of a value: the object or array that it is in, as it was read, and a number's own text */
@@ -49,28 +50,50 @@ function parseStrictly(
 
 const countMembers = (text: string) => text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
 
-function render(value: unknown): string {
+/** Any JSON value that is in `parseJson`'s own spelling: objects as plain objects, numbers as `JsonNumber`. */
+export const readJson = (text: string): unknown =>
+  JSON.parse(text, keepNumbers as (this: unknown, name: string, read: unknown) => unknown);
+
+function keepNumbers(
+  this: unknown,
+  _name: string,
+  read: unknown,
+  { source = '' }: { source?: string },
+): unknown {
+  return typeof read === 'number' ? new JsonNumber(source) : read;
+}
+
+/** A value as JSON text in BigQuery's spelling. */
+export function writeJson(value: unknown): string {
   if (value instanceof JsonNumber) return value.text;
-  if (Array.isArray(value)) return `[${value.map(render).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${render(member)}`).join(',')}}`;
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`).join(',')}}`;
 }
 
 /** Integers of 64 bits as they are, all else as the shortest text that gives the same FLOAT64. */
-function numberText(source: string): string {
+function numberText(source: string, wideNumbers: 'exact' | 'round'): string {
   if (/^-?\d{1,20}$/.test(source)) {
     const integer = BigInt(source);
     if (integer >= -(2n ** 63n) && integer < 2n ** 64n) return String(integer);
   }
   const number = Number(source);
+  if (!Number.isFinite(number))
+    throw new Error(`Invalid input to PARSE_JSON: number overflow parsing '${source}'`);
   const [given, kept] = [decimal(source), decimal(String(number))];
-  if (given.digits !== kept.digits || (given.digits !== '' && given.point !== kept.point)) {
+  const isChanged = given.digits !== kept.digits || (given.digits !== '' && given.point !== kept.point);
+  if (isChanged && wideNumbers === 'exact') {
     throw new Error(
       `Invalid input to PARSE_JSON: Input number: ${source} cannot round-trip through string representation`,
     );
   }
-  return `${Object.is(number, -0) || number < 0 ? '-' : ''}${floatText(kept)}`;
+  return jsonNumberText(number);
+}
+
+/** A finite FLOAT64 as a number in a JSON value, in as few digits as give the same number again. */
+export function jsonNumberText(number: number): string {
+  return `${Object.is(number, -0) || number < 0 ? '-' : ''}${floatText(decimal(String(number)))}`;
 }
 
 /** A number without its sign: 0.`digits` times ten to the power of `point`. */

@@ -11,6 +11,7 @@ import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
+import { type JsonForm, printJsonText } from './print-json-text.ts';
 import { printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { printOrderTerm } from './print-order-term.ts';
@@ -203,8 +204,15 @@ function printCall(printer: Printer, { template, arguments: values }: BoundCall)
       or: () => printed.join(' or '),
       null: () => printed.map(value => `${value} is null`).join(' or '),
       space: () => whiteSpace,
+      ...jsonTexts(printed, values),
     }),
   );
+}
+
+/** The first operand as JSON, for TO_JSON_STRING and for TO_JSON. */
+function jsonTexts([sql = '']: readonly string[], [value]: readonly BoundExpression[]) {
+  const printed = (form: JsonForm) => () => printJsonText(sql, value!.type, form);
+  return { jsonText: printed('text'), jsonValue: printed('value'), jsonWide: printed('wide') };
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
@@ -255,7 +263,7 @@ function fill(
   names: Readonly<Record<string, () => string>>,
 ): string {
   return template.replace(
-    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|\$))/g,
+    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|\$))/g,
     (_, a, b, name) => {
       if (name === '$') return '$';
       const text = name ? names[name]?.() : values[Number(a ?? b) - 1];

@@ -158,7 +158,9 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
       };
     }
     const distinct = cursor.takeKeyword('DISTINCT');
-    const values = cursor.isSymbol(')') ? [] : cursor.list(argument);
+    const named: NonNullable<CallSyntax['named']>[number][] = [];
+    const listed = cursor.isSymbol(')') ? [] : cursor.list(() => argument(named));
+    const values = listed.filter(value => value !== undefined);
     const nulls = (['IGNORE', 'RESPECT'] as const).find(word => cursor.takeKeyword(word, 'NULLS'));
     const having = cursor.takeKeyword('HAVING') ? havingExtreme() : undefined;
     const orderBy = cursor.takeKeyword('ORDER', 'BY') ? orderItems() : [];
@@ -168,6 +170,7 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
       kind: 'call',
       name,
       arguments: values,
+      named,
       star: false,
       distinct,
       nulls,
@@ -179,8 +182,16 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     };
   }
 
-  function argument(): Expression {
-    if (cursor.isSymbol('=>', 1)) cursor.fail('Named arguments are not supported');
+  /** An argument by position; one with a name goes among `named`. */
+  function argument(named: NonNullable<CallSyntax['named']>[number][]): Expression | undefined {
+    if (cursor.isSymbol('=>', 1)) {
+      const name = cursor.identifier();
+      cursor.needSymbol('=>');
+      named.push({ name, value: expression() });
+      return undefined;
+    }
+    if (named.length > 0)
+      cursor.fail('Call to function must not specify positional arguments after named arguments');
     const value = expression();
     if (cursor.isSymbol('->')) cursor.fail('Lambda expressions are not supported');
     return value;

@@ -1,0 +1,67 @@
+import { fieldName } from '../tree/duckdb-type.ts';
+import { quoteName, quoteText } from '../tree/quote-text.ts';
+import type { SqlType, StructType } from '../tree/types.ts';
+import { isPresent, lambdaName } from './print-storage.ts';
+
+/**
+ * How BigQuery writes numbers in JSON: `text` in TO_JSON_STRING, as texts where FLOAT64 would not hold them; `value` in TO_JSON, as
+ * numbers; `wide` in TO_JSON with `stringify_wide_numbers`.
+ */
+export type JsonForm = 'text' | 'value' | 'wide';
+
+/** Prints a value as the text of its JSON: `null` for NULL, so that it is never NULL itself. */
+export function printJsonText(sql: string, type: SqlType, form: JsonForm): string {
+  switch (type.kind) {
+    case 'STRUCT':
+      return `(case when ${isPresent(sql, type)} then ${printMembers(sql, type, form)} else 'null' end)`;
+    case 'ARRAY': {
+      if (type.single)
+        return `(case when ${isPresent(sql, type)} then '[' || ${printJsonText(sql, type.element, form)} || ']' else '[]' end)`;
+      const element = lambdaName(type);
+      const texts = `list_transform(${sql}, lambda ${element}: ${printJsonText(element, type.element, form)})`;
+      // What a table stores as NULL is empty.
+      return `coalesce('[' || array_to_string(${texts}, ',') || ']', '${type.nulls ? 'null' : '[]'}')`;
+    }
+    default:
+      return `coalesce(${scalarText(sql, type.kind, form)}, 'null')`;
+  }
+}
+
+function printMembers(sql: string, { fields }: StructType, form: JsonForm): string {
+  const members = fields.map((field, i) => ({
+    name: JSON.stringify(field.name),
+    text: printJsonText(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, form),
+  }));
+  if (form !== 'text') members.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  // A JSON value has each name once, TO_JSON_STRING's text all of them.
+  const kept = form === 'text' ? members : members.filter(({ name }, i) => members[i - 1]?.name !== name);
+  const printed = kept.map(({ name, text }, i) => `${quoteText(`${i > 0 ? ',' : ''}${name}:`)} || ${text}`);
+  return `('{' || ${[...printed, "'}'"].join(' || ')})`;
+}
+
+const quoted = (sql: string) => `'"' || ${sql} || '"'`;
+
+function scalarText(sql: string, kind: SqlType['kind'], form: JsonForm): string {
+  switch (kind) {
+    case 'STRING':
+      return `bq_json_separators(cast(to_json(${sql}) as varchar))`;
+    case 'INT64':
+      return form === 'value' ? `cast(${sql} as varchar)` : `bq_json_integer(${sql})`;
+    case 'NUMERIC':
+      return form === 'text' ? `bq_json_exact(${sql})` : `bq_json_numeric(${sql}, ${form === 'wide'})`;
+    case 'FLOAT64':
+      return form === 'text' ? `bq_json_number(${sql})` : `bq_json_float(${sql})`;
+    case 'TIMESTAMP':
+      return quoted(`replace(bq_datetime_text(timezone('UTC', ${sql})), ' ', 'T') || 'Z'`);
+    case 'DATETIME':
+      return quoted(`replace(bq_datetime_text(${sql}), ' ', 'T')`);
+    case 'TIME':
+      return quoted(`bq_time_text(${sql})`);
+    case 'DATE':
+      return quoted(`cast(${sql} as varchar)`);
+    case 'BYTES':
+      return quoted(`to_base64(${sql})`);
+    default:
+      return `cast(${sql} as varchar)`;
+  }
+}
