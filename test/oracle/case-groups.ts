@@ -4,6 +4,7 @@ import { arrayCases } from './cases-arrays.ts';
 import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
 import { edgeCases } from './cases-edges.ts';
+import { formatFunctionCases } from './cases-format-function.ts';
 import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
 import { joinCases } from './cases-joins.ts';
@@ -37,6 +38,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['arrays', arrayCases],
   ['conditions', conditionCases],
   ['formats', formatCases],
+  ['the function FORMAT', formatFunctionCases],
   ['times', timeCases],
   ['units', unitCases],
   ['zones', zoneCases],

@@ -120,6 +120,7 @@ export const textCases: CaseGroup = {
     String.raw`to_hex(b'\xab')`,
     "reverse('e\\u0301x')",
     "reverse('👩\\u200d👧')",
+    "format('%s-%d', 'a', 5)",
   ],
   fail: [
     "'a' || null",
@@ -142,7 +143,6 @@ export const textCases: CaseGroup = {
     "initcap('hello world-foo')",
     "unicode('é')",
     "from_hex('616263')",
-    "format('%s-%d', 'a', 5)",
     "soundex('abc')",
     "translate('abc', 'ab', 'xy')",
   ],

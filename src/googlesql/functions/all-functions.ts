@@ -8,6 +8,7 @@ import { timeFunctions, timeRows } from './functions-time.ts';
 import { jsonValueFunctions, jsonValueRows } from './json/functions-json-values.ts';
 import { floatRows } from './numbers/functions-float.ts';
 import { numericRows } from './numbers/functions-numeric.ts';
+import { formatFunctions } from './texts/functions-format.ts';
 
 /** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
 export const scalarFunctionRows = [
@@ -27,4 +28,5 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...stringFunctions,
   ...jsonFunctions,
   ...jsonValueFunctions,
+  ...formatFunctions,
 };

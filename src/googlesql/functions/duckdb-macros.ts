@@ -81,6 +81,10 @@ const macros: Readonly<Record<string, string>> = {
   // Fifteen digits where they are enough to read the same number again, else seventeen.
   'bq_float_text(x)':
     "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
+  'bq_float_with_point(x)':
+    "bq_float_text(x) || case when isfinite(x) and not contains(bq_float_text(x), '.') and not contains(bq_float_text(x), 'e') then '.0' else '' end",
+  'bq_float_literal(x)':
+    "case when isfinite(x) then bq_float_with_point(x) else 'CAST(\"' || bq_float_text(x) || '\" AS FLOAT64)' end",
   'bq_wire_datetime(x)':
     "case when year(x) not between 1 and 9999 then error('DATETIME out of range: ' || x) else replace(strftime(x, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '') end",
   'bq_time_text(x)': "substr(bq_datetime_text(date '1970-01-01' + x), 12)",

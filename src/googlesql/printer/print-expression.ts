@@ -15,6 +15,7 @@ import { type JsonForm, printJsonText } from './print-json-text.ts';
 import { printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { printOrderTerm } from './print-order-term.ts';
+import { printSqlText } from './print-sql-text.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
@@ -204,15 +205,21 @@ function printCall(printer: Printer, { template, arguments: values }: BoundCall)
       or: () => printed.join(' or '),
       null: () => printed.map(value => `${value} is null`).join(' or '),
       space: () => whiteSpace,
-      ...jsonTexts(printed, values),
+      ...textForms(printed, values),
     }),
   );
 }
 
-/** The first operand as JSON, for TO_JSON_STRING and for TO_JSON. */
-function jsonTexts([sql = '']: readonly string[], [value]: readonly BoundExpression[]) {
+/** The first operand as JSON, for TO_JSON_STRING and for TO_JSON, and as FORMAT writes it. */
+function textForms([sql = '']: readonly string[], [value]: readonly BoundExpression[]) {
   const printed = (form: JsonForm) => () => printJsonText(sql, value!.type, form);
-  return { jsonText: printed('text'), jsonValue: printed('value'), jsonWide: printed('wide') };
+  return {
+    jsonText: printed('text'),
+    jsonValue: printed('value'),
+    jsonWide: printed('wide'),
+    sqlText: () => printSqlText(sql, value!.type, 'text'),
+    sqlLiteral: () => printSqlText(sql, value!.type, 'literal'),
+  };
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
@@ -263,7 +270,7 @@ function fill(
   names: Readonly<Record<string, () => string>>,
 ): string {
   return template.replace(
-    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|\$))/g,
+    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|sqlText|sqlLiteral|\$))/g,
     (_, a, b, name) => {
       if (name === '$') return '$';
       const text = name ? names[name]?.() : values[Number(a ?? b) - 1];

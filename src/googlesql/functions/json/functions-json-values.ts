@@ -123,12 +123,10 @@ function asJson(
   form: 'jsonText' | 'jsonValue' | 'jsonWide',
   at: SqlPosition,
 ): BoundExpression {
+  if (value.kind === 'null') return literal('null');
   refuseOuterArray(value, 'A conversion to JSON', at);
   refuseKinds(value.type, at);
-  const given =
-    value.kind === 'null' && value.type.kind === 'NULL'
-      ? coerce(value, scalar('INT64'), at)
-      : asComputed(value);
+  const given = asComputed(value);
   return letIn(given, named => call('TO_JSON', `$${form}`, [named], text));
 }
 

@@ -1,0 +1,73 @@
+import { fieldName } from '../tree/duckdb-type.ts';
+import { quoteName } from '../tree/quote-text.ts';
+import type { SqlType, StructType } from '../tree/types.ts';
+import { isPresent, lambdaName } from './print-storage.ts';
+
+/** How FORMAT writes a value: `%t` as a text, `%T` as a literal of SQL. */
+export type TextForm = 'text' | 'literal';
+
+/** Prints a value as its text: `NULL` for NULL, so that it is never NULL itself. */
+export function printSqlText(sql: string, type: SqlType, form: TextForm): string {
+  switch (type.kind) {
+    case 'STRUCT':
+      return `(case when ${isPresent(sql, type)} then ${printFields(sql, type, form)} else 'NULL' end)`;
+    case 'ARRAY': {
+      if (type.single)
+        return `(case when ${isPresent(sql, type)} then '[' || ${printSqlText(sql, type.element, form)} || ']' else '[]' end)`;
+      const element = lambdaName(type);
+      const texts = `list_transform(${sql}, lambda ${element}: ${printSqlText(element, type.element, form)})`;
+      // What a table stores as NULL is empty.
+      return `coalesce('[' || array_to_string(${texts}, ', ') || ']', '${type.nulls ? 'NULL' : '[]'}')`;
+    }
+    default:
+      return `coalesce(${form === 'text' ? scalarText(sql, type.kind) : scalarLiteral(sql, type.kind)}, 'NULL')`;
+  }
+}
+
+function printFields(sql: string, { fields }: StructType, form: TextForm): string {
+  const values = fields.map((field, i) =>
+    printSqlText(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, form),
+  );
+  const opening = form === 'literal' && fields.length === 1 ? "'STRUCT('" : "'('";
+  return `(${[opening, values.join(" || ', ' || "), "')'"].join(' || ')})`;
+}
+
+function scalarText(sql: string, kind: SqlType['kind']): string {
+  switch (kind) {
+    case 'TIMESTAMP':
+      return `bq_timestamp_text(${sql})`;
+    case 'DATETIME':
+      return `bq_datetime_text(${sql})`;
+    case 'TIME':
+      return `bq_time_text(${sql})`;
+    case 'NUMERIC':
+      return `bq_wire_numeric(${sql})`;
+    case 'FLOAT64':
+      return `bq_float_with_point(${sql})`;
+    case 'BYTES':
+      return `bq_bytes_text(${sql})`;
+    default:
+      return `cast(${sql} as varchar)`;
+  }
+}
+
+function scalarLiteral(sql: string, kind: SqlType['kind']): string {
+  switch (kind) {
+    case 'STRING':
+      return `bq_string_literal(${sql})`;
+    case 'BYTES':
+      return `bq_bytes_literal(${sql})`;
+    case 'FLOAT64':
+      return `bq_float_literal(${sql})`;
+    case 'JSON':
+      return `'JSON ' || bq_string_literal(cast(${sql} as varchar))`;
+    case 'DATE':
+    case 'TIMESTAMP':
+    case 'DATETIME':
+    case 'TIME':
+    case 'NUMERIC':
+      return `'${kind} "' || ${scalarText(sql, kind)} || '"'`;
+    default:
+      return scalarText(sql, kind);
+  }
+}
