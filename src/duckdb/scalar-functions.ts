@@ -15,7 +15,6 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
-import { patternProblem } from '../googlesql/functions/pattern-size.ts';
 import type { JsonStep } from '../googlesql/json/json-path.ts';
 import { readJsonText } from '../googlesql/json/json-text.ts';
 import { parseJson } from '../googlesql/json/parse-json.ts';
@@ -23,6 +22,7 @@ import { readTemporal } from '../googlesql/times/read-temporal.ts';
 import { needZone } from '../googlesql/times/read-zone.ts';
 import { engineFunctions } from '../googlesql/values/all-values.ts';
 import type { EngineValue, ValueType } from '../googlesql/values/engine-function.ts';
+import { patternProblem } from '../googlesql/values/pattern-size.ts';
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 
@@ -98,10 +98,17 @@ const asItIs = (type: DuckDBType): Passage => ({
   out: value => value as DuckDBValue,
 });
 
-const listOf = (type: DuckDBType): Passage => ({
+const bytes: Passage = {
+  type: BLOB,
+  into: value => (value as DuckDBBlobValue).bytes,
+  out: value => new DuckDBBlobValue(value as Uint8Array),
+};
+
+const listOf = ({ type, out }: Passage): Passage => ({
   type: LIST(type),
   into: value => (value as DuckDBListValue).items as readonly EngineValue[],
-  out: value => listValue(value as readonly DuckDBValue[]),
+  out: value =>
+    listValue((value as readonly EngineValue[]).map(element => (element === null ? null : out(element)))),
 });
 
 const passages: Readonly<Record<ValueType, Passage>> = {
@@ -109,18 +116,15 @@ const passages: Readonly<Record<ValueType, Passage>> = {
   BOOL: asItIs(BOOLEAN),
   INT64: asItIs(BIGINT),
   FLOAT64: asItIs(DOUBLE),
-  BYTES: {
-    type: BLOB,
-    into: value => (value as DuckDBBlobValue).bytes,
-    out: value => new DuckDBBlobValue(value as Uint8Array),
-  },
+  BYTES: bytes,
   NUMERIC: {
     type: DECIMAL(38, 9),
     into: value => (value as DuckDBDecimalValue).value,
     out: value => new DuckDBDecimalValue(value as bigint, 38, 9),
   },
-  'ARRAY<STRING>': listOf(VARCHAR),
-  'ARRAY<INT64>': listOf(BIGINT),
+  'ARRAY<STRING>': listOf(asItIs(VARCHAR)),
+  'ARRAY<INT64>': listOf(asItIs(BIGINT)),
+  'ARRAY<BYTES>': listOf(bytes),
 };
 
 function registerEngineFunction(

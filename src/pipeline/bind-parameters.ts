@@ -6,7 +6,7 @@ import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import { type CacheKey, cacheKey } from '../cache/cache-key.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
-import { patternProblem } from '../googlesql/functions/pattern-size.ts';
+import { patternProblem } from '../googlesql/values/pattern-size.ts';
 import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */

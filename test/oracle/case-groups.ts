@@ -17,6 +17,7 @@ import { patternCases } from './cases-patterns.ts';
 import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
 import { setOperationCases } from './cases-set-operations.ts';
+import { textFunctionCases } from './cases-text-functions.ts';
 import { textCases } from './cases-texts.ts';
 import { timeCases } from './cases-times.ts';
 import { valueTableCases } from './cases-value-tables.ts';
@@ -31,6 +32,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['casts', castCases],
   ['named values', letCases],
   ['texts', textCases],
+  ['functions of texts', textFunctionCases],
   ['patterns', patternCases],
   ['json', jsonCases],
   ['json values', jsonValueCases],

@@ -159,7 +159,7 @@ const unknownFunctions = [
   "json_serialize_sql('select 1')", "columns('.*')", 'bq_int64(id)', "bq_generate_array(1, 10, 1)", 'bq_float_text(1.0)',
   'bq_wire_float(1.0)', "error('x')", 'typeof(id)', 'stats(id)', 'list_transform(metadata, lambda x: x)', 'unnest(metadata)',
   'struct_pack(a := 1)', 'write_log(id)', 'getbit(id, 1)', 'sleep_ms(1)', 'in_search_path(id, id)', 'icu_sort_key(id, id)',
-  'set_bit(id, 1, 1)', 'constant_or_null(1, 2)', 'enum_range(id)', 'to_json(id)', "from_json(id, '1')", "equi_width_bins(1, 2, 3, true)",
+  'set_bit(id, 1, 1)', 'constant_or_null(1, 2)', 'enum_range(id)', 'json_structure(id)', "from_json(id, '1')", "equi_width_bins(1, 2, 3, true)",
 ]; // biome-ignore format: a word list
 
 const statements = [

@@ -20,7 +20,7 @@ const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_
 /** Binds a call of a scalar, aggregate or analytic function. */
 export function bindCall(context: BindContext, call: CallSyntax): BoundExpression {
   const parts = call.name.map(part => part.name.toUpperCase());
-  const isSafe = parts.length === 2 && parts[0] === 'SAFE';
+  const isSafe = parts.length > 1 && parts[0] === 'SAFE';
   const name = (isSafe ? parts.slice(1) : parts).join('.');
   const bound = isSafe
     ? bindSafe(context, { ...call, name: call.name.slice(1) }, name)

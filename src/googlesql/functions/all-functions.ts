@@ -8,11 +8,16 @@ import { timeFunctions, timeRows } from './functions-time.ts';
 import { jsonValueFunctions, jsonValueRows } from './json/functions-json-values.ts';
 import { floatRows } from './numbers/functions-float.ts';
 import { numericRows } from './numbers/functions-numeric.ts';
+import { bytesRows, netRows } from './texts/functions-bytes.ts';
 import { formatFunctions } from './texts/functions-format.ts';
+import { textFunctions, textRows } from './texts/functions-text.ts';
 
 /** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
 export const scalarFunctionRows = [
   ...stringRows,
+  ...textRows,
+  ...bytesRows,
+  ...netRows,
   ...mathRows,
   ...floatRows,
   ...numericRows,
@@ -29,4 +34,5 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...jsonFunctions,
   ...jsonValueFunctions,
   ...formatFunctions,
+  ...textFunctions,
 };

@@ -145,7 +145,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
-    "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then [bq_fail_text('REGEXP_EXTRACT_ALL is not supported for a pattern that matches the empty text')] else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
+    "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then bq_regexp_extract_each(x, p) else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
   // Whether DuckDB's own reader may read a text, if it is JSON: no NaN and infinities, halves of surrogate pairs and the like, no deep
   // nesting. The patterns that begin with letters are five times as fast as the one that decides.
   'bq_json_plain(x, escapes)': String.raw`(not regexp_matches(x, '(?i)nan') and not regexp_matches(x, '(?i)inf(?:[^o]|$)') or not regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)')) and not (contains(x, '\u') and regexp_matches(x, escapes)) and (strlen(x) <= 2000 or strlen(x) - strlen(translate(x, '[{', '')) <= 1000)`,

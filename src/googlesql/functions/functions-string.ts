@@ -1,16 +1,16 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type BindContext, isCallers, type SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
+import { concatenable } from '../tree/coercion.ts';
 import { constantText } from '../tree/constant-text.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
-import { bindRow, row } from './function-row.ts';
-import { patternProblem, patternSize } from './pattern-size.ts';
+import { patternProblem, patternSize } from '../values/pattern-size.ts';
+import { bindRow, type FunctionRow, row } from './function-row.ts';
 
 /** Lengths, positions and parts count code points, as DuckDB's do. */
 export const stringRows = [
-  row('CONCAT(STRING...) STRING', '($||)'),
-  row('CONCAT(BYTES...) BYTES', '($||)'),
   row('LOWER(STRING) STRING', 'bq_lower($1)'),
   row('UPPER(STRING) STRING', 'bq_upper($1)'),
   row('LENGTH(STRING) INT64', 'length($1)'),
@@ -48,7 +48,7 @@ export const stringRows = [
   row('SPLIT(STRING) ARRAY<STRING>', "string_split($1, ',')"),
   row('SPLIT(STRING, STRING) ARRAY<STRING>', 'bq_split($1, $2)'),
   row('ASCII(STRING) INT64', 'bq_ascii($1)'),
-  row('CHR(INT64) STRING', 'chr(cast($1 as integer))'),
+  row('CHR(INT64) STRING', 'bq_chr($1)'),
   row('TO_HEX(BYTES) STRING', 'lower(hex($1))'),
   row('MD5(STRING) BYTES', 'unhex(md5($1))'),
   row('SHA1(STRING) BYTES', 'unhex(sha1($1))'),
@@ -78,12 +78,21 @@ const extractAllRow = [
 ];
 
 export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
+  CONCAT: concat,
   REGEXP_CONTAINS: regexpContains,
   REGEXP_EXTRACT: regexpFunction('REGEXP_EXTRACT', extractRow),
   REGEXP_SUBSTR: regexpFunction('REGEXP_SUBSTR', extractRow),
   REGEXP_REPLACE: regexpReplace,
   REGEXP_EXTRACT_ALL: regexpFunction('REGEXP_EXTRACT_ALL', extractAllRow),
 };
+
+/** Values of other types are cast; BYTES are joined with BYTES only. */
+function concat(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  return bindRow(concatRows, 'function CONCAT', concatenable(values, call.at), call.at);
+}
+
+const concatRows = [row('CONCAT(STRING...) STRING', '($||)'), row('CONCAT(BYTES...) BYTES', '($||)')];
 
 /** A pattern that is known is checked here; one that a caller's SQL calculates is checked when it runs. */
 function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
@@ -121,10 +130,13 @@ function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPo
 /** The answer is the capturing group when the pattern has one, so the pattern must be known here. */
 function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction {
   return (context, call) => {
-    if (call.arguments.length !== 2) {
-      throw invalidQuery(`${name} is supported with two arguments: a value and a pattern`, call.at);
-    }
-    const pattern = constantText(`The pattern of ${name}`, call.arguments[1], call.at);
+    const { length } = call.arguments;
+    if (length < 2 || length > (rows === extractAllRow ? 2 : 4))
+      throw invalidQuery(`No matching signature for function ${name} with ${length} arguments`, call.at);
+    const [, written] = call.arguments;
+    if (length > 2 || written?.kind !== 'literal' || written.type !== 'STRING')
+      return dynamicMatch(context, call, name);
+    const pattern = constantText(`The pattern of ${name}`, written, call.at);
     checkPatternSize(context, pattern, call.at);
     const groups = countGroups(pattern);
     refuseSingleBytes(pattern, call.at);
@@ -141,10 +153,45 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
   };
 }
 
+const replaceEachRows = [
+  row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', 'bq_regexp_replace_each($1, $2, $3)'),
+];
+const extractEachRows = [
+  row('REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>', 'bq_regexp_extract_each($1, $2)'),
+];
+const extractAtRows = ['', ', INT64', ', INT64, INT64'].map((more, i) =>
+  row(
+    `REGEXP_EXTRACT(STRING, STRING${more}) STRING`,
+    `bq_regexp_extract_at($1, $2, ${i > 0 ? '$3' : '1'}, ${i > 1 ? '$4' : '1'})`,
+  ),
+);
+
+/** A pattern that is not known here, or a position: read in the engine process. */
+function dynamicMatch(context: BindContext, call: CallSyntax, name: string): BoundExpression {
+  return dynamicCall(context, call, name, name === 'REGEXP_EXTRACT_ALL' ? extractEachRows : extractAtRows);
+}
+
+function dynamicCall(
+  context: BindContext,
+  call: CallSyntax,
+  name: string,
+  rows: readonly FunctionRow[],
+): BoundExpression {
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const [, pattern] = values;
+  if (pattern?.kind === 'literal') checkPatternSize(context, pattern.value, call.at);
+  return bindRow(rows, `function ${name}`, values, call.at);
+}
+
 /** DuckDB answers a group that the pattern does not have with the text as it was; BigQuery fails. */
 function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   if (call.arguments.length !== 3)
-    throw invalidQuery('REGEXP_REPLACE is supported with three arguments', call.at);
+    throw invalidQuery(
+      'No matching signature for function REGEXP_REPLACE: it takes three arguments',
+      call.at,
+    );
+  if (!call.arguments.slice(1).every(value => value.kind === 'literal' && value.type === 'STRING'))
+    return dynamicCall(context, call, 'REGEXP_REPLACE', replaceEachRows);
   const pattern = constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at);
   checkPatternSize(context, pattern, call.at);
   refuseSingleBytes(pattern, call.at);

@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
+import { concatenable } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
 import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
@@ -129,7 +130,9 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
     `operator ${name}`,
     arithmeticNames.has(name)
       ? values.map((value, i) => (name === '/' && i === 1 ? value : unchecked(value)))
-      : values,
+      : name === '||'
+        ? concatenable(values, at)
+        : values,
     at,
   );
   if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);

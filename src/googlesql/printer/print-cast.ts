@@ -20,6 +20,8 @@ export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' |
     const isStoredList = from.kind === 'ARRAY' && !from.single && nullsOf(of) === undefined;
     return isStoredList ? `coalesce(${converted}, [])` : converted;
   }
+  // A call that always fails has no type of its own, and is a text.
+  if (from.kind === 'NULL') return `cast(cast(${sql} as varchar) as ${duckDbType(to)})`;
   const duckCast = safe ? 'try_cast' : 'cast';
   switch (to.kind) {
     case 'ARRAY':

@@ -101,6 +101,19 @@ export function unify(
   return { type, values: expressions.map(e => coerce(e, type, at)) };
 }
 
+const concatenated = ['INT64', 'FLOAT64', 'NUMERIC', 'BOOL', ...temporalKinds];
+
+/** What `||` and CONCAT join: other types than texts are cast, unless there are BYTES. */
+export function concatenable(
+  values: readonly BoundExpression[],
+  at: SqlPosition,
+): readonly BoundExpression[] {
+  if (values.some(({ type }) => type.kind === 'BYTES')) return values;
+  return values.map(value =>
+    concatenated.includes(value.type.kind) ? cast(value, scalar('STRING'), false, at) : value,
+  );
+}
+
 /** An explicit CAST or SAFE_CAST. */
 export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPosition): BoundExpression {
   // 38 digits after the point fit into no type of DuckDB's.

@@ -1,19 +1,27 @@
 import { bitValues } from './bit-values.ts';
+import { byteValues } from './byte-values.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatValues } from './float-values.ts';
 import { jsonAccess } from './json-access.ts';
 import { jsonChange } from './json-change.ts';
+import { netValues } from './net-values.ts';
 import { numberFormats } from './number-formats.ts';
 import { numericValues } from './numeric-values.ts';
+import { regexpValues } from './regexp-values.ts';
 import { sqlLiterals } from './sql-literals.ts';
+import { textValues } from './text-values.ts';
 
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {
   ...bitValues,
+  ...byteValues,
   ...floatValues,
   ...jsonAccess,
   ...jsonChange,
+  ...netValues,
   ...numberFormats,
   ...numericValues,
+  ...regexpValues,
   ...sqlLiterals,
+  ...textValues,
 };

@@ -7,7 +7,8 @@ export type ValueType =
   | 'FLOAT64'
   | 'NUMERIC'
   | 'ARRAY<STRING>'
-  | 'ARRAY<INT64>';
+  | 'ARRAY<INT64>'
+  | 'ARRAY<BYTES>';
 
 /** A value of such a type. */
 export type EngineValue = string | Uint8Array | boolean | bigint | number | null | readonly EngineValue[];

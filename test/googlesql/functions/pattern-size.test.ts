@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { patternProblem, patternSize } from '../../../src/googlesql/functions/pattern-size.ts';
+import { patternProblem, patternSize } from '../../../src/googlesql/values/pattern-size.ts';
 
 const atom = fc.constantFrom(
   'a',

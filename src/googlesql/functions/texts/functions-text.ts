@@ -1,0 +1,63 @@
+import type { SpecialFunction } from '../../tree/bind-context.ts';
+import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { coerce } from '../../tree/coercion.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import { scalar } from '../../tree/types.ts';
+import { bindRow, row } from '../function-row.ts';
+
+const regexpInstr = ['', ', INT64', ', INT64, INT64', ', INT64, INT64, INT64'].map((more, i) =>
+  row(
+    `REGEXP_INSTR(STRING, STRING${more}) INT64`,
+    `bq_regexp_instr($1, $2, ${i > 0 ? '$3' : '1'}, ${i > 1 ? '$4' : '1'}, ${i > 2 ? '$5' : '0'})`,
+  ),
+);
+
+/** Functions of texts that run in the engine process. */
+export const textRows = [
+  row('INSTR(STRING, STRING, INT64) INT64', 'bq_instr($1, $2, $3, 1)'),
+  row('INSTR(STRING, STRING, INT64, INT64) INT64', 'bq_instr($1, $2, $3, $4)'),
+  ...regexpInstr,
+  row('INITCAP(STRING) STRING', 'bq_initcap($1)'),
+  row('INITCAP(STRING, STRING) STRING', 'bq_initcap_by($1, $2)'),
+  row('TRANSLATE(STRING, STRING, STRING) STRING', 'bq_translate($1, $2, $3)'),
+  row('SOUNDEX(STRING) STRING', 'bq_soundex($1)'),
+  row('TO_CODE_POINTS(STRING) ARRAY<INT64>', 'bq_to_code_points($1)'),
+  row('CODE_POINTS_TO_STRING(ARRAY<INT64>) STRING', 'bq_code_points_to_string($1)'),
+  row('UNICODE(STRING) INT64', 'bq_unicode($1)'),
+  row('ERROR(STRING) NULL', "bq_fail_text(coalesce($1, 'NULL'))"),
+];
+
+const distanceRow = [row('EDIT_DISTANCE(STRING, STRING, INT64) INT64', 'bq_edit_distance($1, $2, $3)')];
+
+export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
+  NORMALIZE: normalization('NORMALIZE', 'bq_normalize'),
+  NORMALIZE_AND_CASEFOLD: normalization('NORMALIZE_AND_CASEFOLD', 'bq_normalize_and_casefold'),
+  EDIT_DISTANCE(context, call) {
+    const values = call.arguments.map(argument => context.binder.expression(context, argument));
+    const [option, ...others] = call.named ?? [];
+    if (others.length > 0 || (option && option.name.name.toLowerCase() !== 'max_distance'))
+      throw invalidQuery('EDIT_DISTANCE takes one argument by name, max_distance', call.at);
+    const most: BoundExpression = option
+      ? coerce(context.binder.expression(context, option.value), scalar('INT64'), call.at)
+      : { kind: 'literal', type: scalar('INT64'), value: '9223372036854775807' };
+    return bindRow(distanceRow, 'function EDIT_DISTANCE', [...values, most], call.at);
+  },
+};
+
+const forms = ['NFC', 'NFKC', 'NFD', 'NFKD'];
+
+/** The form is a word, not a value. */
+function normalization(name: string, duckDb: string): SpecialFunction {
+  const rows = [row(`${name}(STRING, STRING) STRING`, `${duckDb}($1, $2)`)];
+  return (context, call) => {
+    const [text, mode] = call.arguments;
+    if (!text || call.arguments.length > 2 || call.named?.length)
+      throw invalidQuery(`No matching signature for function ${name}`, call.at);
+    const form = mode ? (mode.kind === 'path' ? mode.parts.map(part => part.name).join('.') : '') : 'NFC';
+    if (!forms.includes(form.toUpperCase()))
+      throw invalidQuery(`Argument is not a valid NORMALIZE mode: ${form}`, mode?.at ?? call.at);
+    const value = context.binder.expression(context, text);
+    const literal = { kind: 'literal', type: scalar('STRING'), value: form.toUpperCase() } as const;
+    return bindRow(rows, `function ${name}`, [value, literal], call.at);
+  };
+}

@@ -1,0 +1,85 @@
+import type { EngineFunctions } from './engine-function.ts';
+
+/** Most bytes of what is made: as for texts. */
+const maxBytes = 1_048_576;
+
+const empty = new Uint8Array();
+const spaces = Uint8Array.of(32);
+
+/** Functions of BYTES that DuckDB has for texts only. Positions count from 1. */
+export const byteValues: EngineFunctions = {
+  'bq_bytes_substr(BYTES, INT64, INT64) BYTES': (bytes: Uint8Array, position: bigint, count: bigint) => {
+    if (count < 0n) throw new Error('Third argument in SUBSTR() cannot be negative');
+    const from = position < 0n ? BigInt(bytes.length) + position : position - 1n;
+    const start = from < 0n ? 0n : from;
+    const end = start + count;
+    if (start >= BigInt(bytes.length)) return empty;
+    return bytes.slice(Number(start), end > BigInt(bytes.length) ? bytes.length : Number(end));
+  },
+  'bq_bytes_left(BYTES, INT64) BYTES': (bytes: Uint8Array, count: bigint) =>
+    bytes.slice(0, counted(count, bytes, 'LEFT')),
+  'bq_bytes_right(BYTES, INT64) BYTES': (bytes: Uint8Array, count: bigint) =>
+    bytes.slice(bytes.length - counted(count, bytes, 'RIGHT')),
+  'bq_bytes_trim(BYTES, BYTES) BYTES': (bytes: Uint8Array, set: Uint8Array) => trim(bytes, set, 'both'),
+  'bq_bytes_ltrim(BYTES, BYTES) BYTES': (bytes: Uint8Array, set: Uint8Array) => trim(bytes, set, 'left'),
+  'bq_bytes_rtrim(BYTES, BYTES) BYTES': (bytes: Uint8Array, set: Uint8Array) => trim(bytes, set, 'right'),
+  'bq_bytes_replace(BYTES, BYTES, BYTES) BYTES': (bytes: Uint8Array, from: Uint8Array, to: Uint8Array) => {
+    if (from.length === 0) return bytes;
+    const parts = text(bytes).split(text(from));
+    if (bytes.length + (parts.length - 1) * to.length > maxBytes)
+      throw new Error('REPLACE output is too long');
+    return raw(parts.join(text(to)));
+  },
+  'bq_bytes_reverse(BYTES) BYTES': (bytes: Uint8Array) => bytes.toReversed(),
+  'bq_bytes_repeat(BYTES, INT64) BYTES': (bytes: Uint8Array, count: bigint) => {
+    if (count < 0n) throw new Error('Second argument in REPEAT() cannot be negative');
+    if (count * BigInt(bytes.length) > BigInt(maxBytes)) throw new Error('REPEAT output is too long');
+    return raw(text(bytes).repeat(Number(count)));
+  },
+  'bq_bytes_lpad(BYTES, INT64, BYTES) BYTES': (bytes: Uint8Array, length: bigint, pattern: Uint8Array) =>
+    pad(bytes, length, pattern, padding => Buffer.concat([padding, bytes])),
+  'bq_bytes_rpad(BYTES, INT64, BYTES) BYTES': (bytes: Uint8Array, length: bigint, pattern: Uint8Array) =>
+    pad(bytes, length, pattern, padding => Buffer.concat([bytes, padding])),
+  'bq_bytes_upper(BYTES) BYTES': (bytes: Uint8Array) =>
+    bytes.map(byte => (byte >= 97 && byte <= 122 ? byte - 32 : byte)),
+  'bq_bytes_lower(BYTES) BYTES': (bytes: Uint8Array) =>
+    bytes.map(byte => (byte >= 65 && byte <= 90 ? byte + 32 : byte)),
+  'bq_bytes_starts_with(BYTES, BYTES) BOOL': (bytes: Uint8Array, part: Uint8Array) =>
+    text(bytes).startsWith(text(part)),
+  'bq_bytes_ends_with(BYTES, BYTES) BOOL': (bytes: Uint8Array, part: Uint8Array) =>
+    text(bytes).endsWith(text(part)),
+  'bq_bytes_strpos(BYTES, BYTES) INT64': (bytes: Uint8Array, part: Uint8Array) =>
+    BigInt(text(bytes).indexOf(text(part)) + 1),
+  'bq_bytes_ascii(BYTES) INT64': (bytes: Uint8Array) => BigInt(bytes[0] ?? 0),
+  'bq_bytes_split(BYTES, BYTES) ARRAY<BYTES>': (bytes: Uint8Array, between: Uint8Array) =>
+    bytes.length === 0 ? [empty] : text(bytes).split(text(between)).map(raw),
+};
+
+/** Bytes as characters of the same number, so that a text's functions do for them. */
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
+const raw = (characters: string) => Uint8Array.from(Buffer.from(characters, 'latin1'));
+
+function counted(count: bigint, bytes: Uint8Array, name: string): number {
+  if (count < 0n) throw new Error(`Second argument in ${name}() cannot be negative`);
+  return count > BigInt(bytes.length) ? bytes.length : Number(count);
+}
+
+function trim(bytes: Uint8Array, set: Uint8Array, side: 'both' | 'left' | 'right'): Uint8Array {
+  let [from, to] = [0, bytes.length];
+  if (side !== 'right') while (from < to && set.includes(bytes[from]!)) from++;
+  if (side !== 'left') while (to > from && set.includes(bytes[to - 1]!)) to--;
+  return bytes.slice(from, to);
+}
+
+function pad(
+  bytes: Uint8Array,
+  length: bigint,
+  pattern: Uint8Array,
+  join: (padding: Uint8Array) => Uint8Array,
+): Uint8Array {
+  if (length < 0n || length > BigInt(maxBytes)) throw new Error('The length of a padding is out of range');
+  if (pattern.length === 0) throw new Error('The pattern of a padding must not be empty');
+  const missing = Number(length) - bytes.length;
+  if (missing <= 0) return bytes.slice(0, Number(length));
+  return join(Buffer.alloc(missing, pattern.length > 0 ? pattern : spaces));
+}
