@@ -17,6 +17,7 @@ import { patternCases } from './cases-patterns.ts';
 import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
 import { setOperationCases } from './cases-set-operations.ts';
+import { sliceCases } from './cases-slices.ts';
 import { textFunctionCases } from './cases-text-functions.ts';
 import { textCases } from './cases-texts.ts';
 import { timeCases } from './cases-times.ts';
@@ -38,6 +39,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['json values', jsonValueCases],
   ['aggregates', aggregateCases],
   ['arrays', arrayCases],
+  ['slices and parts', sliceCases],
   ['conditions', conditionCases],
   ['formats', formatCases],
   ['the function FORMAT', formatFunctionCases],

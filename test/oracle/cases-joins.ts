@@ -97,6 +97,7 @@ export const joinCases: CaseGroup = {
     'select id from logs t where exists (select 1 from unnest(t.metadata) m where m.score is null) order by id',
     'select id, exists (select 1 from unnest(t.metadata) m where m.score > 0) as v from logs t order by id',
     'select id from logs t where not exists (select 1 from unnest(t.metadata) m where m.score > 0) order by id',
+    'select array_concat_agg(numbers order by id) as a from lists',
   ],
   fail: [
     'select id, numbers[offset(0)] as a from lists order by id',
@@ -118,6 +119,5 @@ export const joinCases: CaseGroup = {
     'select a.id, array_length(b.words) as n from facts a left join lists b on a.id = b.id order by 1',
     'select id, array_length(m.request) as n from logs left join unnest(metadata) m order by id',
     'select array_length(x) as n from (select [1] as x union all select null union all select []) order by 1',
-    'select array_concat_agg(numbers order by id) as a from lists',
   ],
 };

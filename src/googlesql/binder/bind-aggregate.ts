@@ -86,7 +86,9 @@ function checkModifiers(call: CallSyntax, name: string, template: string): void 
   };
   if (call.distinct && !template.includes('$distinct')) refuse('DISTINCT in arguments');
   if (call.orderBy.length > 0 && !template.includes('$order')) refuse('ORDER BY in arguments');
-  if (call.nulls && !template.includes('$filter')) refuse(`${call.nulls} NULLS`);
+  // A percentile passes over NULL anyway.
+  const passesOver = call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_');
+  if (call.nulls && !passesOver && !template.includes('$filter')) refuse(`${call.nulls} NULLS`);
   if (call.limit && name !== 'ARRAY_AGG') refuse('LIMIT in arguments');
   if (call.over && (!template.includes('$over') || call.limit)) refuse('an OVER clause');
   if (call.over && (call.distinct || call.orderBy.length > 0))
@@ -114,13 +116,19 @@ function checkLiterals(name: string, values: readonly BoundExpression[], call: C
   const rule = literalArguments[name];
   const value = rule && values[rule.index];
   if (!value) return;
-  const number = value.kind === 'literal' ? Number(value.value) : Number.NaN;
+  const number = literalNumber(value);
   if (!(number >= rule.from && number <= rule.to)) {
     throw invalidQuery(
       `Argument ${rule.index + 1} to ${name} must be a literal between ${rule.from} and ${rule.to}`,
       call.at,
     );
   }
+}
+
+/** A literal, of a type that it may have been coerced from. */
+function literalNumber(value: BoundExpression): number {
+  const literal = value.kind === 'cast' ? value.of : value;
+  return literal.kind === 'literal' ? Number(literal.value) : Number.NaN;
 }
 
 function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpression {

@@ -12,6 +12,8 @@ import { bytesRows, netRows } from './texts/functions-bytes.ts';
 import { formatFunctions } from './texts/functions-format.ts';
 import { textFunctions, textRows } from './texts/functions-text.ts';
 
+import { clockFunctions } from './times/functions-clock.ts';
+
 /** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
 export const scalarFunctionRows = [
   ...stringRows,
@@ -30,6 +32,7 @@ export const scalarFunctionRows = [
 /** Functions by name that bind their calls themselves. */
 export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...timeFunctions,
+  ...clockFunctions,
   ...stringFunctions,
   ...jsonFunctions,
   ...jsonValueFunctions,

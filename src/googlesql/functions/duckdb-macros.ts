@@ -31,6 +31,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_fail_text(message)': 'cast(bq_fail(message) as varchar)',
   // Down, where DuckDB's division of integers goes towards zero.
   'bq_whole(a, n)': '(a - (a % n + n) % n) // n',
+  'bq_make_time(h, m, s)':
+    "case when h not between 0 and 23 or m not between 0 and 59 or s not between 0 and 60 then bq_fail_text('Input calculates to invalid time: ' || h || ':' || m || ':' || s)::time else time '00:00:00' + to_microseconds(((h * 60 + m) * 60 + s) * 1000000) end",
+  'bq_time_trunc(t, n)':
+    "time '00:00:00' + to_microseconds(date_diff('microsecond', time '00:00:00', t) // n * n)",
+  'bq_bucket(x, n, w, o)':
+    "case when n <= 0 then cast(bq_fail_text('The width of a bucket must be positive') as date) else time_bucket(w, x, o) end",
   'bq_hour(n)': "case when n = 24 then bq_fail('The hour must be between 0 and 23') else n end",
   'bq_divide(a, b)': "a / case when b = 0 then bq_fail('division by zero: ' || a || ' / ' || b) else b end",
   'bq_div(a, b)': "case when b = 0 then bq_fail('division by zero: ' || a || ' / ' || b) else a // b end",
@@ -78,6 +84,10 @@ const macros: Readonly<Record<string, string>> = {
   'bq_timestamp_text(x)':
     "strftime(timezone('UTC', x), '%Y-%m-%d %H:%M:%S') || bq_fraction(timezone('UTC', x)) || '+00'",
   'bq_datetime_text(x)': "strftime(x, '%Y-%m-%d %H:%M:%S') || bq_fraction(x)",
+  // The offset is what the wall clock is ahead.
+  'bq_offset_text(s)':
+    "case when s < 0 then '-' else '+' end || lpad(cast(abs(s) // 3600 as varchar), 2, '0') || case when s % 3600 = 0 then '' else ':' || lpad(cast(abs(s) // 60 % 60 as varchar), 2, '0') end",
+  'bq_zoned_text(x, c)': 'bq_datetime_text(c) || bq_offset_text((epoch_us(c) - epoch_us(x)) // 1000000)',
   // Fifteen digits where they are enough to read the same number again, else seventeen.
   'bq_float_text(x)':
     "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
@@ -99,6 +109,9 @@ const macros: Readonly<Record<string, string>> = {
     "case when isnan(x) then to_json('NaN') when isinf(x) then to_json(case when x > 0 then 'Infinity' else '-Infinity' end) else to_json(x) end",
   'bq_wire_numeric(x)': "rtrim(rtrim(cast(x as varchar), '0'), '.')",
   'bq_array_concat(a, b)': 'case when a is null or b is null then null else list_concat(a, b) end',
+  // Offsets from 0, negative ones from the end, both ends included.
+  'bq_array_slice(a, s, e)':
+    'case when s is null or e is null then null when (case when e < 0 then e + len(a) else least(e, len(a) - 1) end) < greatest(case when s < 0 then s + len(a) else least(s, len(a)) end, 0) then list_slice(a, 2, 1) else list_slice(a, greatest(case when s < 0 then s + len(a) else least(s, len(a)) end, 0) + 1, (case when e < 0 then e + len(a) else least(e, len(a) - 1) end) + 1) end',
   'bq_array_to_string(a, s)':
     'case when s is null then null else array_to_string(list_filter(a, lambda e: e is not null), s) end',
   'bq_generate_array(a, b, s)': `case when s = 0 then [bq_fail('Sequence step cannot be 0')] when (b - a) // s >= ${maxElements} then [bq_fail('GENERATE_ARRAY produces too many elements; the limit is ${maxElements}')] when (b - a) * sign(s) < 0 then [] else generate_series(a, b, s) end`,

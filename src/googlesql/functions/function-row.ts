@@ -9,13 +9,15 @@ import {
   supertype,
 } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import { arrayOf, type ScalarKind, type SqlType, scalar, typeName } from '../tree/types.ts';
+import { arrayOf, type ScalarKind, type SqlType, scalar, structOf, typeName } from '../tree/types.ts';
 
 /** A type in a signature: `T` is any one type, `ARRAY<T>` an array of it, `ORDERED` any type that sorts. */
 type ParameterType =
   | { readonly kind: 'exact'; readonly type: SqlType }
   | { readonly kind: 'variable'; readonly comparable: boolean }
-  | { readonly kind: 'arrayOfVariable' };
+  | { readonly kind: 'arrayOfVariable' }
+  /** An array of values with their counts. */
+  | { readonly kind: 'top' };
 
 /**
  * One signature of one function, and how DuckDB says it.
@@ -167,11 +169,19 @@ function solveVariable(
 
 function filled(parameter: ParameterType, variable: SqlType): SqlType {
   if (parameter.kind === 'exact') return parameter.type;
+  if (parameter.kind === 'top') {
+    const fields = [
+      { name: 'value', type: variable },
+      { name: 'count', type: scalar('INT64') },
+    ];
+    return arrayOf(structOf(fields));
+  }
   return parameter.kind === 'variable' ? variable : arrayOf(variable);
 }
 
 function parameterType(word: string): ParameterType {
   if (word === 'T' || word === 'C') return { kind: 'variable', comparable: word === 'C' };
+  if (word === 'TOP<T>') return { kind: 'top' };
   if (word === 'ARRAY<T>') return { kind: 'arrayOfVariable' };
   const element = /^ARRAY<(.+)>$/.exec(word)?.[1];
   // The words are written in the tables of this folder, and a test binds every row.

@@ -1,5 +1,5 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { row, type Variant } from './function-row.ts';
+import { row, unsupported, type Variant } from './function-row.ts';
 import { isAlwaysFinite, magnitude } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
@@ -68,6 +68,10 @@ export const aggregateRows = [
   row('BIT_XOR(INT64) INT64', 'bit_xor($1)'),
   ...statistics,
   ...pairStatistics,
+  row(
+    'APPROX_TOP_COUNT(C, INT64) TOP<T>',
+    "list_transform(list_slice(list_reverse_sort(list_transform(map_entries(histogram({'v': $1})), lambda e: {'c': e.value, 'k': e.key.v})), 1, $2), lambda e: {'value': e.k, 'count': cast(e.c as bigint)})",
+  ),
   row('APPROX_COUNT_DISTINCT(C) INT64', 'approx_count_distinct($1)$over'),
   ...sortable.map(type =>
     row(
@@ -77,6 +81,10 @@ export const aggregateRows = [
     ),
   ),
   row('ARRAY_AGG(T) ARRAY<T>', 'array_agg($distinct$1$order)$filter$over'),
+  row(
+    'ARRAY_CONCAT_AGG(ARRAY<T>) ARRAY<T>',
+    'flatten(array_agg($1$order) filter (where $1 is not null)$over)',
+  ),
   row('STRING_AGG(STRING) STRING', "string_agg($distinct$1, ','$order)$over"),
   row('STRING_AGG(STRING, STRING) STRING', 'string_agg($distinct$1, $2$order)$over'),
 ];
@@ -104,6 +112,7 @@ export const windowRows = [
   row('LAST_VALUE(T) T', 'last_value($1$filter)$over'),
   row('NTH_VALUE(T, INT64) T', 'nth_value($1, $2$filter)$over'),
   row('PERCENTILE_CONT(FLOAT64, FLOAT64) FLOAT64', 'quantile_cont($1, $2)$over', { sortsBy: 0 }),
+  row('PERCENTILE_CONT(NUMERIC, NUMERIC) NUMERIC', unsupported),
   ...sortable.map(type =>
     row(`PERCENTILE_DISC(${type}, FLOAT64) ${type}`, 'quantile_disc($1, $2)$over', { sortsBy: 0 }),
   ),
@@ -114,6 +123,7 @@ const maxDistance = Number.MAX_SAFE_INTEGER;
 /** Arguments that must be constants where they are given, and their range. */
 export const literalArguments: Readonly<Record<string, { index: number; from: number; to: number }>> = {
   APPROX_QUANTILES: { index: 1, from: 1, to: 10_000 },
+  APPROX_TOP_COUNT: { index: 1, from: 1, to: 100_000 },
   LAG: { index: 1, from: 0, to: maxDistance },
   LEAD: { index: 1, from: 0, to: maxDistance },
   NTH_VALUE: { index: 1, from: 1, to: maxDistance },

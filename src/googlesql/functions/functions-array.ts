@@ -1,10 +1,15 @@
-import { row } from './function-row.ts';
+import { row, unsupported } from './function-row.ts';
 
 /** ARRAY_LENGTH is a node of its own: it must not read the elements. */
 export const arrayRows = [
   row('ARRAY_CONCAT(ARRAY<T>) ARRAY<T>', '$1'),
   row('ARRAY_CONCAT(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
   row('ARRAY_CONCAT(ARRAY<T>, ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat(bq_array_concat($1, $2), $3)'),
+  row(
+    'ARRAY_CONCAT(ARRAY<T>, ARRAY<T>, ARRAY<T>, ARRAY<T>...) ARRAY<T>',
+    '(case when $null then null else list_concat($*) end)',
+  ),
+  row('ARRAY_SLICE(ARRAY<T>, INT64, INT64) ARRAY<T>', 'bq_array_slice($1, $2, $3)'),
   row('ARRAY_REVERSE(ARRAY<T>) ARRAY<T>', 'list_reverse($1)'),
   row(
     'ARRAY_FIRST(ARRAY<T>) T',
@@ -19,6 +24,8 @@ export const arrayRows = [
     'ARRAY_TO_STRING(ARRAY<STRING>, STRING, STRING) STRING',
     '(case when $3 is not null then bq_array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2) end)',
   ),
+  row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES) BYTES', unsupported),
+  row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES, BYTES) BYTES', unsupported),
   row('GENERATE_ARRAY(INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, 1)'),
   row('GENERATE_ARRAY(INT64, INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, $3)'),
   row(

@@ -1,7 +1,6 @@
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { type ScalarKind, scalar } from '../tree/types.ts';
 import { datePart, truncTemplate } from './date-parts.ts';
@@ -25,8 +24,8 @@ export const timeRows = [
     'DATETIME(INT64, INT64, INT64, INT64, INT64, INT64) DATETIME',
     'make_timestamp($1, $2, $3, bq_hour($4), $5, cast($6 as double))',
   ),
+  row('TIME(INT64, INT64, INT64) TIME', 'bq_make_time($1, $2, $3)'),
   row('DATETIME(DATE, TIME) DATETIME', '($1 + $2)'),
-  row('LAST_DAY(DATE) DATE', 'last_day($1)'),
 ];
 
 export const timeFunctions: Readonly<Record<string, SpecialFunction>> = {
@@ -85,7 +84,10 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
       return timeCall('TIMESTAMP', zone.instant('$1'), [civil, ...zone.values], 'TIMESTAMP');
     }
     const civil = civilTime(coerce(value, scalar('TIMESTAMP'), syntax.at), zone);
-    if (kind === 'STRING') throw invalidQuery('STRING with a time zone is not supported', syntax.at);
+    if (kind === 'STRING') {
+      const template = 'bq_zoned_text($1, $2)';
+      return timeCall('STRING', template, [coerce(value, scalar('TIMESTAMP'), syntax.at), civil], 'STRING');
+    }
     return kind === 'DATETIME' ? civil : cast(civil, scalar(kind), false, syntax.at);
   };
 }

@@ -1,0 +1,104 @@
+import type { SpecialFunction } from '../../tree/bind-context.ts';
+import { coerce } from '../../tree/coercion.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import { type ScalarKind, scalar } from '../../tree/types.ts';
+import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
+import { argument, arity, timeCall, utc } from '../time-arguments.ts';
+
+/** TIME_…, LAST_DAY with a part, and …_BUCKET. */
+export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {
+  TIME_ADD: shift('TIME_ADD', '+'),
+  TIME_SUB: shift('TIME_SUB', '-'),
+  TIME_DIFF(context, syntax) {
+    arity(syntax, 3, 3);
+    const values = [argument(context, syntax, 0, 'TIME'), argument(context, syntax, 1, 'TIME')];
+    const part = clockPart(datePart(syntax.arguments[2], syntax.at).name, 'TIME_DIFF', syntax);
+    return timeCall('TIME_DIFF', `date_diff('${part.toLowerCase()}', $2, $1)`, values, 'INT64');
+  },
+  TIME_TRUNC(context, syntax) {
+    arity(syntax, 2, 2);
+    const value = argument(context, syntax, 0, 'TIME');
+    const part = clockPart(datePart(syntax.arguments[1], syntax.at).name, 'TIME_TRUNC', syntax);
+    return timeCall('TIME_TRUNC', `bq_time_trunc($1, ${fixedUnits[part]})`, [value], 'TIME');
+  },
+  LAST_DAY: lastDay,
+  DATE_BUCKET: bucket('DATE'),
+  DATETIME_BUCKET: bucket('DATETIME'),
+  TIMESTAMP_BUCKET: bucket('TIMESTAMP'),
+};
+
+type Syntax = Parameters<SpecialFunction>[1];
+
+function clockPart(part: string, name: string, { at }: Syntax): string {
+  if (!(part in fixedUnits) || part === 'DAY')
+    throw invalidQuery(`${name} does not support the ${part} date part`, at);
+  return part;
+}
+
+function shift(name: string, sign: '+' | '-'): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 2, 2);
+    const interval = syntax.arguments[1]!;
+    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const value = argument(context, syntax, 0, 'TIME');
+    const unit = fixedUnits[clockPart(interval.part, name, syntax)]!;
+    // Whole days change nothing.
+    const perDay = fixedUnits.DAY! / unit;
+    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    return timeCall(name, `($1 ${sign} to_microseconds($2 % ${perDay} * ${unit}))`, [value, count], 'TIME');
+  };
+}
+
+function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
+  arity(syntax, 1, 2);
+  const value = context.binder.expression(context, syntax.arguments[0]!);
+  const kind = value.type.kind === 'DATETIME' ? 'DATETIME' : 'DATE';
+  const day = coerce(argument(context, syntax, 0, kind), scalar(kind), syntax.at);
+  const part = syntax.arguments[1] ? datePart(syntax.arguments[1], syntax.at) : { name: 'MONTH' };
+  const start = () => `cast(${truncTemplate(part, 'DATE', utc, syntax.at)} as date)`;
+  const templates: Readonly<Record<string, () => string>> = {
+    MONTH: () => 'last_day($1)',
+    QUARTER: () => `last_day(${start()} + to_months(2))`,
+    YEAR: () => 'make_date(year($1), 12, 31)',
+    WEEK: () => `(${start()} + 6)`,
+    ISOWEEK: () => `(${start()} + 6)`,
+    ISOYEAR: () => "(cast(date_trunc('week', make_date(isoyear($1) + 1, 1, 4)) as date) - 1)",
+  };
+  const template = templates[part.name];
+  if (!template) throw invalidQuery(`LAST_DAY does not support the ${part.name} date part`, syntax.at);
+  return timeCall('LAST_DAY', template(), [day], 'DATE');
+}
+
+/** Buckets are counted from 1950 where nothing else is given. */
+function bucket(kind: ScalarKind): SpecialFunction {
+  return (context, syntax) => {
+    arity(syntax, 2, 3);
+    const interval = syntax.arguments[1]!;
+    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const isCalendar = !(interval.part in fixedUnits) && interval.part !== 'WEEK';
+    // DuckDB's buckets of months begin with a month, wherever they are counted from.
+    if (isCalendar)
+      throw invalidQuery(`${kind}_BUCKET is not supported for intervals of ${interval.part}`, syntax.at);
+    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const width = intervalTemplate(
+      interval.part,
+      kind === 'DATE' ? 'DATE' : 'DATETIME',
+      interval.at,
+    ).replaceAll('$1', '$2');
+    const origin = syntax.arguments[2]
+      ? argument(context, syntax, 2, kind)
+      : ({
+          kind: 'literal',
+          type: scalar(kind),
+          value: kind === 'DATE' ? '1950-01-01' : '1950-01-01 00:00:00',
+        } as const);
+    const template = `bq_bucket($1, $2, ${width}, $3)`;
+    const bucketed = timeCall(
+      `${kind}_BUCKET`,
+      template,
+      [argument(context, syntax, 0, kind), count, origin],
+      kind,
+    );
+    return bucketed;
+  };
+}
