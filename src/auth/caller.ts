@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import type { Scope } from './scopes.ts';
+import type { Meter } from './usage/meters.ts';
 
 /** The owner of an accepted token, and what the token allows. */
 export type Caller = {
@@ -12,6 +13,8 @@ export type Caller = {
   readonly fixedParameters?: Readonly<Record<string, string>> | undefined;
   /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
   readonly maxBytesBilled?: number | undefined;
+  /** Counts what the token uses; absent where nobody wants to know. */
+  readonly meter?: Meter | undefined;
 };
 
 /** @throws GatewayError `forbidden` where the caller lacks a scope */

@@ -17,6 +17,7 @@ type FileOptions = {
 export function tokenFile(file: string, { lockMs }: FileOptions = {}): TokenRecords {
   return {
     place: file,
+    isRemote: false,
     read: () => readRecords(file),
     async version() {
       try {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpointGlob } from './caller.ts';
 import { defaultScopes, type Scope, scopes } from './scopes.ts';
+import { limitsSchema, type TokenLimits } from './usage/token-limits.ts';
 
 /** Characters of a fixed value; as a pattern that matches it literally it may have twice as many. */
 export const maxFixedLength = 512;
@@ -25,6 +26,7 @@ export const recordSchema = z.strictObject({
   parameters: z.record(z.string().min(1), z.string().min(1).max(maxFixedLength)).optional(),
   /** Bytes that one query may be billed. */
   maxBytesBilled: z.int().min(1).optional(),
+  limits: limitsSchema.optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   /** The token that this one replaced, and how long that is accepted still. */
@@ -46,6 +48,8 @@ export type TokenGrants = {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /** Bytes that one query may be billed, where the engine bills. Default: no limit of its own. */
   readonly maxBytesBilled?: number | undefined;
+  /** Default: none. */
+  readonly limits?: TokenLimits | undefined;
   /** ISO 8601; absent: it does not expire. */
   readonly expiresAt?: string | undefined;
 };
@@ -54,6 +58,8 @@ export type TokenGrants = {
 export type TokenRecords = {
   /** For messages: a file, or a Redis without its password. */
   readonly place: string;
+  /** Whether they may be out of reach for a while. */
+  readonly isRemote: boolean;
   /** Reads all records, those of revoked tokens too. */
   read(): Promise<readonly TokenRecord[]>;
   /** Equal while the records are; costs next to nothing. */

@@ -7,12 +7,14 @@ import { hashToken } from './hash-token.ts';
 import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
 import { grantedScopes, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { isMistyped } from './token-text.ts';
+import type { Meters } from './usage/meters.ts';
 
 /** The tokens that are accepted right now. */
 export type Tokens = {
   /**
    * Finds the caller of a presented token.
-   * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens
+   * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens; `unavailable` for a token that
+   * may be among those that could not be read yet
    */
   authenticate(presented: string | undefined): Caller;
   /** Whether the token of a caller that `authenticate` gave would still be accepted. */
@@ -25,6 +27,7 @@ export type Tokens = {
 type TokensOptions = {
   /** Of issued tokens. */
   readonly records: TokenRecords;
+  readonly meters: Pick<Meters, 'of'>;
   /** SHA-256 digests of further tokens, hexadecimal. */
   readonly hashes: readonly string[];
   /** One plain token, for development. */
@@ -50,6 +53,7 @@ const refreshMs = 1000;
  */
 export async function createTokens({
   records,
+  meters,
   hashes,
   accessToken,
   clock,
@@ -67,31 +71,41 @@ export async function createTokens({
   }
   let issued: Accepted[] = [];
   let byCaller = indexByCaller(fixed);
-  let readVersion = '';
-  let brokenVersion = '';
+  let readVersion: string | undefined;
+  let isBroken = false;
+  let loading = Promise.resolve();
   /** Tokens as they were presented and accepted: hashing one again takes longer than the rest of a hit. */
   const recent = new Map<string, Accepted>();
 
   async function load(): Promise<void> {
     const version = await records.version();
     if (version === readVersion) return;
-    const read = await records.read().catch((error: Error) => {
-      // Reported once, and tried again each time.
-      if (version === brokenVersion) return undefined;
-      brokenVersion = version;
-      throw error;
-    });
-    if (!read) return;
+    const read = await records.read();
     readVersion = version;
     recent.clear();
-    issued = read.filter(({ revokedAt }) => revokedAt === undefined).flatMap(acceptedRecord);
+    issued = read
+      .filter(({ revokedAt }) => revokedAt === undefined)
+      .flatMap(record => acceptedRecord(record, meters));
     byCaller = indexByCaller([...fixed, ...issued]);
     emit({ type: 'tokens.loaded', count: issued.length });
   }
 
-  await load();
-  const refresh = () =>
-    load().catch((error: Error) => emit({ type: 'tokens.broken', message: error.message }));
+  // One after the other, so that an older state never comes after a newer one.
+  function refresh(): Promise<void> {
+    loading = loading.then(load).then(
+      () => {
+        isBroken = false;
+      },
+      (error: Error) => {
+        if (!isBroken) emit({ type: 'tokens.broken', message: error.message });
+        isBroken = true;
+      },
+    );
+    return loading;
+  }
+
+  // A file that is broken is for its owner to mend; a Redis that is not there may come.
+  await (records.isRemote ? refresh() : load());
   const timer = setInterval(refresh, refreshMs).unref();
 
   return {
@@ -104,6 +118,9 @@ export async function createTokens({
         if (recent.size >= maxRecent) recent.clear();
         recent.set(presented, found);
         return found.caller;
+      }
+      if (readVersion === undefined) {
+        throw new GatewayError('unavailable', 'The tokens can not be read yet; try again');
       }
       throw new GatewayError(
         'unauthorized',
@@ -137,7 +154,7 @@ function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> 
 }
 
 /** A token, and the one that it has replaced, for as long as that is accepted. */
-function acceptedRecord(record: TokenRecord): Accepted[] {
+function acceptedRecord(record: TokenRecord, meters: Pick<Meters, 'of'>): Accepted[] {
   const { id, hash, endpoints, parameters, maxBytesBilled, expiresAt, previous } = record;
   const caller: Caller = {
     tokenId: id,
@@ -145,6 +162,7 @@ function acceptedRecord(record: TokenRecord): Accepted[] {
     ...(endpoints && { endpoints: endpointsPattern(endpoints) }),
     ...(parameters && { fixedParameters: parameters }),
     ...(maxBytesBilled && { maxBytesBilled }),
+    meter: meters.of(id, record.limits),
   };
   const own = accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
   if (!previous) return [own];

@@ -82,8 +82,15 @@ export const errorCodes = {
   too_many_requests: {
     status: 429,
     reason: 'rateLimitExceeded',
-    meaning: 'Too many queries of this access token are waiting already.',
+    meaning:
+      'The access token has used up its requests for now, or too many of its queries are waiting already.',
     retryAfterSeconds: 1,
+  },
+  quota_exceeded: {
+    status: 429,
+    reason: 'quotaExceeded',
+    meaning: 'The queries of the access token have read all bytes that it has for the day or the month.',
+    retryAfterSeconds: 3600,
   },
   headers_too_large: {
     status: 431,

@@ -35,6 +35,8 @@ export type ReadOptions = {
   readonly signal: AbortSignal;
   /** Whether to run the query whatever the cache holds. Default false. */
   readonly mustLoad?: boolean;
+  /** Asks, before anything runs, whether the caller may run queries; if not, only an entry is served, whatever its age. Default: they may. */
+  readonly refusal?: (() => Promise<GatewayError | undefined>) | undefined;
 };
 
 /**
@@ -158,21 +160,35 @@ function peek({ local, store, loader, clock, random }: Parts, request: CacheRequ
 async function read(
   parts: Parts,
   request: CacheRequest,
-  { signal, mustLoad = false }: ReadOptions,
+  { signal, mustLoad = false, refusal }: ReadOptions,
 ): Promise<CacheAnswer> {
+  const known = mustLoad ? undefined : peek(parts, request);
+  if (known) return { entry: known, state: 'hit' };
+  const refused = refusal && (await refusal());
+  if (refused) return readStored(parts, request, refused);
   if (mustLoad) {
     return parts.flights(`${flightFor(parts, request)} mustLoad`, signal, inner =>
       loadAlways(parts, request, inner),
     );
   }
-  const entry = peek(parts, request);
-  if (entry) return { entry, state: 'hit' };
   return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));
 }
 
 /** A request after an invalidation does not join an earlier flight: its rows may be older. */
 function flightFor({ generations, local }: Parts, request: CacheRequest): string {
   return `${flightOf(request)} ${generations.of(request.key.group)} ${local.removals}`;
+}
+
+/** Answers without a query, and without a refresh. */
+async function readStored(
+  { stored, clock }: Parts,
+  request: CacheRequest,
+  refused: GatewayError,
+): Promise<CacheAnswer> {
+  const { entry } = await stored.newest(request);
+  const freshness = entry ? freshnessOf(clock.now() - entry.createdAtMs, request.lifetimes) : 'gone';
+  if (!entry || freshness === 'gone') throw refused;
+  return { entry, state: freshness === 'fresh' ? 'hit' : freshness };
 }
 
 async function lookUp(

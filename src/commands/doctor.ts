@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
-import { openTokenRecords } from '../composition/compose-tokens.ts';
+import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, runChecks } from './check.ts';
@@ -36,14 +36,16 @@ export async function runDoctor(
     // The embedded engine has no costs.
     advisesOnBounds: config.ENGINE === 'bigquery',
   });
+  const issued = await openCommandTokens(config);
   const tokens = tokenCheck({
-    records: openTokenRecords(config),
+    records: issued.records,
     isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
     clock,
   });
   try {
     return await runChecks([storeCheck(config), tokens, ...queries.checks], print);
   } finally {
+    issued.close();
     await queries.close();
   }
 }

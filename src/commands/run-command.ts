@@ -51,12 +51,17 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 async function tokenCommand(config: Config, args: string[]): Promise<void> {
-  const [{ runTokenCommand }, { openTokenRecords }] = await Promise.all([
+  const [{ runTokenCommand }, { openCommandTokens }] = await Promise.all([
     import('./token-command.ts'),
     import('../composition/compose-tokens.ts'),
   ]);
   const note = (line: string) => process.stderr.write(`${line}\n`);
-  await runTokenCommand({ records: openTokenRecords(config), clock: systemClock, print, note }, args);
+  const { records, lastUses, close } = await openCommandTokens(config);
+  try {
+    await runTokenCommand({ records, lastUses, clock: systemClock, print, note }, args);
+  } finally {
+    close();
+  }
 }
 
 async function doctorCommand(config: Config): Promise<void> {

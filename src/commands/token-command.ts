@@ -7,6 +7,8 @@ import { grantOptions, readDuration, readGrants } from './token-options.ts';
 
 type TokenCommandDeps = {
   readonly records: TokenRecords;
+  /** When tokens were last used, by id: milliseconds since 1970, to the minute. */
+  readonly lastUses: (tokenIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly clock: Clock;
   /** Writes one line to standard output: the result. */
   readonly print: (line: string) => void;
@@ -31,6 +33,9 @@ Makes a token and prints it; it can't be seen again.
   --scope <scope>            a further right, or the duty force-redact; may be repeated: ${scopes.join(', ')}
   --without <scope>          takes a default right away: ${defaultScopes.join(', ')}
   --expires <date or time>   2027-01-31, or 90d, 12h, 30m; default: never
+  --requests-per-second <n>  and --requests-per-minute <n>: more get 429
+  --burst <n>                requests that may come at once after a pause; default: those of a second
+  --bytes-per-day <n>        and --bytes-per-month <n>: bytes that its queries may read; beyond, stored answers alone
   --max-bytes-billed <n>     bytes that one of its queries may be billed
   --json                     prints {"token": …} with all that list shows`,
     run: issue,
@@ -89,17 +94,21 @@ async function issue({ records, clock, print, note }: TokenCommandDeps, args: st
   await printToken({ records, print, note }, token, values.json);
 }
 
-async function list({ records, print }: TokenCommandDeps, args: string[]): Promise<void> {
+async function list({ records, lastUses, print }: TokenCommandDeps, args: string[]): Promise<void> {
   const { values, positionals } = parseCommand(args, json);
   rejectFurther('list', positionals, 0);
   const all = await records.read();
-  if (values.json) return print(JSON.stringify(all.map(shownOf)));
-  for (const record of all) print(lineOf(record));
+  const uses = await lastUses(all.map(({ id }) => id));
+  const shown = all.map(record => ({ ...shownOf(record), lastUsedAt: timeOf(uses.get(record.id)) }));
+  if (values.json) return print(JSON.stringify(shown));
+  for (const each of shown) print(lineOf(each));
 }
 
-async function show({ records, print }: TokenCommandDeps, args: string[]): Promise<void> {
+async function show({ records, lastUses, print }: TokenCommandDeps, args: string[]): Promise<void> {
   const { values, positionals } = parseCommand(args, json);
-  const shown = shownOf(await find(records, idOf('show', positionals)));
+  const id = idOf('show', positionals);
+  const record = await find(records, id);
+  const shown = { ...shownOf(record), lastUsedAt: timeOf((await lastUses([id])).get(id)) };
   if (values.json) return print(JSON.stringify(shown));
   for (const [name, value] of Object.entries(shown)) {
     if (value !== undefined) print(`${name.padEnd(16)} ${textOf(value)}`);
@@ -163,20 +172,35 @@ async function printToken(
 
 /** A record as commands show it: all but the hashes, and the scopes as they count. */
 function shownOf(record: TokenRecord) {
-  const { id, name, endpoints, parameters, maxBytesBilled, createdAt, expiresAt, previous, revokedAt } =
-    record;
+  const {
+    id,
+    name,
+    endpoints,
+    parameters,
+    limits,
+    maxBytesBilled,
+    createdAt,
+    expiresAt,
+    previous,
+    revokedAt,
+  } = record;
   return {
     id,
     name,
     scopes: grantedScopes(record),
     endpoints,
     parameters,
+    limits,
     maxBytesBilled,
     createdAt,
     expiresAt,
     previousUntil: previous?.until,
     revokedAt,
   };
+}
+
+function timeOf(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
 function textOf(value: unknown): string {
@@ -189,17 +213,20 @@ function textOf(value: unknown): string {
   return String(value);
 }
 
-function lineOf(record: TokenRecord): string {
-  const { id, name, endpoints, parameters, createdAt, expiresAt, revokedAt, maxBytesBilled } = record;
+function lineOf(shown: ReturnType<typeof shownOf> & { readonly lastUsedAt: string | undefined }): string {
+  const { id, name, scopes: own, endpoints, parameters, limits, maxBytesBilled } = shown;
+  const { createdAt, expiresAt, revokedAt, lastUsedAt } = shown;
   const end = expiresAt ? `expires ${expiresAt}` : 'does not expire';
   const parts = [
     `sqg_${id}`,
     `issued ${createdAt}`,
     revokedAt ? `revoked ${revokedAt}` : end,
+    lastUsedAt && `used ${lastUsedAt}`,
     name,
-    `may ${grantedScopes(record).join(', ') || 'read'}`,
+    `may ${own.join(', ') || 'read'}`,
     endpoints && `of ${endpoints.join(', ')}`,
     parameters && `only ${textOf(parameters)}`,
+    limits && `within ${textOf(limits)}`,
     maxBytesBilled && `at most ${maxBytesBilled} bytes a query`,
   ];
   return parts.filter(Boolean).join('  ');

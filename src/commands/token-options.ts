@@ -1,6 +1,7 @@
 import { endpointGlob } from '../auth/caller.ts';
 import { defaultScopes, type Scope, scopes } from '../auth/scopes.ts';
 import { maxFixedLength, type TokenGrants } from '../auth/token-record.ts';
+import type { TokenLimits } from '../auth/usage/token-limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { readAssignments, UsageError } from './command-line.ts';
 
@@ -11,6 +12,11 @@ export const grantOptions = {
   endpoint: { type: 'string', multiple: true },
   param: { type: 'string', multiple: true },
   expires: { type: 'string' },
+  'requests-per-second': { type: 'string' },
+  'requests-per-minute': { type: 'string' },
+  burst: { type: 'string' },
+  'bytes-per-day': { type: 'string' },
+  'bytes-per-month': { type: 'string' },
   'max-bytes-billed': { type: 'string' },
 } as const;
 
@@ -31,6 +37,7 @@ export function readGrants(values: GrantValues, clock: Clock): TokenGrants {
     endpoints: values.endpoint?.map(readGlob),
     parameters: values.param && readFixed(values.param),
     expiresAt: readExpiry(values.expires, clock),
+    limits: readLimits(values),
     maxBytesBilled: readCount('--max-bytes-billed', values['max-bytes-billed'], 'bytes'),
   };
 }
@@ -59,6 +66,20 @@ function readGlob(text: string): string {
   throw new UsageError(
     `--endpoint is ${JSON.stringify(text)}; allowed: the name of a saved query, or a part of one with up to four *`,
   );
+}
+
+function readLimits(values: GrantValues): TokenLimits | undefined {
+  const limits = {
+    requestsPerSecond: readCount('--requests-per-second', values['requests-per-second'], 'requests'),
+    requestsPerMinute: readCount('--requests-per-minute', values['requests-per-minute'], 'requests'),
+    burst: readCount('--burst', values.burst, 'requests'),
+    bytesPerDay: readCount('--bytes-per-day', values['bytes-per-day'], 'bytes'),
+    bytesPerMonth: readCount('--bytes-per-month', values['bytes-per-month'], 'bytes'),
+  };
+  if (limits.burst && !limits.requestsPerSecond) {
+    throw new UsageError('--burst is given without --requests-per-second, of which it is a part');
+  }
+  return Object.values(limits).some(limit => limit !== undefined) ? limits : undefined;
 }
 
 function readFixed(texts: readonly string[]): Record<string, string> {

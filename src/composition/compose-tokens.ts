@@ -1,9 +1,87 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { createFileLedger } from '../auth/usage/file-ledger.ts';
+import { createMeters } from '../auth/usage/meters.ts';
+import { openRedisTokens, type RedisTokens } from '../auth/redis-tokens.ts';
 import { tokenFile } from '../auth/token-file.ts';
 import type { TokenRecords } from '../auth/token-record.ts';
+import { createTokens, type Tokens } from '../auth/tokens.ts';
+import type { UsageLedger } from '../auth/usage/usage-ledger.ts';
+import type { Clock } from '../base/clock.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
 import type { Config } from './config.ts';
 
-/** The records of issued tokens, where the settings say they are kept. */
-export function openTokenRecords(config: Pick<Config, 'DATA_DIR' | 'TOKENS_FILE'>): TokenRecords {
-  return tokenFile(config.TOKENS_FILE ?? join(config.DATA_DIR, 'tokens.json'));
+type TokensConfig = Pick<Config, 'DATA_DIR' | 'TOKENS_FILE' | 'TOKENS_STORE' | 'TOKEN_HASHES' | 'REDIS_URL'>;
+
+type Storage = {
+  readonly records: TokenRecords;
+  readonly ledger: UsageLedger;
+  readonly redis: RedisTokens | undefined;
+};
+
+function openStorage({ DATA_DIR, TOKENS_FILE, TOKENS_STORE, REDIS_URL }: TokensConfig): Storage {
+  const file = TOKENS_FILE ?? join(DATA_DIR, 'tokens.json');
+  const redis = REDIS_URL ? openRedisTokens(REDIS_URL) : undefined;
+  return {
+    records: TOKENS_STORE === 'redis' && redis ? redis.records : tokenFile(file),
+    ledger: redis?.ledger ?? createFileLedger(join(dirname(file), 'token-usage.json')),
+    redis,
+  };
+}
+
+/** Milliseconds that a start and a command wait for Redis. */
+const readyMs = 3000;
+
+type TokensDeps = {
+  readonly accessToken: string | undefined;
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+};
+
+/** Puts the tokens of a gateway together: their records, and what is used of them. */
+export async function composeTokens(
+  config: TokensConfig,
+  { accessToken, clock, emit }: TokensDeps,
+): Promise<Omit<Tokens, 'close'> & { close(): Promise<void> }> {
+  const { records, ledger, redis } = openStorage(config);
+  const meters = createMeters({ ledger, clock, emit });
+  if (config.TOKENS_STORE === 'redis') await redis?.ready(readyMs).catch(() => undefined);
+  const hashes = config.TOKEN_HASHES ?? [];
+  const tokens = await createTokens({ records, meters, hashes, accessToken, clock, emit });
+  redis?.subscribe(() => void tokens.refresh());
+  return {
+    ...tokens,
+    async close() {
+      tokens.close();
+      await meters.close();
+      redis?.close();
+    },
+  };
+}
+
+/** Tokens as a command sees them. */
+export type CommandTokens = {
+  readonly records: TokenRecords;
+  readonly lastUses: UsageLedger['lastUses'];
+  close(): void;
+};
+
+/** Opens the tokens for a command. A change reaches all gateways at once where Redis is up. */
+export async function openCommandTokens(config: TokensConfig): Promise<CommandTokens> {
+  const { records, ledger, redis } = openStorage(config);
+  const isReady = await redis?.ready(config.TOKENS_STORE === 'redis' ? readyMs : readyMs / 10).then(
+    () => true,
+    () => false,
+  );
+  return {
+    records: {
+      ...records,
+      async change(change) {
+        await records.change(change);
+        // Without the message, gateways find the change by looking.
+        if (isReady) await redis?.publish().catch(() => undefined);
+      },
+    },
+    lastUses: tokenIds => ledger.lastUses(tokenIds).catch(() => new Map()),
+    close: () => redis?.close(),
+  };
 }

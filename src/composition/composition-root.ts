@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { createTokens, type Tokens } from '../auth/tokens.ts';
+import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
@@ -32,7 +32,7 @@ import type { WarmSchedule } from '../warming/schedule.ts';
 import { warmGroup } from '../warming/warm-group.ts';
 import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import { openEngine } from './compose-engine.ts';
-import { openTokenRecords } from './compose-tokens.ts';
+import { composeTokens } from './compose-tokens.ts';
 import type { Config } from './config.ts';
 
 /** What a process brings to its gateway. */
@@ -75,8 +75,7 @@ export async function composeGateway(
     observe(event);
   };
   const { engine, endpoints, cache, run, close } = await openCore(config, { clock, emit, engine: given });
-  const hashes = config.TOKEN_HASHES ?? [];
-  const tokens = await createTokens({ records: openTokenRecords(config), hashes, accessToken, clock, emit });
+  const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, warmsHere);
@@ -129,7 +128,7 @@ export async function composeGateway(
     tokens,
     close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
       await http.stop(options);
-      tokens.close();
+      await tokens.close();
       await warming.close();
       await redactor.close();
       await close();

@@ -44,6 +44,7 @@ export const variables = {
   BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has idle slots.' },
   REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development; with `NODE_ENV=production` 24 characters or more.' },
+  TOKENS_STORE: { schema: z.enum(['file', 'redis']).default('file'), meaning: 'Where issued tokens are kept: `file`, or `redis` for the Redis of `REDIS_URL`, which must not evict keys without a time to live.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
@@ -104,6 +105,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
+  }
+  if (config.TOKENS_STORE === 'redis' && !environment.REDIS_URL) {
+    problems.push('REDIS_URL: needed for TOKENS_STORE=redis');
   }
   const { NODE_ENV, ACCESS_TOKEN = '' } = config;
   if (NODE_ENV === 'production' && ACCESS_TOKEN && String(ACCESS_TOKEN).length < minTokenLength) {

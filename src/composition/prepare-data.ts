@@ -10,7 +10,7 @@ import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';
-import { openTokenRecords } from './compose-tokens.ts';
+import { openCommandTokens } from './compose-tokens.ts';
 import type { Config } from './config.ts';
 
 type PrepareDeps = {
@@ -49,7 +49,7 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
 
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
-  if (config.TOKEN_HASHES || (await openTokenRecords(config).read()).length > 0) return undefined;
+  if (config.TOKEN_HASHES || (await hasIssued(config))) return undefined;
   const file = join(config.DATA_DIR, 'sample-token');
   return withFileLock(file, async () => {
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
@@ -58,4 +58,17 @@ async function sampleToken(config: Config): Promise<string | undefined> {
     await replaceFile(file, `${token}\n`);
     return token;
   });
+}
+
+/** @throws Error where the file of tokens can't be read. While Redis does not answer, there may be some: no further one is accepted. */
+async function hasIssued(config: Config): Promise<boolean> {
+  const tokens = await openCommandTokens(config);
+  try {
+    return (await tokens.records.read()).length > 0;
+  } catch (error) {
+    if (tokens.records.isRemote) return true;
+    throw error;
+  } finally {
+    tokens.close();
+  }
 }

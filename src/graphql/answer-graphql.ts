@@ -1,6 +1,7 @@
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
@@ -69,6 +70,7 @@ export function createGraphqlHandler(
     const isPage = graphiql && method === 'GET' && queryText === '' && headers.accept?.includes('text/html');
     if (isPage) return { headers: callerHeaders, caller: undefined };
     const caller = pipeline.tokens.authenticate(callerHeaders.credentials);
+    countRequests(caller.meter, 1);
     // Yoga would stream to a client that accepts nothing but a stream.
     if (!/json|\*\/\*|application\/\*/i.test(headers.accept || '*/*')) throw notAcceptable();
     return { headers: callerHeaders, caller };

@@ -51,8 +51,13 @@ export function openContext(
   // The schema of the operation is of this version or a later one.
   const { version } = pipeline.endpoints;
   type Key = { readonly definition: EndpointDefinition; readonly parameters: RawParameters };
+  // The operation was counted as one request, and has room for one field.
+  let isCounted = true;
   const load = async ({ definition, parameters }: Key, runQuery: RunQuery) => {
+    const counts = { isCounted };
+    isCounted = false;
     const answer = await runEndpoint(pipeline, {
+      ...counts,
       requestId,
       facts,
       headers,

@@ -1,4 +1,5 @@
 import { type Caller, requireEndpoint, requireScope } from '../auth/caller.ts';
+import { countRequests } from '../auth/usage/meters.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -41,6 +42,8 @@ export type EndpointRequest = {
   readonly facts: RequestFacts;
   /** The caller, where the handler has authenticated it already. */
   readonly caller?: Caller | undefined;
+  /** Whether the handler has counted it among the requests of its token already. Default false. */
+  readonly isCounted?: boolean;
   /** Name or UUID of the endpoint, or the endpoint itself where the handler has found it already. */
   readonly endpoint: string | ServedEndpoint;
   /** Called once the caller and the endpoint are known: what may carry parameters depends on the endpoint. */
@@ -66,12 +69,13 @@ export type Plan = {
 
 /**
  * Finds out who asks what: token → endpoint → parameters → cache key.
- * @throws GatewayError `unauthorized`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
+ * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
  * `readParameters`
  */
 export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
   const { headers, endpoint } = request;
   const caller = request.caller ?? deps.tokens.authenticate(headers.credentials);
+  if (!request.isCounted) countRequests(caller.meter, 1);
   const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
   const { definition, version: endpointsVersion } = served;
   addFacts(request.facts, { endpoint: definition.name, tokenId: caller.tokenId });

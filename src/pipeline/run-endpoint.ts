@@ -1,5 +1,6 @@
+import { countRequests } from '../auth/usage/meters.ts';
 import { toGatewayError } from '../base/errors.ts';
-import type { Column, Receipt } from '../base/rows.ts';
+import type { Column, Receipt, ResultSet } from '../base/rows.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache, CacheAnswer } from '../cache/cache.ts';
@@ -65,6 +66,7 @@ export async function runEndpoint(
   const stages = startStages();
   let plan = known && isPlanCurrent(deps, known) ? known : undefined;
   try {
+    if (plan && !request.isCounted) countRequests(plan.caller.meter, 1);
     plan ??= await planRequest(deps, request, stages);
     const { rows, state, receipt } = await readRows(deps, plan, request);
     stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
@@ -90,6 +92,8 @@ export function repeatAnswers(
 ): Answer[] | undefined {
   const startedMs = performance.now();
   if (!areRepeatable(deps, answers)) return undefined;
+  // All answers of a request are one caller's. What the limits refuse is for the handler to say.
+  if (answers[0]?.plan.caller.meter?.admit(answers.length)) return undefined;
   const ms = performance.now() - startedMs;
   return answers.map(({ plan, rows, body, bodyDigest: digest }) => {
     const answer = toAnswer(deps, plan, rows, { body, digest }, 'hit', undefined, [{ name: 'cache', ms }]);
@@ -137,20 +141,32 @@ type ReadRows = {
 /** Rows from the cache, or from a query where the cache has none, or the endpoint is not cached. */
 async function readRows(
   deps: PipelineDeps,
-  { definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
+  { caller: { meter }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
   { requestId, signal: caller, runQuery = deps.runQuery }: EndpointRequest,
 ): Promise<ReadRows> {
-  const run = (signal: AbortSignal) => runQuery(query, { signal, ...optionsFor(requestId) });
+  const run = async (signal: AbortSignal) => {
+    const result = await runQuery(query, { signal, ...optionsFor(requestId) });
+    meter?.addBytes(costOf(result));
+    return result;
+  };
   const request = { ...cacheRequest, load: { ...cacheRequest.load, run } };
   if (definition.cacheSeconds === 0) {
+    const refusal = meter?.quota && (await meter.quota());
+    if (refusal) throw refusal;
     const rows = await runUncached(deps, definition, request, caller);
     return { rows, state: 'off', receipt: rows.receipt };
   }
   const { entry: rows, ...answer }: CacheAnswer = await deps.cache.read(request, {
     signal: caller,
     mustLoad,
+    refusal: meter?.quota,
   });
   return { rows, ...answer };
+}
+
+/** The bytes that count for a token's limit: those billed, or read, or those of the result where the engine counts none. */
+function costOf({ receipt, rowsJson }: ResultSet): number {
+  return receipt?.bytesBilled ?? receipt?.bytesProcessed ?? rowsJson.length;
 }
 
 /** Every request runs the query, unless the definition lets concurrent ones share a run. */

@@ -10,6 +10,8 @@ type SubscribeOptions = {
   /** Makes a connection that is not open yet and does not reconnect by itself. */
   readonly openSubscriber: () => Redis;
   readonly deliver: (message: StoreMessage) => void;
+  /** Default: that of the store. */
+  readonly channel?: string;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 };
@@ -18,7 +20,12 @@ type SubscribeOptions = {
  * Delivers the messages of the channel until the signal aborts, over one connection after another. It also delivers `connected`
  * when a connection has subscribed and `disconnected` when it is lost.
  */
-export async function subscribeToRedis({ openSubscriber, deliver, signal }: SubscribeOptions): Promise<void> {
+export async function subscribeToRedis({
+  openSubscriber,
+  deliver,
+  channel = messageChannel,
+  signal,
+}: SubscribeOptions): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {
     const connection = openSubscriber();
     const stop = () => connection.disconnect();
@@ -32,7 +39,7 @@ export async function subscribeToRedis({ openSubscriber, deliver, signal }: Subs
       // The command client reports why Redis can't be reached; without a listener the error would be thrown.
       connection.on('error', () => undefined);
       await connection.connect();
-      await connection.subscribe(messageChannel);
+      await connection.subscribe(channel);
       isConnected = true;
       failures = 0;
       deliver({ type: 'connected' });

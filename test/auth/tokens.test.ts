@@ -2,13 +2,16 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { AuthEvent } from '../../src/auth/auth-events.ts';
 import { hashToken } from '../../src/auth/hash-token.ts';
 import { issueToken, revokeToken, rotateToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
+import type { TokenRecords } from '../../src/auth/token-record.ts';
 import { newTokenText } from '../../src/auth/token-text.ts';
 import { createTokens, type Tokens } from '../../src/auth/tokens.ts';
+import { createFileLedger } from '../../src/auth/usage/file-ledger.ts';
+import { createMeters } from '../../src/auth/usage/meters.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 
@@ -29,15 +32,14 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function open(options: { hashes?: string[]; accessToken?: string } = {}): Promise<Tokens> {
-  const { hashes = [], accessToken } = options;
-  const tokens = await createTokens({
-    records: tokenFile(file),
-    hashes,
-    accessToken,
-    clock,
-    emit: event => events.push(event),
-  });
+type OpenOptions = { hashes?: string[]; accessToken?: string; records?: TokenRecords };
+
+async function open(options: OpenOptions = {}): Promise<Tokens> {
+  const { hashes = [], accessToken, records = tokenFile(file) } = options;
+  const emit = (event: AuthEvent) => void events.push(event);
+  const meters = createMeters({ ledger: createFileLedger(`${file}-usage`), clock, emit });
+  onTestFinished(() => meters.close());
+  const tokens = await createTokens({ records, meters, hashes, accessToken, clock, emit });
   opened.push(tokens);
   return tokens;
 }
@@ -85,7 +87,7 @@ describe('an issued token', () => {
     const grants = { endpoints: ['logs.*'], parameters: { project: 'abc' }, maxBytesBilled: 5 };
     const options = { name: 'ci', scopes: ['admin'], without: ['introspect'], clock, ...grants } as const;
     const token = await issueToken(tokenFile(file), options);
-    expect((await open()).authenticate(token)).toEqual({
+    expect((await open()).authenticate(token)).toMatchObject({
       tokenId: token.slice(4, 12),
       scopes: new Set(['sandbox', 'admin', 'warm', 'invalidate', 'metrics']),
       endpoints: /^(?:logs\..*)$/,
@@ -98,7 +100,7 @@ describe('an issued token', () => {
     const hash = hashToken('old').toString('hex');
     const record = { id: '01234567', name: 'old', hash, createdAt: '2025-01-01T00:00:00Z' };
     await writeFile(file, JSON.stringify([record]));
-    expect((await open()).authenticate('old')).toEqual({
+    expect((await open()).authenticate('old')).toMatchObject({
       tokenId: '01234567',
       scopes: new Set(['sandbox', 'introspect']),
     });
@@ -187,6 +189,28 @@ test('a file broken while the gateway runs keeps the last good tokens, and says 
 test('a file broken at start stops the start', async () => {
   await writeFile(file, 'not json');
   await expect(open()).rejects.toThrow(file);
+});
+
+test('tokens that are out of reach are no reason to call one unknown, and are taken up when they are back', async () => {
+  const token = await issueToken(tokenFile(file), { name: 'ci', clock });
+  let isGone = true;
+  const version = async () => {
+    if (isGone) throw new Error('gone');
+    return 'one';
+  };
+  const records = { ...tokenFile(file), isRemote: true, version };
+  const tokens = await open({ records, accessToken: 'plain' });
+  await tokens.refresh();
+  expect(() => tokens.authenticate(token)).toThrow(expect.objectContaining({ code: 'unavailable' }));
+  expect(tokens.authenticate('plain').tokenId).toBe('development');
+  isGone = false;
+  await tokens.refresh();
+  expect(tokens.authenticate(token).tokenId).toBe(token.slice(4, 12));
+  isGone = true;
+  await tokens.refresh();
+  expect(tokens.authenticate(token).tokenId).toBe(token.slice(4, 12));
+  const broken = { type: 'tokens.broken', message: 'gone' };
+  expect(events).toEqual([broken, { type: 'tokens.loaded', count: 1 }, broken]);
 });
 
 test('accepts the development token, and hashes from the environment in either letter case', async () => {

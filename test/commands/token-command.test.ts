@@ -12,7 +12,10 @@ async function openShell() {
   const run = async (...args: string[]) => {
     const out: string[] = [];
     const print = (line: string) => out.push(line);
-    await runTokenCommand({ records, clock, print, note: () => undefined }, args);
+    await runTokenCommand(
+      { records, lastUses: async () => new Map(), clock, print, note: () => undefined },
+      args,
+    );
     return out.join('\n');
   };
   return { records, clock, run };
@@ -30,7 +33,8 @@ test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON,
     '--without',
     'sandbox',
   ];
-  const limits = ['--expires', '90d', '--max-bytes-billed', '1000'];
+  const rates = ['--requests-per-second', '5', '--burst', '9', '--bytes-per-day', '77'];
+  const limits = [...rates, '--expires', '90d', '--max-bytes-billed', '1000'];
   const issued = JSON.parse(await run('issue', '--name', 'ada', ...grants, ...limits, '--json'));
   const { token, ...shown } = issued;
   expect(shown).toEqual({
@@ -39,6 +43,7 @@ test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON,
     scopes: ['introspect', 'explain'],
     endpoints: ['logs.*'],
     parameters: { project: 'a=b' },
+    limits: { requestsPerSecond: 5, burst: 9, bytesPerDay: 77 },
     maxBytesBilled: 1000,
     createdAt: '2026-01-15T12:00:00.000Z',
     expiresAt: '2026-04-15T12:00:00.000Z',
@@ -49,7 +54,7 @@ test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON,
   expect(text).toMatch(/^scopes +introspect, explain$/m);
   expect(text).toMatch(/^parameters +project=a=b$/m);
   expect(await run('list')).toBe(
-    `sqg_${shown.id}  issued 2026-01-15T12:00:00.000Z  expires 2026-04-15T12:00:00.000Z  ada  may introspect, explain  of logs.*  only project=a=b  at most 1000 bytes a query`,
+    `sqg_${shown.id}  issued 2026-01-15T12:00:00.000Z  expires 2026-04-15T12:00:00.000Z  ada  may introspect, explain  of logs.*  only project=a=b  within requestsPerSecond=5, burst=9, bytesPerDay=77  at most 1000 bytes a query`,
   );
   const [{ hash } = { hash: '' }] = await records.read();
   expect(text + (await run('list', '--json'))).not.toContain(hash);
@@ -89,6 +94,8 @@ test.each([
     ['issue', '--name', 'x', '--max-bytes-billed', '0'],
     '--max-bytes-billed is "0"; allowed: a number of bytes',
   ],
+  [['issue', '--name', 'x', '--burst', '5'], '--burst is given without --requests-per-second'],
+  [['issue', '--name', 'x', '--requests-per-minute', '-1'], '--requests-per-minute'],
   [['issue', 'ada'], 'token issue does not take "ada"'],
   [['show'], 'token show needs the id of a token'],
   [['show', 'ffffffff'], 'No token has the id "ffffffff"'],

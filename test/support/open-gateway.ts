@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { issueToken } from '../../src/auth/manage-tokens.ts';
+import { issueToken, revokeToken } from '../../src/auth/manage-tokens.ts';
 import type { TokenGrants } from '../../src/auth/token-record.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
-import { openTokenRecords } from '../../src/composition/compose-tokens.ts';
+import { openCommandTokens } from '../../src/composition/compose-tokens.ts';
 import { composeGateway } from '../../src/composition/composition-root.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
@@ -72,9 +72,10 @@ export async function openGateway(options: OpenGatewayOptions) {
   });
   if (!engine) await importRows(databasePath(config), rows);
   const clock = createStandingClock(now);
+  const commandTokens = await openCommandTokens(config);
   const issued = new Map<string, string>();
   for (const [name, allowed] of Object.entries(tokens)) {
-    issued.set(name, await issueToken(openTokenRecords(config), { clock, name, ...allowed }));
+    issued.set(name, await issueToken(commandTokens.records, { clock, name, ...allowed }));
   }
   const events: GatewayEvent[] = [];
   let wake = () => {};
@@ -126,9 +127,13 @@ export async function openGateway(options: OpenGatewayOptions) {
     },
     /** Issues a further token; it is accepted from now on. */
     async issue(grants: TokenGrants = {}): Promise<string> {
-      const token = await issueToken(openTokenRecords(config), { name: 'a test', clock, ...grants });
+      const token = await issueToken(commandTokens.records, { name: 'a test', clock, ...grants });
       await gateway.tokens.refresh();
       return token;
+    },
+    /** Revokes an issued token, as the command does: the gateway has to find out. */
+    async revoke(token: string): Promise<void> {
+      await revokeToken(commandTokens.records, { id: token.slice(4, 12), clock });
     },
     endpoint(name: string): EndpointDefinition {
       const found = gateway.endpoints.find(name);
@@ -156,6 +161,7 @@ export async function openGateway(options: OpenGatewayOptions) {
       while (!holds()) await new Promise(resolve => setTimeout(resolve, 5));
     },
     async close() {
+      commandTokens.close();
       await gateway.close();
       await redis?.stop();
       await rm(directory, { recursive: true });

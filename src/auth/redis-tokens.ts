@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { connectRedis } from '../store/connect-redis.ts';
+import { subscribeToRedis } from '../store/subscribe-to-redis.ts';
+import { recordSchema, type TokenRecord, type TokenRecords } from './token-record.ts';
+import { tokenScripts } from './token-scripts.ts';
+import type { TotalUsage, Usage, UsageLedger } from './usage/usage-ledger.ts';
+
+/** What tokens need of a Redis that all gateways share. */
+export type RedisTokens = {
+  readonly records: TokenRecords;
+  readonly ledger: UsageLedger;
+  /** Says to all gateways that the records have changed, wherever they are kept. */
+  publish(): Promise<void>;
+  /** Calls back whenever the records may have changed. */
+  subscribe(listener: () => void): void;
+  /** Resolves once Redis answers; rejects if it does not within this time. */
+  ready(timeoutMs: number): Promise<void>;
+  close(): void;
+};
+
+// The braces keep what one script uses in one slot of a Cluster. 1 is the version of what is written here.
+const recordsKey = 'sqg:1:{tokens}:records';
+const versionKey = 'sqg:1:{tokens}:version';
+const channel = 'sqg:1:tokens';
+const usageKey = (tokenId: string) => `sqg:1:{t:${tokenId}}:usage`;
+
+/** Commands that lose to another one try again. */
+const maxAttempts = 20;
+
+/**
+ * Keeps tokens, and what they have used, in Redis. Calls reject while it does not answer.
+ * @throws Error where the URL can't be used
+ */
+export function openRedisTokens(url: string): RedisTokens {
+  const { client, openSubscriber } = connectRedis(url);
+  // Failing calls report the error.
+  client.on('error', () => undefined);
+  for (const [name, { lua, numberOfKeys }] of Object.entries(tokenScripts)) {
+    client.defineCommand(name, { lua, numberOfKeys });
+  }
+  // The client makes a method of each defined command; its types don't know them.
+  const scripts = client as unknown as Record<
+    keyof typeof tokenScripts,
+    (...args: (string | number)[]) => Promise<unknown>
+  >;
+  const closing = new AbortController();
+
+  async function change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const [version, all] = [await readVersion(), await readRecords()];
+      const text = JSON.stringify(change(all));
+      if ((await scripts.sqgTokensReplace(recordsKey, versionKey, version, text, channel)) === 1) return;
+    }
+    throw new Error('The tokens in Redis are changed by others all the time; try again');
+  }
+
+  const readVersion = async () => (await client.get(versionKey)) ?? '';
+  const readRecords = async () => parseRecords((await client.get(recordsKey)) ?? '[]');
+
+  async function exchangeOne({ tokenId, rates, bytes, day, usedAtMs }: Usage): Promise<TotalUsage> {
+    const lists = rates.flatMap(({ name, intervalMs, count }) => [name, intervalMs, count]);
+    const args = [usageKey(tokenId), rates.length, ...lists, bytes, day, usedAtMs];
+    const [bytesOfDay, bytesOfMonth, ...debts] = (await scripts.sqgTokenUsage(...args)) as string[]; // as the script says
+    return {
+      bytesOfDay: Number(bytesOfDay),
+      bytesOfMonth: Number(bytesOfMonth),
+      debtsMs: debts.map(Number),
+    };
+  }
+
+  return {
+    records: {
+      place: 'the Redis of REDIS_URL',
+      isRemote: true,
+      read: readRecords,
+      version: readVersion,
+      change,
+    },
+    ledger: {
+      intervalMs: 100,
+      isShared: true,
+      exchange: used => Promise.all(used.map(exchangeOne)),
+      async lastUses(tokenIds) {
+        const uses = await Promise.all(tokenIds.map(id => client.hget(usageKey(id), 'used')));
+        return new Map(tokenIds.flatMap((id, at) => (uses[at] ? [[id, Number(uses[at])]] : [])));
+      },
+      close: async () => undefined,
+    },
+    async publish() {
+      await client.publish(channel, changedMessage);
+    },
+    subscribe(listener) {
+      // A message may have been missed before each connection.
+      void subscribeToRedis({ channel, openSubscriber, deliver: () => listener(), signal: closing.signal });
+    },
+    async ready(timeoutMs) {
+      const until = Date.now() + timeoutMs;
+      for (;;) {
+        const failure = await client.ping().then(
+          () => undefined,
+          (error: Error) => error,
+        );
+        if (!failure) return;
+        if (Date.now() > until) throw new Error(`The Redis of REDIS_URL does not answer: ${failure.message}`);
+        await new Promise(resolve => setTimeout(resolve, 20));
+      }
+    },
+    close() {
+      closing.abort();
+      client.disconnect();
+    },
+  };
+}
+
+/** The subscriber reads objects with a type. */
+const changedMessage = '{"type":"tokens"}';
+
+function parseRecords(text: string): TokenRecord[] {
+  try {
+    return z.array(recordSchema).parse(JSON.parse(text));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new Error(`The tokens in Redis can't be read: ${reason}`);
+  }
+}

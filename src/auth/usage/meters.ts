@@ -1,0 +1,191 @@
+import type { Clock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
+import type { AuthEvent } from '../auth-events.ts';
+import { createByteAccount } from './byte-account.ts';
+import { createRateBucket } from './rate-bucket.ts';
+import { ratesOf, type TokenLimits } from './token-limits.ts';
+import type { TotalUsage, Usage, UsageLedger } from './usage-ledger.ts';
+
+/** Measures what one token uses, in the memory of this gateway. */
+export type Meter = {
+  /**
+   * Counts requests if the token's limits allow them.
+   * @returns milliseconds after which they will be allowed; 0: they were counted
+   */
+  admit(count: number): number;
+  /** Counts bytes that a query read. */
+  addBytes(bytes: number): void;
+  /** Asks whether the token may run queries, where it has a limit of bytes: the error that says why not. */
+  readonly quota: (() => Promise<GatewayError | undefined>) | undefined;
+};
+
+/** The meters of all tokens; they outlive a change of the tokens. */
+export type Meters = {
+  of(tokenId: string, limits: TokenLimits | undefined): Meter;
+  /** Exchanges what was used with the ledger. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type MetersOptions = {
+  readonly ledger: UsageLedger;
+  readonly clock: Clock;
+  readonly emit: (event: AuthEvent) => void;
+};
+
+/**
+ * Counts requests.
+ * @throws GatewayError `too_many_requests` with the time to come back, where the token's limits do not allow them
+ */
+export function countRequests(meter: Meter | undefined, count: number): void {
+  const waitMs = meter?.admit(count) ?? 0;
+  if (waitMs === 0) return;
+  throw new GatewayError('too_many_requests', 'The access token has used up its requests for now', {
+    retryAfterSeconds: Math.ceil(waitMs / 1000),
+  });
+}
+
+/** A use is noted this often, so that tokens in use cost the ledger next to nothing. */
+const useMs = 60_000;
+
+/** Milliseconds for which a total of bytes holds before a query, and that a query waits for a newer one. */
+const totalMs = 200;
+const quotaTimeoutMs = 50;
+
+/** Milliseconds without news of other gateways after which the next request asks for it at once. */
+const pauseMs = 1000;
+
+type State = Meter & {
+  readonly limits: string;
+  isDirty: boolean;
+  drain(): Usage;
+  settle(total: TotalUsage, day: string): void;
+  /** The ledger did not answer: what was drained is still to be added. */
+  restore(usage: Usage): void;
+};
+
+/** Makes meters that nothing was measured with. */
+export function createMeters({ ledger, clock, emit }: MetersOptions): Meters {
+  const states = new Map<string, State>();
+  let syncing: Promise<void> | undefined;
+  let isFailing = false;
+
+  async function exchange(): Promise<void> {
+    const dirty = [...states.values()].filter(({ isDirty }) => isDirty);
+    if (dirty.length === 0) return;
+    const drained = dirty.map(state => state.drain());
+    try {
+      const totals = await ledger.exchange(drained);
+      for (const [at, state] of dirty.entries()) state.settle(totals[at]!, drained[at]!.day);
+      isFailing = false;
+    } catch (error) {
+      for (const [at, state] of dirty.entries()) state.restore(drained[at]!);
+      if (!isFailing) emit({ type: 'tokens.usage_failed', message: String(error) });
+      isFailing = true;
+    }
+  }
+
+  function sync(): Promise<void> {
+    syncing ??= exchange().finally(() => {
+      syncing = undefined;
+    });
+    return syncing;
+  }
+
+  const timer = setInterval(() => void sync(), ledger.intervalMs).unref();
+  return {
+    of(tokenId, limits) {
+      const found = states.get(tokenId);
+      if (found?.limits === JSON.stringify(limits ?? {})) return found;
+      const state = openState(tokenId, limits, { ledger, clock, sync });
+      // What was used before counts on, as far as the ledger knows it.
+      if (found) state.restore(found.drain());
+      states.set(tokenId, state);
+      return state;
+    },
+    sync,
+    async close() {
+      clearInterval(timer);
+      await sync();
+      await sync();
+      await ledger.close();
+    },
+  };
+}
+
+function openState(
+  tokenId: string,
+  limits: TokenLimits = {},
+  { ledger, clock, sync }: Pick<MetersOptions, 'ledger' | 'clock'> & Pick<Meters, 'sync'>,
+): State {
+  const buckets = ratesOf(limits).map(({ name, rate }) => ({ name, rate, bucket: createRateBucket(rate) }));
+  const account = createByteAccount(limits, clock.now());
+  let usedAtMs = 0;
+  let notedAtMs = 0;
+  let settledAtMs = Number.NEGATIVE_INFINITY;
+
+  async function quota(): Promise<GatewayError | undefined> {
+    const isOld = ledger.isShared && clock.now() - settledAtMs > totalMs;
+    if (isOld || settledAtMs === Number.NEGATIVE_INFINITY) {
+      state.isDirty = true;
+      // Without the ledger, this gateway's own count has to do.
+      await Promise.race([sync(), new Promise(resolve => setTimeout(resolve, quotaTimeoutMs).unref())]);
+    }
+    return account.refusal(clock.now());
+  }
+
+  const state: State = {
+    limits: JSON.stringify(limits),
+    isDirty: false,
+    admit(count) {
+      const now = clock.now();
+      usedAtMs = now;
+      if (now - notedAtMs >= useMs) {
+        notedAtMs = now;
+        state.isDirty = true;
+      }
+      if (buckets.length === 0) return 0;
+      // After a pause nobody here knows what others have used meanwhile.
+      if (ledger.isShared && now - settledAtMs > pauseMs) {
+        state.isDirty = true;
+        void sync();
+      }
+      let waitMs = 0;
+      for (const { bucket } of buckets) waitMs = Math.max(waitMs, bucket.waitMs(now, count));
+      if (waitMs > 0) return waitMs;
+      for (const { bucket } of buckets) bucket.take(now, count);
+      state.isDirty = true;
+      return 0;
+    },
+    addBytes(read) {
+      account.add(clock.now(), read);
+      state.isDirty = true;
+    },
+    quota: limits.bytesPerDay || limits.bytesPerMonth ? quota : undefined,
+    drain() {
+      state.isDirty = false;
+      const rates = buckets.map(({ name, rate, bucket }) => ({
+        name,
+        intervalMs: rate.intervalMs,
+        count: bucket.drain(),
+      }));
+      const drained = account.drain(clock.now());
+      state.isDirty = account.isDirty;
+      return { tokenId, rates, ...drained, usedAtMs };
+    },
+    settle(total, day) {
+      const now = clock.now();
+      settledAtMs = now;
+      account.settle(now, total, day);
+      total.debtsMs?.forEach((debtMs, at) => {
+        buckets[at]?.bucket.reconcile(now, debtMs);
+      });
+    },
+    restore(usage) {
+      state.isDirty = true;
+      usedAtMs = Math.max(usedAtMs, usage.usedAtMs);
+      account.restore(usage);
+    },
+  };
+  return state;
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import type { Rate } from './rate-bucket.ts';
+
+const count = z.int().min(1).optional();
+
+/** What a token may use over time; absent: no limit. */
+export const limitsSchema = z.strictObject({
+  requestsPerSecond: count,
+  requestsPerMinute: count,
+  /** Requests that may come at once after a pause. Default: those of a second. */
+  burst: count,
+  /** Bytes that its queries may read in a day, and in a month, of UTC. */
+  bytesPerDay: count,
+  bytesPerMonth: count,
+});
+
+export type TokenLimits = Readonly<z.infer<typeof limitsSchema>>;
+
+/** The limits of requests as buckets, by a name that is the same in all gateways. */
+export function ratesOf(limits: TokenLimits): { readonly name: string; readonly rate: Rate }[] {
+  const { requestsPerSecond, requestsPerMinute, burst } = limits;
+  return [
+    ...(requestsPerSecond
+      ? [{ name: 's', rate: { intervalMs: 1000 / requestsPerSecond, burst: burst ?? requestsPerSecond } }]
+      : []),
+    ...(requestsPerMinute
+      ? [{ name: 'm', rate: { intervalMs: 60_000 / requestsPerMinute, burst: requestsPerMinute } }]
+      : []),
+  ];
+}
