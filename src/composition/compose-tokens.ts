@@ -1,16 +1,22 @@
 import { dirname, join } from 'node:path';
-import { createFileLedger } from '../auth/usage/file-ledger.ts';
-import { createMeters } from '../auth/usage/meters.ts';
+import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
+import { createJwtVerifier, type JwtVerifier } from '../auth/jwt.ts';
+import { createJwtKeys } from '../auth/jwt-keys.ts';
 import { openRedisTokens, type RedisTokens } from '../auth/redis-tokens.ts';
 import { tokenFile } from '../auth/token-file.ts';
 import type { TokenRecords } from '../auth/token-record.ts';
 import { createTokens, type Tokens } from '../auth/tokens.ts';
+import { createFileLedger } from '../auth/usage/file-ledger.ts';
+import { createMeters } from '../auth/usage/meters.ts';
 import type { UsageLedger } from '../auth/usage/usage-ledger.ts';
 import type { Clock } from '../base/clock.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import type { Config } from './config.ts';
 
-type TokensConfig = Pick<Config, 'DATA_DIR' | 'TOKENS_FILE' | 'TOKENS_STORE' | 'TOKEN_HASHES' | 'REDIS_URL'>;
+type TokensConfig = Pick<
+  Config,
+  'DATA_DIR' | 'REDIS_URL' | Extract<keyof Config, `TOKEN${string}` | `JWT_${string}`>
+>;
 
 type Storage = {
   readonly records: TokenRecords;
@@ -37,11 +43,14 @@ type TokensDeps = {
   readonly emit: (event: GatewayEvent) => void;
 };
 
-/** Puts the tokens of a gateway together: their records, and what is used of them. */
+/** The tokens of a gateway. */
+type GatewayTokens = Authenticator & Pick<Tokens, 'refresh'> & { close(): Promise<void> };
+
+/** Puts the tokens of a gateway together: their records, what is used of them, and those of an issuer. */
 export async function composeTokens(
   config: TokensConfig,
   { accessToken, clock, emit }: TokensDeps,
-): Promise<Omit<Tokens, 'close'> & { close(): Promise<void> }> {
+): Promise<GatewayTokens> {
   const { records, ledger, redis } = openStorage(config);
   const meters = createMeters({ ledger, clock, emit });
   if (config.TOKENS_STORE === 'redis') await redis?.ready(readyMs).catch(() => undefined);
@@ -49,13 +58,32 @@ export async function composeTokens(
   const tokens = await createTokens({ records, meters, hashes, accessToken, clock, emit });
   redis?.subscribe(() => void tokens.refresh());
   return {
-    ...tokens,
+    ...createAuthenticator(tokens, openJwt(config, { clock, emit })),
+    refresh: tokens.refresh,
     async close() {
       tokens.close();
       await meters.close();
       redis?.close();
     },
   };
+}
+
+/** The issuer of JSON Web Tokens, where the settings name one. */
+function openJwt(
+  config: TokensConfig,
+  { clock, emit }: Omit<TokensDeps, 'accessToken'>,
+): JwtVerifier | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_SECRET: secret, JWT_JWKS_URL: url } = config;
+  if (!issuer || !audience) return undefined;
+  return createJwtVerifier({
+    issuer,
+    audience,
+    secret,
+    keys: url ? createJwtKeys({ url, clock, emit }) : undefined,
+    leewaySeconds: config.JWT_LEEWAY_SECONDS,
+    parameterClaims: config.JWT_PARAMETER_CLAIMS ?? new Map(),
+    clock,
+  });
 }
 
 /** Tokens as a command sees them. */

@@ -24,6 +24,16 @@ const tableMapping = list.transform((assignments, context): TableMapping => {
     return z.NEVER;
   }
 });
+const jwksUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine(url => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]/i.test(url), {
+    message: 'must be https:, or http: on this machine',
+  });
+const claimNames = list.transform((pairs, context): ReadonlyMap<string, string> => {
+  const names = pairs.map(pair => /^(\w+)=([\w.:/-]+)$/.exec(pair)?.slice(1) ?? []);
+  if (names.some(({ length }) => length === 0)) context.addIssue('must be parameter=claim, comma-separated');
+  return new Map(names as [string, string][]); // two parts each, or an issue
+});
 const flag = z.enum(['true', 'false']).transform(value => value === 'true');
 
 /**
@@ -47,6 +57,12 @@ export const variables = {
   TOKENS_STORE: { schema: z.enum(['file', 'redis']).default('file'), meaning: 'Where issued tokens are kept: `file`, or `redis` for the Redis of `REDIS_URL`, which must not evict keys without a time to live.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },
   TOKEN_HASHES: { schema: list.pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/i, 'must be SHA-256 digests in hexadecimal'))).optional(), meaning: 'SHA-256 digests of further tokens, hexadecimal, comma-separated.' },
+  JWT_ISSUER: { schema: text.optional(), meaning: 'Issuer (`iss`) whose JSON Web Tokens are accepted, too; needs `JWT_AUDIENCE`, and `JWT_JWKS_URL` or `JWT_SECRET`.' },
+  JWT_AUDIENCE: { schema: text.optional(), meaning: 'Audience (`aud`) that a JSON Web Token must name.' },
+  JWT_JWKS_URL: { schema: jwksUrl.optional(), meaning: 'Where the issuer publishes its keys for RS256, ES256 and EdDSA: `https:`, or `http:` on this machine.' },
+  JWT_SECRET: { schema: z.string().min(32).optional(), meaning: 'Key of JSON Web Tokens signed by HS256, 32 characters or more.' },
+  JWT_LEEWAY_SECONDS: { schema: count(30, 0, 300), meaning: "Seconds by which the issuer's clock may differ." },
+  JWT_PARAMETER_CLAIMS: { schema: claimNames.optional(), meaning: 'Claims that fix parameters, `parameter=claim`, comma-separated, such as `project=ref`; a JSON Web Token without one of them is refused.' },
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
@@ -109,6 +125,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (config.TOKENS_STORE === 'redis' && !environment.REDIS_URL) {
     problems.push('REDIS_URL: needed for TOKENS_STORE=redis');
   }
+  problems.push(...problemsOfJwt(environment));
   const { NODE_ENV, ACCESS_TOKEN = '' } = config;
   if (NODE_ENV === 'production' && ACCESS_TOKEN && String(ACCESS_TOKEN).length < minTokenLength) {
     problems.push(
@@ -117,4 +134,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config as Config; // each value has come through its own schema
+}
+
+/** Half a set-up would accept no token, or tokens that are meant for others. */
+function problemsOfJwt(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const { JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL, JWT_SECRET } = environment;
+  if (!JWT_ISSUER && !JWT_AUDIENCE && !JWT_JWKS_URL && !JWT_SECRET) return [];
+  return [
+    ...(JWT_ISSUER ? [] : ['JWT_ISSUER: needed for JSON Web Tokens']),
+    ...(JWT_AUDIENCE ? [] : ['JWT_AUDIENCE: needed for JSON Web Tokens']),
+    ...(JWT_JWKS_URL || JWT_SECRET ? [] : ['JWT_JWKS_URL: this or JWT_SECRET is needed for JSON Web Tokens']),
+  ];
 }

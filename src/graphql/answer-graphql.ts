@@ -65,11 +65,11 @@ export function createGraphqlHandler(
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
 
   /** Authenticates, once for all fields; the page for browsers needs no token. */
-  function readCaller({ request: { method, headers }, queryText }: RequestContext) {
+  async function readCaller({ request: { method, headers }, queryText }: RequestContext) {
     const callerHeaders = readCallerHeaders(headers);
     const isPage = graphiql && method === 'GET' && queryText === '' && headers.accept?.includes('text/html');
     if (isPage) return { headers: callerHeaders, caller: undefined };
-    const caller = pipeline.tokens.authenticate(callerHeaders.credentials);
+    const caller = await pipeline.tokens.authenticate(callerHeaders.credentials);
     countRequests(caller.meter, 1);
     // Yoga would stream to a client that accepts nothing but a stream.
     if (!/json|\*\/\*|application\/\*/i.test(headers.accept || '*/*')) throw notAcceptable();
@@ -79,7 +79,7 @@ export function createGraphqlHandler(
   /** @param signal aborts when the caller leaves, or its time is over: fields that have their rows by then are answered */
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
     const { request, requestId, facts, queryText } = context;
-    const asked = { requestId, facts, signal, ...readCaller(context) };
+    const asked = { requestId, facts, signal, ...(await readCaller(context)) };
     const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);
     try {

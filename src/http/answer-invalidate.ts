@@ -21,7 +21,7 @@ const orderSchema = z.strictObject({
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
-  const caller = deps.tokens.authenticate(readCredentials(context.request.headers));
+  const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
   requireScope(caller, 'invalidate');
   const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {

@@ -1,5 +1,5 @@
+import type { Authenticator } from '../auth/authenticator.ts';
 import { type Caller, mayAsk, requireScope } from '../auth/caller.ts';
-import type { Tokens } from '../auth/tokens.ts';
 import { GatewayError } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
@@ -12,11 +12,11 @@ import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
  * @throws GatewayError `unauthorized`, `forbidden`, `unavailable`
  */
 export async function answerWarm(
-  tokens: Pick<Tokens, 'authenticate'>,
+  tokens: Pick<Authenticator, 'authenticate'>,
   schedule: Pick<WarmSchedule, 'state'>,
   context: RequestContext,
 ): Promise<HttpResponse> {
-  const caller = tokens.authenticate(readCredentials(context.request.headers));
+  const caller = await tokens.authenticate(readCredentials(context.request.headers));
   requireScope(caller, 'warm');
   return {
     status: 200,

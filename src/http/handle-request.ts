@@ -220,7 +220,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return jsonBytes(deps.openapi());
     case 'metrics':
       if (deps.metricsNeedToken) {
-        requireScope(deps.pipeline.tokens.authenticate(readCredentials(headers)), 'metrics');
+        requireScope(await deps.pipeline.tokens.authenticate(readCredentials(headers)), 'metrics');
       }
       return deps.metrics();
     case 'invalidate':

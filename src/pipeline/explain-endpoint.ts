@@ -39,7 +39,7 @@ export async function explainEndpoint(
   deps: ExplainDeps,
   request: EndpointRequest,
 ): Promise<ExplainedEndpoint> {
-  const caller = request.caller ?? deps.tokens.authenticate(request.headers.credentials);
+  const caller = request.caller ?? (await deps.tokens.authenticate(request.headers.credentials));
   requireScope(caller, 'explain');
   const plan = await planRequest(deps, { ...request, caller }, startStages());
   const { definition, query } = plan;

@@ -1,6 +1,6 @@
+import type { Authenticator } from '../auth/authenticator.ts';
 import { type Caller, requireEndpoint, requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
-import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { RunQuery } from '../batch/batch-queries.ts';
@@ -19,7 +19,7 @@ import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
 export type PlanDeps = {
-  readonly tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>;
+  readonly tokens: Authenticator;
   readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
   readonly runQuery: RunQuery;
   /** Milliseconds one query may take. */
@@ -74,7 +74,7 @@ export type Plan = {
  */
 export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
   const { headers, endpoint } = request;
-  const caller = request.caller ?? deps.tokens.authenticate(headers.credentials);
+  const caller = request.caller ?? (await deps.tokens.authenticate(headers.credentials));
   if (!request.isCounted) countRequests(caller.meter, 1);
   const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
   const { definition, version: endpointsVersion } = served;

@@ -1,0 +1,81 @@
+import {
+  createLocalJWKSet,
+  type FlattenedJWSInput,
+  type JWTHeaderParameters,
+  errors as joseErrors,
+} from 'jose';
+import type { Clock } from '../base/clock.ts';
+import type { AuthEvent } from './auth-events.ts';
+
+/** Finds the public key that a JWT was signed with. */
+export type JwtKeys = (header: JWTHeaderParameters, token: FlattenedJWSInput) => ReturnType<KeySet>;
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+type JwtKeysOptions = {
+  /** Where the issuer publishes its keys (RFC 7517). */
+  readonly url: string;
+  readonly clock: Clock;
+  readonly emit: (event: AuthEvent) => void;
+};
+
+/** Milliseconds for which keys are used without a look at the issuer: one that it has withdrawn is refused after that. */
+export const keysMs = 10 * 60_000;
+
+/** Milliseconds between two looks, however many tokens name unknown keys. */
+const cooldownMs = 30_000;
+
+/** Milliseconds that the issuer may take, and characters of its answer. */
+const fetchTimeoutMs = 5000;
+const maxLength = 256 * 1024;
+
+/** The issuer's keys could not be read, and none were read before. */
+export class KeysUnavailableError extends Error {}
+
+/**
+ * Follows the keys of an issuer: reads them with the first token, again when they are old, and when a token names a key that is not
+ * among them. While the issuer does not answer, those read last go on.
+ */
+export function createJwtKeys({ url, clock, emit }: JwtKeysOptions): JwtKeys {
+  let keys: KeySet | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    triedAtMs = clock.now();
+    try {
+      const response = await fetch(url, {
+        signal: AbortSignal.timeout(fetchTimeoutMs),
+        headers: { accept: 'application/json' },
+        redirect: 'error',
+      });
+      if (response.status !== 200) throw new Error(`the status is ${response.status}`);
+      const text = await response.text();
+      if (text.length > maxLength) throw new Error(`there are ${text.length} characters`);
+      keys = createLocalJWKSet(JSON.parse(text));
+      readAtMs = clock.now();
+    } catch (error) {
+      emit({ type: 'tokens.keys_failed', message: String(error) });
+    }
+  }
+
+  async function readIfDue(): Promise<void> {
+    if (clock.now() - triedAtMs < cooldownMs) return reading;
+    reading = read();
+    return reading;
+  }
+
+  return async (header, token) => {
+    if (clock.now() - readAtMs >= keysMs) await readIfDue();
+    else await reading;
+    if (!keys) throw new KeysUnavailableError('The keys of the issuer can not be read yet');
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof joseErrors.JWKSNoMatchingKey)) throw error;
+      await readIfDue();
+      return keys(header, token);
+    }
+  };
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { type JWTPayload, type JWTVerifyGetKey, errors as joseErrors, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import { type Caller, endpointGlob, endpointsPattern } from './caller.ts';
+import { type JwtKeys, KeysUnavailableError, keysMs } from './jwt-keys.ts';
+import { effectiveScopes, scopes } from './scopes.ts';
+import { maxFixedLength } from './token-record.ts';
+
+/** Whose JSON Web Tokens are accepted, and what they have to say. */
+export type JwtOptions = {
+  /** `iss`. */
+  readonly issuer: string;
+  /** One of `aud`. */
+  readonly audience: string;
+  /** Key of HS256. Absent: tokens signed by it are refused. */
+  readonly secret: string | undefined;
+  /** Keys of the other algorithms. Absent: their tokens are refused. */
+  readonly keys: JwtKeys | undefined;
+  /** Seconds by which the issuer's clock may differ. */
+  readonly leewaySeconds: number;
+  /** Parameters that a claim of its own fixes: every token needs that claim. */
+  readonly parameterClaims: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+};
+
+/** Checks JSON Web Tokens (RFC 7519). */
+export type JwtVerifier = {
+  /**
+   * @throws GatewayError `unauthorized` with the reason; `unavailable` while the issuer's keys can't be read
+   */
+  verify(presented: string): Promise<Caller>;
+  /** Whether the token of a caller that `verify` gave would still be accepted. */
+  isCurrent(caller: Caller): boolean;
+};
+
+const value = z.string().min(1).max(maxFixedLength);
+
+/** What a token may say about what it allows. One that says something else is refused as a whole. */
+const claimsSchema = z.object({
+  sub: z.string().min(1),
+  exp: z.number(),
+  scope: z.string().default(''),
+  sqg_endpoints: z.array(z.string().regex(endpointGlob)).min(1).optional(),
+  sqg_parameters: z.record(z.string().min(1), value).optional(),
+  sqg_max_bytes_billed: z.int().min(1).optional(),
+});
+
+/** Algorithms by the kind of their keys. A public key is never tried as a secret, nor the other way round. */
+const publicAlgorithms = ['RS256', 'ES256', 'EdDSA'];
+
+/** Tokens that are remembered as they were presented: checking a signature takes longer than the rest of a hit. */
+const maxRecent = 1000;
+
+type Verified = { readonly caller: Caller; readonly untilMs: number };
+
+/** Whether a text has the form of a JWT. */
+export function looksLikeJwt(presented: string): boolean {
+  return /^ey[\w-]{1,1024}\.[\w-]{1,4096}\.[\w-]{0,1024}$/.test(presented);
+}
+
+/** Makes a verifier of the tokens of one issuer. */
+export function createJwtVerifier(options: JwtOptions): JwtVerifier {
+  const { issuer, audience, secret, keys, leewaySeconds, clock } = options;
+  const secretKey = secret === undefined ? undefined : new TextEncoder().encode(secret);
+  const algorithms = [...(secretKey ? ['HS256'] : []), ...(keys ? publicAlgorithms : [])];
+  const keyOf: JWTVerifyGetKey = (header, token) => {
+    if (header.alg === 'HS256' && secretKey) return secretKey;
+    if (header.alg !== 'HS256' && keys) return keys(header, token);
+    throw new joseErrors.JOSEAlgNotAllowed('"alg" is not allowed');
+  };
+  const recent = new Map<string, Verified>();
+  const untilOf = new WeakMap<Caller, number>();
+
+  async function verifyAnew(presented: string): Promise<Verified> {
+    const { payload } = await jwtVerify(presented, keyOf, {
+      algorithms,
+      issuer,
+      audience,
+      clockTolerance: leewaySeconds,
+      currentDate: new Date(clock.now()),
+      requiredClaims: ['exp', 'sub'],
+    });
+    const { caller, exp } = readCaller(payload, options);
+    // Its key may be withdrawn meanwhile.
+    const untilMs = Math.min((exp + leewaySeconds) * 1000, clock.now() + keysMs);
+    untilOf.set(caller, untilMs);
+    return { caller, untilMs };
+  }
+
+  return {
+    async verify(presented) {
+      const known = recent.get(presented);
+      if (known && clock.now() < known.untilMs) return known.caller;
+      try {
+        const verified = await verifyAnew(presented);
+        if (recent.size >= maxRecent) recent.clear();
+        recent.set(presented, verified);
+        return verified.caller;
+      } catch (error) {
+        throw toRefusal(error);
+      }
+    },
+    isCurrent: caller => clock.now() < (untilOf.get(caller) ?? 0),
+  };
+}
+
+function readCaller(
+  payload: JWTPayload,
+  { issuer, parameterClaims }: JwtOptions,
+): { caller: Caller; exp: number } {
+  const claims = claimsSchema.parse(payload);
+  const fixed: Record<string, string> = { ...claims.sqg_parameters };
+  for (const [parameter, claim] of parameterClaims) {
+    const read = value.safeParse(payload[claim]);
+    if (!read.success) throw new RefusedClaim(`the claim "${claim}" is missing, or no text`);
+    if (Object.hasOwn(fixed, parameter) && fixed[parameter] !== read.data) {
+      throw new RefusedClaim(`the claims "${claim}" and "sqg_parameters" differ`);
+    }
+    fixed[parameter] = read.data;
+  }
+  const granted = scopes.filter(scope => claims.scope.split(' ').includes(scope));
+  const { sqg_endpoints: endpoints, sqg_max_bytes_billed: maxBytesBilled } = claims;
+  const caller: Caller = {
+    // A subject may be somebody's address: logs and labels show a hash.
+    tokenId: `jwt-${createHash('sha256').update(`${issuer}\n${claims.sub}`).digest('hex').slice(0, 12)}`,
+    scopes: effectiveScopes(granted),
+    ...(endpoints && { endpoints: endpointsPattern(endpoints) }),
+    ...(Object.keys(fixed).length > 0 && { fixedParameters: fixed }),
+    ...(maxBytesBilled && { maxBytesBilled }),
+  };
+  return { caller, exp: claims.exp };
+}
+
+class RefusedClaim extends Error {}
+
+function toRefusal(error: unknown): GatewayError {
+  if (error instanceof KeysUnavailableError) {
+    return new GatewayError('unavailable', `${error.message}; try again`, { cause: error });
+  }
+  return new GatewayError('unauthorized', `The access token is refused: ${reasonOf(error)}`, {
+    cause: error,
+  });
+}
+
+/** Why a token is refused; it repeats nothing of the token but the names of claims. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RefusedClaim) return error.message;
+  if (error instanceof z.ZodError) return `the claim "${error.issues[0]?.path[0]}" is not as it must be`;
+  if (error instanceof joseErrors.JWTExpired) return 'it has expired';
+  if (error instanceof joseErrors.JWTClaimValidationFailed) {
+    return `the claim "${error.claim}" is missing, or not as it must be`;
+  }
+  if (error instanceof joseErrors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
+  if (error instanceof joseErrors.JWKSNoMatchingKey) return 'its key is not among those of the issuer';
+  return 'its signature or its form is wrong';
+}
