@@ -147,7 +147,8 @@ function toRefusal(error: unknown): GatewayError {
 /** Why a token is refused; it repeats nothing of the token but the names of claims. */
 function reasonOf(error: unknown): string {
   if (error instanceof RefusedClaim) return error.message;
-  if (error instanceof z.ZodError) return `the claim "${error.issues[0]?.path[0]}" is not as it must be`;
+  if (error instanceof z.ZodError)
+    return `the claim "${String(error.issues[0]?.path[0])}" is not as it must be`;
   if (error instanceof joseErrors.JWTExpired) return 'it has expired';
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
     return `the claim "${error.claim}" is missing, or not as it must be`;

@@ -54,6 +54,11 @@ export const errorCodes = {
     reason: 'accessDenied',
     meaning: 'The access token lacks the scope, does not cover the saved query, or fixes another value.',
   },
+  persisted_query_not_found: {
+    status: 404,
+    reason: 'notFound',
+    meaning: 'No document has this hash; send the document itself. GraphQL alone, where the answer is a 200.',
+  },
   endpoint_not_found: { status: 404, reason: 'notFound', meaning: 'No saved query has this name or UUID.' },
   route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
   method_not_allowed: {

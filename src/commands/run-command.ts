@@ -11,6 +11,7 @@ const usage = `Commands:
   npm run token -- show | rotate | revoke <id>                  show one, give it a new secret, refuse it from now on
   npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
                                                                 invalidate stored answers, in all gateways over one Redis
+  npm run operations -- <folder> [<file>]                       list GraphQL documents, for GRAPHQL_OPERATIONS_FILE
   npm run doctor                                                print what is wrong with the set-up, and how to fix it
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
@@ -21,6 +22,7 @@ const commands: Record<string, (config: Config, args: string[]) => Promise<void>
   token: tokenCommand,
   cache: async (config, args) => (await import('./cache-command.ts')).runCacheCommand(config, args),
   doctor: doctorCommand,
+  operations: operationsCommand,
   schema: async config => (await import('./write-schemas.ts')).writeSchemas(config.SQL_DIR, 'schema'),
 };
 
@@ -62,6 +64,13 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
   } finally {
     close();
   }
+}
+
+async function operationsCommand(config: Config, args: string[]): Promise<void> {
+  const [folder, file = 'operations.json', ...rest] = args;
+  if (folder === undefined || rest.length > 0) throw new UsageError('operations takes a folder and a file');
+  const { writeOperations } = await import('./write-operations.ts');
+  print(`${await writeOperations(config.SQL_DIR, folder, file)} documents are listed in ${file}`);
 }
 
 async function doctorCommand(config: Config): Promise<void> {

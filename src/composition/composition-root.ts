@@ -12,6 +12,7 @@ import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/regi
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
+import { readOperationList } from '../graphql/operation-list.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildOpenApi } from '../http/openapi.ts';
 import type { StopOptions } from '../http/stop-server.ts';
@@ -22,6 +23,7 @@ import { createRunStatement } from '../pipeline/run-statement.ts';
 import { createRedactor } from '../redaction/redactor.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { createRedisStore } from '../store/redis-store.ts';
+import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { createBytesBudget } from '../warming/bytes-budget.ts';
@@ -34,6 +36,7 @@ import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import { openEngine } from './compose-engine.ts';
 import { composeTokens } from './compose-tokens.ts';
 import type { Config } from './config.ts';
+import { createDocumentStore } from './document-store.ts';
 
 /** What a process brings to its gateway. */
 export type GatewayDeps = {
@@ -74,7 +77,11 @@ export async function composeGateway(
     metrics.observe(event);
     observe(event);
   };
-  const { engine, endpoints, cache, run, close } = await openCore(config, { clock, emit, engine: given });
+  const { engine, endpoints, store, cache, run, close } = await openCore(config, {
+    clock,
+    emit,
+    engine: given,
+  });
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
@@ -99,12 +106,7 @@ export async function composeGateway(
   };
   const http = createHttpServer({
     pipeline,
-    graphql: createGraphqlHandler({
-      pipeline,
-      endpoints,
-      graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
-      onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
-    }),
+    graphql: await openGraphql(config, { pipeline, endpoints, store, emit }),
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
@@ -172,8 +174,10 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     check: definition => checkDefinition(engine, definition),
     emit,
   });
+  const { store, memoryBytes } = openTiers(config, clock);
   const cache = createCache({
-    ...openTiers(config, clock),
+    store,
+    memoryBytes,
     maxEntryBytes: config.CACHE_MAX_ENTRY_MB * 1024 * 1024,
     clock,
     emit,
@@ -186,7 +190,27 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     await cache.close();
     await engine.close();
   };
-  return { engine, endpoints, cache, run, close };
+  return { engine, endpoints, store, cache, run, close };
+}
+
+type GraphqlDeps = {
+  readonly pipeline: PipelineDeps;
+  readonly endpoints: EndpointRegistry;
+  readonly store: Store;
+  readonly emit: (event: GatewayEvent) => void;
+};
+
+/** Makes the handler of the GraphQL route, with the documents that clients may name by their hash. */
+async function openGraphql(config: Config, { pipeline, endpoints, store, emit }: GraphqlDeps) {
+  const { GRAPHQL_OPERATIONS_FILE: file } = config;
+  const listed = file ? await readOperationList(file) : undefined;
+  return createGraphqlHandler({
+    pipeline,
+    endpoints,
+    graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
+    persisted: { listed, documents: createDocumentStore(store) },
+    onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
+  });
 }
 
 /** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: none waits */

@@ -71,6 +71,7 @@ export const variables = {
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
+  GRAPHQL_OPERATIONS_FILE: { schema: text.optional(), meaning: 'List of GraphQL documents by `npm run operations`: no others are executed; unset: all are.' },
   NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off, prints no token, and refuses a short `ACCESS_TOKEN`.' },
   LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), meaning: 'Lowest level that is logged, as JSON lines on standard error.' },
   RECEIVE_TIMEOUT_MS: { schema: count(15_000, 100, 60_000), meaning: "Milliseconds in which a request's headers, and each next part of its body, must arrive; else 408." },

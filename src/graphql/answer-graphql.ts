@@ -17,6 +17,7 @@ import { createLargeOperations } from './large-operations.ts';
 import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
+import { type PersistedOperations, persistedOperations } from './persisted-operations.ts';
 import { renderResult } from './render-result.ts';
 
 type GraphqlOptions = {
@@ -24,6 +25,7 @@ type GraphqlOptions = {
   readonly endpoints: EndpointRegistry;
   /** Serve the GraphiQL page to browsers. */
   readonly graphiql: boolean;
+  readonly persisted: PersistedOperations;
   /** Called with bugs; the caller gets only the request's id. */
   readonly onFault: (requestId: string, cause: unknown) => void;
 };
@@ -60,7 +62,15 @@ export function createGraphqlHandler(
       documentCache: documentCache<DocumentNode>(),
       errorCache: documentCache<Error>(),
     },
-    plugins: [limits, introspectionScope, sameErrorCodes, cacheExtensions, reportFaults(onFault), keepResult],
+    plugins: [
+      limits,
+      persistedOperations(options.persisted),
+      introspectionScope,
+      sameErrorCodes,
+      cacheExtensions,
+      reportFaults(onFault),
+      keepResult,
+    ],
   });
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
 
@@ -80,6 +90,7 @@ export function createGraphqlHandler(
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
     const { request, requestId, facts, queryText } = context;
     const asked = { requestId, facts, signal, ...(await readCaller(context)) };
+    rejectForms(request);
     const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);
     try {
@@ -141,6 +152,16 @@ function documentCache<Value extends object>() {
     maxSize: maxDocumentLength,
     sizeCalculation: (_value, text) => text.length + 1,
   });
+}
+
+/**
+ * Leaves JSON as the only form of a POST: what a page of another origin may send without a preflight, such as a form, is 415. Tokens come in
+ * headers, which such a page can't set; this is a second lock.
+ */
+function rejectForms({ method, headers }: RequestContext['request']): void {
+  const type = headers['content-type'] ?? '';
+  if (method !== 'POST' || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return;
+  throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json');
 }
 
 function reportFaults(onFault: GraphqlOptions['onFault']): Plugin<OperationContext, OperationContext> {

@@ -30,7 +30,11 @@ export type OperationContext = FieldContext & {
   readonly caller: Caller | undefined;
   readonly budget: OperationBudget;
   /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
-  readonly output: { result?: object };
+  readonly output: {
+    result?: object;
+    /** A document to keep under its hash, once it is known to be valid. */
+    document?: { readonly hash: string; readonly text: string };
+  };
   /** The answers of the fields, in the order of their arrival. */
   readonly fieldAnswers: FieldAnswer[];
 };

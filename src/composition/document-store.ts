@@ -1,0 +1,49 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type DocumentStore, sha256 } from '../graphql/persisted-operations.ts';
+import { type Store, versionBytes } from '../store/store.ts';
+
+/** Characters of a document that is kept, and of all that this process keeps. */
+const maxLength = 64 * 1024;
+const maxTotalLength = 2 * 1024 * 1024;
+
+/** Milliseconds that the store keeps a document after it was sent in full. */
+const ttlMs = 7 * 86_400_000;
+
+/**
+ * Keeps the documents of automatic persisted queries in this process, and in the store for all gateways. Without the store a client is
+ * asked for the whole document once more.
+ */
+export function createDocumentStore(store: Pick<Store, 'read' | 'claim' | 'publish'>): DocumentStore {
+  const own = new LRUCache<string, string>({
+    maxSize: maxTotalLength,
+    sizeCalculation: text => text.length + 100,
+  });
+  const keyOf = (hash: string) => `document:${hash}`;
+
+  async function publish(hash: string, text: string): Promise<void> {
+    const token = randomUUID();
+    const claim = await store.claim(keyOf(hash), { token, leaseMs: 1000, knownVersion: undefined });
+    if (claim.state !== 'granted') return;
+    const value = Buffer.concat([randomBytes(versionBytes), Buffer.from(text)]);
+    await store.publish(keyOf(hash), token, value, ttlMs);
+  }
+
+  return {
+    async find(hash) {
+      const known = own.get(hash);
+      if (known !== undefined) return known;
+      const found = await store.read([keyOf(hash)], []).catch(() => undefined);
+      const text = found?.values[0]?.subarray(versionBytes).toString();
+      // Whoever may write to the store must not choose what a hash means.
+      if (text === undefined || sha256(text) !== hash) return undefined;
+      own.set(hash, text);
+      return text;
+    },
+    keep(hash, text) {
+      if (text.length > maxLength || own.has(hash)) return;
+      own.set(hash, text);
+      publish(hash, text).catch(() => undefined);
+    },
+  };
+}
