@@ -21,6 +21,8 @@ export type Tokens = {
   isCurrent(caller: Caller): boolean;
   /** Reads the records again when they have changed. */
   refresh(): Promise<void>;
+  /** Whether the records can't be read: those of an earlier reading go on. */
+  readonly isStale: boolean;
   close(): void;
 };
 
@@ -134,6 +136,9 @@ export async function createTokens({
       return found !== undefined && clock.now() < found.expiresAtMs;
     },
     refresh,
+    get isStale() {
+      return isBroken;
+    },
     close: () => clearInterval(timer),
   };
 }

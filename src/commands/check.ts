@@ -21,23 +21,31 @@ export type Check = {
 };
 
 /**
- * Runs the checks one after the other, and prints what each found.
- * @param print takes one line, without its line break
+ * Runs the checks one after the other.
+ * @param report is given what each found, as soon as it is known
  * @returns whether all is fine
  */
-export async function runChecks(checks: readonly Check[], print: (line: string) => void): Promise<boolean> {
+export async function runChecks(
+  checks: readonly Check[],
+  report: (subject: string, finding: Finding) => void,
+): Promise<boolean> {
   let isAllFine = true;
   for (const check of checks) {
     const finding = await run(check);
     isAllFine &&= finding.isFine;
-    if (finding.isFine) print(`ok     ${check.subject}: ${finding.found}`);
-    const word = finding.isFine ? 'advice' : 'WRONG ';
-    for (const { found, fix } of (finding.isFine ? finding.advice : finding.problems) ?? []) {
-      print(`${word} ${check.subject}: ${found}`);
-      print(`       to do: ${fix}`);
-    }
+    report(check.subject, finding);
   }
   return isAllFine;
+}
+
+/** The lines that say what a check found, and what to do. */
+export function linesOf(subject: string, finding: Finding): string[] {
+  const word = finding.isFine ? 'advice' : 'WRONG ';
+  const problems = (finding.isFine ? finding.advice : finding.problems) ?? [];
+  return [
+    ...(finding.isFine ? [`ok     ${subject}: ${finding.found}`] : []),
+    ...problems.flatMap(({ found, fix }) => [`${word} ${subject}: ${found}`, `       to do: ${fix}`]),
+  ];
 }
 
 async function run({ run: runCheck, fixForFailure: fix }: Check): Promise<Finding> {

@@ -1,24 +1,33 @@
 import { access } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
 import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
+import { sampleTokenName } from '../composition/prepare-data.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { type Check, runChecks } from './check.ts';
+import { type Check, linesOf, runChecks } from './check.ts';
 import { queryChecks } from './query-checks.ts';
 import { redisCheck } from './redis-check.ts';
 import { tokenCheck } from './token-check.ts';
 
+type DoctorOptions = {
+  readonly clock: Clock;
+  /** Takes one line, without its line break. */
+  readonly print: (line: string) => void;
+  /** Prints one line of JSON, `{"isFine", "checks": [{"subject", "isFine", …}]}`. Default: lines for people. */
+  readonly json?: boolean | undefined;
+};
+
 /**
  * Checks everything that a gateway of this configuration needs, and prints what is wrong and how to fix it.
  * Changes nothing.
- * @param print takes one line, without its line break
  * @returns whether all is fine
  */
 export async function runDoctor(
   config: Config,
-  { clock, print }: { readonly clock: Clock; readonly print: (line: string) => void },
+  { clock, print, json = false }: DoctorOptions,
 ): Promise<boolean> {
   const queries = queryChecks({
     directory: config.SQL_DIR,
@@ -39,11 +48,19 @@ export async function runDoctor(
   const issued = await openCommandTokens(config);
   const tokens = tokenCheck({
     records: issued.records,
+    sampleTokenFile: join(config.DATA_DIR, sampleTokenName),
     isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
     clock,
   });
   try {
-    return await runChecks([storeCheck(config), tokens, ...queries.checks], print);
+    const checks = [storeCheck(config), tokens, ...queries.checks];
+    if (!json) {
+      return await runChecks(checks, (subject, finding) => linesOf(subject, finding).forEach(print));
+    }
+    const found: object[] = [];
+    const isFine = await runChecks(checks, (subject, finding) => found.push({ subject, ...finding }));
+    print(JSON.stringify({ isFine, checks: found }));
+    return isFine;
   } finally {
     issued.close();
     await queries.close();

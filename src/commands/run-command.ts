@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { type Config, ConfigError, readConfig } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
-import { UsageError } from './command-line.ts';
+import { parseCommand, UsageError } from './command-line.ts';
 
 const usage = `Commands:
   npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
@@ -12,7 +12,7 @@ const usage = `Commands:
   npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
                                                                 invalidate stored answers, in all gateways over one Redis
   npm run operations -- <folder> [<file>]                       list GraphQL documents, for GRAPHQL_OPERATIONS_FILE
-  npm run doctor                                                print what is wrong with the set-up, and how to fix it
+  npm run doctor [-- --json]                                    print what is wrong with the set-up, and how to fix it
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
 
@@ -73,9 +73,10 @@ async function operationsCommand(config: Config, args: string[]): Promise<void> 
   print(`${await writeOperations(config.SQL_DIR, folder, file)} documents are listed in ${file}`);
 }
 
-async function doctorCommand(config: Config): Promise<void> {
+async function doctorCommand(config: Config, args: string[]): Promise<void> {
+  const { values } = parseCommand(args, { json: { type: 'boolean' } });
   const { runDoctor } = await import('./doctor.ts');
-  if (!(await runDoctor(config, { clock: systemClock, print }))) process.exitCode = 1;
+  if (!(await runDoctor(config, { clock: systemClock, print, json: values.json }))) process.exitCode = 1;
 }
 
 function explain(error: unknown): string {

@@ -44,7 +44,7 @@ type TokensDeps = {
 };
 
 /** The tokens of a gateway. */
-type GatewayTokens = Authenticator & Pick<Tokens, 'refresh'> & { close(): Promise<void> };
+type GatewayTokens = Authenticator & Pick<Tokens, 'refresh' | 'isStale'> & { close(): Promise<void> };
 
 /** Puts the tokens of a gateway together: their records, what is used of them, and those of an issuer. */
 export async function composeTokens(
@@ -60,6 +60,9 @@ export async function composeTokens(
   return {
     ...createAuthenticator(tokens, openJwt(config, { clock, emit })),
     refresh: tokens.refresh,
+    get isStale() {
+      return tokens.isStale;
+    },
     async close() {
       tokens.close();
       await meters.close();

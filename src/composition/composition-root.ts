@@ -112,7 +112,7 @@ export async function composeGateway(
     metricsNeedToken: config.METRICS_NEED_TOKEN,
     openapi: openApiOf(endpoints),
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
-    health: () => ({ isReady: true, reasons: cache.storeHealth().isUp ? [] : ['store_down'] }),
+    health: () => ({ isReady: true, reasons: degradations(cache, endpoints, tokens) }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
@@ -122,6 +122,8 @@ export async function composeGateway(
     connections: http.connections,
     unreadBytes: http.unreadBytes,
     droppedLogLines: () => log?.droppedLines ?? 0,
+    brokenEndpoints: () => endpoints.broken.length,
+    areTokensStale: () => tokens.isStale,
   });
   return {
     server: http.server,
@@ -193,6 +195,19 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   return { engine, endpoints, store, cache, run, close };
 }
 
+/** What works less well than it should, in words for `/readyz`. */
+function degradations(
+  cache: Pick<Cache, 'storeHealth'>,
+  endpoints: Pick<EndpointRegistry, 'broken'>,
+  tokens: Pick<Tokens, 'isStale'>,
+): string[] {
+  return [
+    ...(cache.storeHealth().isUp ? [] : ['store_down']),
+    ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
+    ...(tokens.isStale ? ['tokens_stale'] : []),
+  ];
+}
+
 type GraphqlDeps = {
   readonly pipeline: PipelineDeps;
   readonly endpoints: EndpointRegistry;
@@ -210,6 +225,7 @@ async function openGraphql(config: Config, { pipeline, endpoints, store, emit }:
     graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
     persisted: { listed, documents: createDocumentStore(store) },
     onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
+    onRefused: code => emit({ type: 'http.refused', code }),
   });
 }
 

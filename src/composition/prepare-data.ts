@@ -47,10 +47,13 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
   return sampleProjects[0];
 }
 
+/** The file in the data folder that holds the token of a first start. */
+export const sampleTokenName = 'sample-token';
+
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
   if (config.TOKEN_HASHES || (await hasIssued(config))) return undefined;
-  const file = join(config.DATA_DIR, 'sample-token');
+  const file = join(config.DATA_DIR, sampleTokenName);
   return withFileLock(file, async () => {
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
     if (kept) return kept;

@@ -14,6 +14,8 @@ export type EndpointRegistry = {
   all(): readonly EndpointDefinition[];
   /** Grows with every change of what is served; whatever is derived from the definitions is rebuilt then. */
   readonly version: number;
+  /** Files whose last change can't be served: an earlier one is, if there was any. */
+  readonly broken: readonly string[];
   close(): void;
 };
 
@@ -38,6 +40,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   let served = new Map<string, EndpointDefinition>();
   let texts = new Map<string, string>();
   let version = 0;
+  let brokenFiles: readonly string[] = [];
 
   async function load(onBroken: (error: DefinitionError) => void): Promise<void> {
     const all = await listFiles(options.directory);
@@ -45,6 +48,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     const nextTexts = new Map<string, string>();
     const next = new Map<string, EndpointDefinition>();
     const changed: EndpointDefinition[] = [];
+    const nextBroken: string[] = [];
     for (const file of files) {
       const text = await readFile(join(options.directory, file), 'utf8');
       const batch = batchFile(file);
@@ -56,6 +60,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
       const previous = served.get(file);
       if (texts.get(file) === both) {
         if (previous) next.set(file, previous);
+        if (brokenFiles.includes(file)) nextBroken.push(file);
         continue;
       }
       try {
@@ -67,11 +72,13 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error;
         onBroken(error);
+        nextBroken.push(file);
         if (previous) next.set(file, previous);
       }
     }
     const removed = [...served.values()].filter(({ file }) => !next.has(file));
     texts = nextTexts;
+    brokenFiles = nextBroken;
     served = next;
     if (changed.length + removed.length > 0) version++;
     for (const { name, file } of changed) options.emit({ type: 'endpoint.loaded', endpoint: name, file });
@@ -91,6 +98,9 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     all: () => [...served.values()],
     get version() {
       return version;
+    },
+    get broken() {
+      return brokenFiles;
     },
     close: () => watcher?.close(),
   };

@@ -28,6 +28,8 @@ type GraphqlOptions = {
   readonly persisted: PersistedOperations;
   /** Called with bugs; the caller gets only the request's id. */
   readonly onFault: (requestId: string, cause: unknown) => void;
+  /** Called with the code of each error. */
+  readonly onRefused: (code: string) => void;
 };
 
 /** Bytes of a request's body. */
@@ -47,7 +49,7 @@ const maxDocumentLength = 256 * 1024;
 export function createGraphqlHandler(
   options: GraphqlOptions,
 ): (context: RequestContext) => Promise<HttpResponse> {
-  const { pipeline, endpoints, graphiql, onFault } = options;
+  const { pipeline, endpoints, graphiql, onFault, onRefused } = options;
   const yoga = createYoga<OperationContext>({
     schema: currentSchema(endpoints),
     graphqlEndpoint: '/graphql',
@@ -68,7 +70,7 @@ export function createGraphqlHandler(
       introspectionScope,
       sameErrorCodes,
       cacheExtensions,
-      reportFaults(onFault),
+      reportErrors(options),
       keepResult,
     ],
   });
@@ -114,6 +116,7 @@ export function createGraphqlHandler(
     } catch (thrown) {
       const error = toGatewayError(thrown);
       if (error.code === 'internal') onFault(context.requestId, error.cause);
+      onRefused(error.code);
       return failedResponse(error, context.requestId);
     }
   };
@@ -164,13 +167,17 @@ function rejectForms({ method, headers }: RequestContext['request']): void {
   throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json');
 }
 
-function reportFaults(onFault: GraphqlOptions['onFault']): Plugin<OperationContext, OperationContext> {
+function reportErrors({
+  onFault,
+  onRefused,
+}: Pick<GraphqlOptions, 'onFault' | 'onRefused'>): Plugin<OperationContext, OperationContext> {
   return {
     onResultProcess({ result, serverContext }) {
       if (Array.isArray(result) || !('errors' in result)) return;
       for (const error of result.errors ?? []) {
         const fault = faultOf(error);
         if (fault) onFault(serverContext.requestId, fault.cause);
+        onRefused(String(error.extensions.code));
       }
     },
   };

@@ -25,6 +25,8 @@ export type HttpEvent =
       readonly tokenId?: string | undefined;
       readonly rows?: number | undefined;
     }
+  /** A request, or a field of a GraphQL operation, was answered with an error. */
+  | { readonly type: 'http.refused'; readonly code: string }
   /** A connection was ended for one of the limits. */
   | { readonly type: 'http.connection_ended'; readonly reason: EndReason }
   /** The server stops: it answers the requests that have arrived, and accepts no more. */

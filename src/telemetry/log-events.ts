@@ -8,6 +8,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'endpoint.failed': 'debug',
   'endpoint.broken': 'error',
   'http.bug': 'error',
+  'http.refused': 'debug',
   'http.connection_ended': 'warn',
   'process.failed': 'error',
   'engine.query_started': 'debug',

@@ -26,6 +26,10 @@ export type Readings = {
   /** Bytes of answers that wait for their readers. */
   readonly unreadBytes: () => number;
   readonly droppedLogLines: () => number;
+  /** Files of saved queries whose last change is not served. */
+  readonly brokenEndpoints: () => number;
+  /** Whether the tokens can't be read. */
+  readonly areTokensStale: () => boolean;
 };
 
 /**
@@ -35,7 +39,7 @@ export type Readings = {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
-  let readings: Readings = { connections: () => 0, unreadBytes: () => 0, droppedLogLines: () => 0 };
+  let readings = noReadings;
   addReadings(registry, () => readings);
   collectDefaultMetrics({ register: registry });
   return {
@@ -48,6 +52,14 @@ export function createMetrics(): Metrics {
     observe: event => count(instruments, event),
   };
 }
+
+const noReadings: Readings = {
+  connections: () => 0,
+  unreadBytes: () => 0,
+  droppedLogLines: () => 0,
+  brokenEndpoints: () => 0,
+  areTokensStale: () => false,
+};
 
 function addReadings(registry: Registry, readings: () => Readings): void {
   const gauge = (name: string, help: string, read: (from: Readings) => number) => {
@@ -64,6 +76,12 @@ function addReadings(registry: Registry, readings: () => Readings): void {
   );
   gauge('log_lines_dropped', 'Lines of the log that were dropped because its reader did not keep up.', from =>
     from.droppedLogLines(),
+  );
+  gauge('endpoints_broken', 'Files of saved queries whose last change is not served.', from =>
+    from.brokenEndpoints(),
+  );
+  gauge('tokens_stale', '1 while the tokens can not be read, and those of an earlier reading go on.', from =>
+    from.areTokensStale() ? 1 : 0,
   );
 }
 
@@ -103,15 +121,27 @@ function createInstruments(registry: Registry) {
     running,
     http: counter('http_requests_total', 'HTTP answers, by method and status.', ['method', 'status']),
     connectionsEnded: counter('http_connections_ended_total', 'Connections that were ended for a limit, by reason: slow_sender, slow_reader, unread_limit or connection_limit.', ['reason']),
+    tokenRefusals: counter('token_refusals_total', 'Requests that were refused for their token, by code of the error; in GraphQL fields, too.', ['code']),
     httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', 'method'),
   }; // biome-ignore format: a table
 }
+
+/** Codes of what a token may not, or not now. */
+const tokenCodes: ReadonlySet<string> = new Set([
+  'unauthorized',
+  'forbidden',
+  'too_many_requests',
+  'quota_exceeded',
+]);
 
 function count(to: Instruments, event: GatewayEvent): void {
   switch (event.type) {
     case 'http.answered':
       to.http.inc(event.method, String(event.status));
       to.httpSeconds.observe(event.ms / 1000, event.method);
+      return;
+    case 'http.refused':
+      if (tokenCodes.has(event.code)) to.tokenRefusals.inc(event.code);
       return;
     case 'http.connection_ended':
       to.connectionsEnded.inc(event.reason);

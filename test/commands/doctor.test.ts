@@ -58,6 +58,32 @@ test('a set-up that is fine is said to be, line for line', async () => {
   expect(isAllFine).toBe(true);
 });
 
+test('what is found is JSON where scripts want it', async () => {
+  const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
+  const lines: string[] = [];
+  const options = { clock, print: (line: string) => void lines.push(line), json: true };
+  expect(await runDoctor(clinic.config, options)).toBe(false);
+  expect(lines).toHaveLength(1);
+  const { isFine, checks } = JSON.parse(lines[0]!);
+  expect([isFine, checks.map(({ subject }: { subject: string }) => subject)]).toEqual([
+    false,
+    expect.arrayContaining(['Redis', 'access tokens', 'engine']),
+  ]);
+  expect(checks[1]).toMatchObject({ subject: 'access tokens', isFine: true, found: expect.any(String) });
+  expect(checks[2]).toMatchObject({
+    isFine: false,
+    problems: [{ fix: expect.stringContaining('npm start') }],
+  });
+});
+
+test('the token of a first start is one, until another is issued', async () => {
+  const clinic = await openClinic();
+  await writeFile(join(clinic.config.DATA_DIR, 'sample-token'), 'sample_x\n');
+  expect((await clinic.examine()).text).toContain('ok     access tokens: the one of the first start');
+  await clinic.issue('2026-01-01T00:00:00Z');
+  expect((await clinic.examine()).text).toContain('WRONG  access tokens: 0 accepted, 1 expired');
+});
+
 test('tokens that have all expired are found, with the command that makes one', async () => {
   const clinic = await openClinic();
   await clinic.makeDatabase();

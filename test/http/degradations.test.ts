@@ -1,0 +1,59 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { REDIS_URL: '' } });
+  return gateway.close;
+});
+
+const metric = async (name: string) => {
+  const text = await fetch(`${gateway.origin}/metrics`).then(answer => answer.text());
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+};
+const state = async () => {
+  const { status, body } = await gateway.get('/readyz');
+  return [status, body.reasons, await metric('endpoints_broken'), await metric('tokens_stale')];
+};
+const patiently = { timeout: 10_000 };
+
+test('a saved query that is broken shows in /readyz and the metrics until it is mended', async () => {
+  const file = join(gateway.directory, 'sql', 'logs.all.sql');
+  const text = await readFile(file, 'utf8');
+  expect(await state()).toEqual([200, [], 0, 0]);
+  await writeFile(file, text.replace('type: TIMESTAMP', 'type: TIME'));
+  await expect.poll(state, patiently).toEqual([200, ['saved_query_broken'], 1, 0]);
+  expect((await gateway.get('/api/endpoints/query/logs.all?project=x')).status).toBe(200);
+  // Another file's change says nothing of this one.
+  await writeFile(join(gateway.directory, 'sql', 'wrong.sql'), 'select 1');
+  await expect.poll(state, patiently).toEqual([200, ['saved_query_broken'], 2, 0]);
+  await writeFile(file, text);
+  await expect.poll(state, patiently).toEqual([200, ['saved_query_broken'], 1, 0]);
+});
+
+test('tokens that can not be read show until they can', async () => {
+  const file = join(gateway.directory, 'tokens.json');
+  const before = await state();
+  await writeFile(file, 'nonsense');
+  await expect.poll(state, patiently).toEqual([200, ['saved_query_broken', 'tokens_stale'], before[2], 1]);
+  await writeFile(file, '[]');
+  await expect.poll(state, patiently).toEqual(before);
+});
+
+test('requests that are refused for their token are counted by code, fields of GraphQL too', async () => {
+  const count = (code: string) => metric(`token_refusals_total\\{code="${code}"\\}`);
+  const path = '/api/endpoints/query/logs.all?project=x';
+  const token = { 'x-api-key': await gateway.issue({ endpoints: ['none'] }) };
+  await gateway.get(path, { 'x-api-key': 'unknown' });
+  await gateway.graphql('{ __typename }', {}, { 'x-api-key': 'unknown' });
+  await gateway.get('/admin/warm', { 'x-api-key': 'unknown' });
+  expect(await count('unauthorized')).toBe(3);
+  await gateway.get(path, token);
+  await gateway.get('/admin/warm', token);
+  await gateway.graphql('{ a: logsAll(project: "x") { id } b: logsAll(project: "y") { id } }', {}, token);
+  expect(await count('forbidden')).toBe(4);
+  await gateway.get('/api/endpoints/query/none');
+  expect(await count('endpoint_not_found')).toBe(0);
+});
