@@ -20,6 +20,7 @@ import { setOperationCases } from './cases-set-operations.ts';
 import { sliceCases } from './cases-slices.ts';
 import { textFunctionCases } from './cases-text-functions.ts';
 import { textCases } from './cases-texts.ts';
+import { timeFormatCases } from './cases-time-formats.ts';
 import { timeCases } from './cases-times.ts';
 import { valueTableCases } from './cases-value-tables.ts';
 import { windowCases } from './cases-windows.ts';
@@ -42,6 +43,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['slices and parts', sliceCases],
   ['conditions', conditionCases],
   ['formats', formatCases],
+  ['formats of times', timeFormatCases],
   ['the function FORMAT', formatFunctionCases],
   ['times', timeCases],
   ['units', unitCases],

@@ -1,7 +1,5 @@
-import type { SqlPosition } from '../../base/errors.ts';
 import { concatOperands } from '../tree/concat-operands.ts';
 import { quoteText } from '../tree/quote-text.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
 
 /** Elements that DuckDB spells in one format string too. */
 const formats: Readonly<Record<string, string>> = {
@@ -41,12 +39,11 @@ const zones: Readonly<Record<string, string>> = { Z: "'UTC'", z: "'+0000'", Ez: 
 
 const element = /%(E[*\d]S|E4Y|Ez|[\s\S])?/g;
 
-/** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would. */
+/** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would; undefined where it has not all elements. */
 export function formatTemplate(
   format: string,
   { kind, isUtc }: { kind: string; isUtc: boolean },
-  at: SqlPosition,
-): string {
+): string | undefined {
   const pieces: string[] = [];
   let pending = '';
   const flush = () => {
@@ -58,13 +55,13 @@ export function formatTemplate(
     pending += format.slice(last, match.index);
     last = match.index + match[0].length;
     const name = match[1] ?? '';
-    refuseForeign(name, kind, at);
+    if (isForeign(name, kind)) return undefined;
     const expression = expressions[name] ?? (isUtc ? zones[name] : undefined);
     if (expression && (name !== 's' || isUtc)) {
       flush();
       pieces.push(expression);
     } else if (Object.hasOwn(formats, name)) pending += formats[name];
-    else throw invalidQuery(`Format element ${match[0]} is not supported`, at);
+    else return undefined;
   }
   pending += format.slice(last);
   flush();
@@ -75,33 +72,31 @@ export function formatTemplate(
 /** Elements that strptime reads as BigQuery does. */
 const parsed: Readonly<Record<string, string>> = {
   ...formats,
-  ...Object.fromEntries([...'Yj'].map(letter => [letter, `%${letter}`])),
+  Y: '%Y',
   F: '%Y-%m-%d',
   e: '%-d',
-  z: '%z',
   Ez: '%z',
-  Q: '',
 };
-const unreadable = ['u', 'w', 'V', 'U', 'W', 'Q', 'E3S', 'E6S', 'E0S'];
+const unreadable = ['u', 'w', 'V', 'U', 'W', 'j', 'E4Y', 'E3S', 'E6S', 'E0S'];
 
-/** Formats for DuckDB's strptime, to be tried in turn; what it cannot say the same way is refused. */
-export function parseFormats(format: string, kind: string, at: SqlPosition): readonly string[] {
+/** Formats for DuckDB's strptime, to be tried in turn; undefined for one that it can't say the same way. */
+export function parseFormats(format: string, kind: string): readonly string[] | undefined {
   const names = [...format.matchAll(element)].map(match => match[1]);
-  if (!names.some(name => name && ['Y', 'y', 'F', 'D', 'x', 'E4Y'].includes(name))) {
-    throw invalidQuery('A format without a year is not supported', at);
-  }
+  const isReadable = names.every(
+    name =>
+      name === 'E*S' ||
+      (name && !unreadable.includes(name) && Object.hasOwn(parsed, name) && !isForeign(name, kind)),
+  );
+  if (!isReadable || !names.some(name => name && ['Y', 'y', 'F', 'D', 'x', 'E4Y'].includes(name)))
+    return undefined;
   // A fraction may be there or not, and the offset may be `Z`.
   const fractions = names.includes('E*S') ? ['%S.%f', '%S'] : [''];
   const offsets = names.includes('Ez') ? ['%z', 'Z'] : [''];
   return fractions.flatMap(fraction =>
     offsets.map(offset =>
-      format.replace(element, (written, name: string | undefined) => {
-        if (name === 'E*S') return fraction;
-        if (name === undefined || unreadable.includes(name) || !Object.hasOwn(parsed, name))
-          throw invalidQuery(`Format element ${written} is not supported`, at);
-        refuseForeign(name, kind, at);
-        return name === 'Ez' ? offset : parsed[name]!;
-      }),
+      format.replace(element, (_, name: string) =>
+        name === 'E*S' ? fraction : name === 'Ez' ? offset : parsed[name]!,
+      ),
     ),
   );
 }
@@ -109,9 +104,8 @@ export function parseFormats(format: string, kind: string, at: SqlPosition): rea
 const clockElements = ['H', 'I', 'M', 'S', 'p', 'P', 'R', 'T', 'X', 'k', 'l', 'E*S', 'E3S', 'E6S', 'E0S'];
 const zoneElements = ['Z', 'z', 'Ez', 's'];
 
-/** A DATE has no hours and a DATETIME no zone: BigQuery leaves such elements as they are, or fails. */
-function refuseForeign(name: string, kind: string, at: SqlPosition): void {
-  const isClock = clockElements.includes(name) && kind === 'DATE';
-  if (!isClock && !(zoneElements.includes(name) && kind !== 'TIMESTAMP')) return;
-  throw invalidQuery(`Format element %${name} is not supported for type ${kind}`, at);
+/** A DATE has no hours and a DATETIME no zone. */
+function isForeign(name: string, kind: string): boolean {
+  if (clockElements.includes(name)) return kind === 'DATE';
+  return zoneElements.includes(name) && kind !== 'TIMESTAMP';
 }

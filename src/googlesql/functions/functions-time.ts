@@ -53,9 +53,11 @@ export const timeFunctions: Readonly<Record<string, SpecialFunction>> = {
   FORMAT_TIMESTAMP: formatting('TIMESTAMP'),
   FORMAT_DATETIME: formatting('DATETIME'),
   FORMAT_DATE: formatting('DATE'),
+  FORMAT_TIME: formatting('TIME'),
   PARSE_TIMESTAMP: parsing('TIMESTAMP'),
   PARSE_DATETIME: parsing('DATETIME'),
   PARSE_DATE: parsing('DATE'),
+  PARSE_TIME: parsing('TIME'),
 };
 
 function clock(kind: ScalarKind): SpecialFunction {

@@ -1,40 +1,97 @@
-import type { SpecialFunction } from '../tree/bind-context.ts';
+import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
-import { constantText } from '../tree/constant-text.ts';
 import { quoteText } from '../tree/quote-text.ts';
+import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
-import { argument, arity, civilTime, timeCall, zoneArgument } from './time-arguments.ts';
+import { argument, arity, civilTime, timeCall, utc, zoneArgument } from './time-arguments.ts';
 
-/** `FORMAT_…` of a kind; the format is a constant. */
-export function formatting(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+type Kind = 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME';
+
+/** `FORMAT_…` of a kind: by DuckDB's formats where they have every element of a constant, else in the engine process. */
+export function formatting(kind: Kind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
-    const format = constantText(`The format of FORMAT_${kind}`, syntax.arguments[0], syntax.at);
+    const format = argument(context, syntax, 0, 'STRING');
     const value = argument(context, syntax, 1, kind);
-    const zone = zoneArgument(context, syntax, 2);
-    const civil =
-      kind === 'TIMESTAMP' ? civilTime(value, zone) : coerce(value, scalar('DATETIME'), syntax.at);
+    const zone = kind === 'TIMESTAMP' ? zoneArgument(context, syntax, 2) : utc;
     const isUtc = kind === 'TIMESTAMP' && zone.isUtc;
-    return timeCall(`FORMAT_${kind}`, formatTemplate(format, { kind, isUtc }, syntax.at), [civil], 'STRING');
+    const civil = civilOf(value, kind, zone, syntax);
+    const template =
+      format.kind === 'literal' && kind !== 'TIME'
+        ? formatTemplate(format.value, { kind, isUtc })
+        : undefined;
+    if (template) return timeCall(`FORMAT_${kind}`, template, [civil], 'STRING');
+    const ahead = kind === 'TIMESTAMP' ? '(epoch_us($2) - epoch_us($3)) // 1000000' : '0';
+    const values = [format, civil, ...(kind === 'TIMESTAMP' ? [value] : [])];
+    return timeCall(
+      `FORMAT_${kind}`,
+      `bq_format_time($1, '${kind}', epoch_us($2), ${ahead})`,
+      values,
+      'STRING',
+    );
   };
 }
 
-/** `PARSE_…` of a kind; the format is a constant. */
-export function parsing(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+function civilOf(value: BoundExpression, kind: Kind, zone: typeof utc, { at }: CallSyntax): BoundExpression {
+  if (kind === 'TIMESTAMP') return civilTime(value, zone);
+  if (kind === 'TIME') return timeCall('civil', "(date '1970-01-01' + $1)", [value], 'DATETIME');
+  return coerce(value, scalar('DATETIME'), at);
+}
+
+/**
+ * `PARSE_…` of a kind: by DuckDB's formats where they read a constant's elements, and in the engine process whatever they could not
+ * read; that also has BigQuery's words for a failure.
+ */
+export function parsing(kind: Kind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
-    const text = constantText(`The format of PARSE_${kind}`, syntax.arguments[0], syntax.at);
-    const formats = parseFormats(text, kind, syntax.at);
-    const strptime = `strptime($1, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`;
+    const format = argument(context, syntax, 0, 'STRING');
     const value = argument(context, syntax, 1, 'STRING');
-    const zone = zoneArgument(context, syntax, 2);
-    const parsed = timeCall('strptime', strptime, [value], 'DATETIME');
-    if (kind === 'DATE') return cast(parsed, scalar('DATE'), false, syntax.at);
-    if (kind === 'DATETIME') return parsed;
-    // With %z DuckDB's strptime answers a TIMESTAMPTZ at once.
-    if (formats.some(format => format.includes('%z')))
-      return timeCall('PARSE_TIMESTAMP', strptime, [value], 'TIMESTAMP');
-    return timeCall('PARSE_TIMESTAMP', zone.instant('$1'), [parsed, ...zone.values], 'TIMESTAMP');
+    if (kind === 'TIMESTAMP') return parsedTimestamp(context, syntax, format, value);
+    const native = format.kind === 'literal' && kind !== 'TIME' ? nativeParse(format.value, kind) : undefined;
+    const own = `make_timestamp(bq_parsed_time($1, $2, '${kind}'))`;
+    const parsed = timeCall(
+      'PARSE',
+      native ? `coalesce(${native}, ${own})` : own,
+      [format, value],
+      'DATETIME',
+    );
+    return kind === 'DATETIME' ? parsed : cast(parsed, scalar(kind), false, syntax.at);
   };
+}
+
+function parsedTimestamp(
+  context: BindContext,
+  syntax: CallSyntax,
+  format: BoundExpression,
+  value: BoundExpression,
+): BoundExpression {
+  const zone = zoneArgument(context, syntax, 2);
+  const native = format.kind === 'literal' ? nativeParse(format.value, 'TIMESTAMP') : undefined;
+  const own = "make_timestamp(bq_parsed_time($1, $2, 'TIMESTAMP'))";
+  // A format that names the zone makes an instant by itself.
+  const isZoned = format.kind !== 'literal' || /%(?:E?z|Z|s)/.test(format.value);
+  const parsed = timeCall(
+    'PARSE',
+    native && !isZoned ? `coalesce(${native}, ${own})` : own,
+    [format, value],
+    'DATETIME',
+  );
+  const instant = timeCall('PARSE_TIMESTAMP', zone.instant('$1'), [parsed, ...zone.values], 'TIMESTAMP');
+  if (!isZoned) return instant;
+  const named = timeCall('PARSED_ZONE', 'bq_parsed_zone($1, $2)', [format, value], 'STRING');
+  const template = `(case when $1 is null then $2 else bq_instant(bq_zone_name($1), $3 - to_microseconds(bq_zone_offset($1))) end)`;
+  const read = timeCall('PARSE_TIMESTAMP', template, [named, instant, parsed], 'TIMESTAMP');
+  if (!native) return read;
+  return timeCall('PARSE_TIMESTAMP', `coalesce(${native}, $3)`, [format, value, read], 'TIMESTAMP');
+}
+
+/** DuckDB text that reads `$2`, and is NULL where it can't. */
+function nativeParse(format: string, kind: string): string | undefined {
+  const formats = parseFormats(format, kind);
+  return (
+    formats && `try_strptime($2, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`
+  );
 }

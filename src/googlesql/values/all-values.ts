@@ -10,6 +10,7 @@ import { numericValues } from './numeric-values.ts';
 import { regexpValues } from './regexp-values.ts';
 import { sqlLiterals } from './sql-literals.ts';
 import { textValues } from './text-values.ts';
+import { timeFormats } from './time-formats.ts';
 
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {
@@ -24,4 +25,5 @@ export const engineFunctions: EngineFunctions = {
   ...regexpValues,
   ...sqlLiterals,
   ...textValues,
+  ...timeFormats,
 };

@@ -1,0 +1,419 @@
+import type { EngineFunctions } from './engine-function.ts';
+
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const months = [
+  'January', 'February', 'March', 'April', 'May', 'June',
+  'July', 'August', 'September', 'October', 'November', 'December',
+]; // biome-ignore format: one list
+
+const second = 1_000_000n;
+
+/** Most digits of a fraction that is written. */
+const maxFraction = 100;
+const dayMs = 86_400_000;
+
+/** Elements that stand for several. */
+const composed: Readonly<Record<string, string>> = {
+  c: '%a %b %e %T %Y',
+  D: '%m/%d/%y',
+  F: '%Y-%m-%d',
+  R: '%H:%M',
+  r: '%I:%M:%S %p',
+  T: '%H:%M:%S',
+  X: '%H:%M:%S',
+  x: '%m/%d/%y',
+};
+
+const dateElements = 'AaBbhCDdeFGgjmQUuVWwxYy';
+const clockElements = 'HIMSklpPRrTX';
+
+/** Whether a type has an element; what it has not is left as it is written, and not read. */
+function isOfType(letter: string, kind: string): boolean {
+  if ('%nt'.includes(letter)) return true;
+  if (kind === 'TIME') return clockElements.includes(letter);
+  if (kind === 'DATE') return dateElements.includes(letter);
+  return (
+    `${dateElements}${clockElements}cs`.includes(letter) || (kind === 'TIMESTAMP' && 'Zz'.includes(letter))
+  );
+}
+
+const element =
+  /%(?:E(?<digits>\d+|\*)(?<unit>[Sf])|E4Y|E(?<zone>z)|E(?<era>[cCxXyY])|O(?<other>[deHImMSuUVwWy])|(?<letter>[\s\S]))/g;
+
+/** FORMAT_… and PARSE_… with what DuckDB's formats have not, or do otherwise. Times are microseconds of the wall clock. */
+export const timeFormats: EngineFunctions = {
+  /** @param ahead seconds that the wall clock is before UTC */
+  'bq_format_time(STRING, STRING, INT64, INT64) STRING': (
+    format: string,
+    kind: string,
+    at: bigint,
+    ahead: bigint,
+  ) => formatTime(format, { kind, at, ahead }),
+  'bq_parsed_time(STRING, STRING, STRING) INT64': (format: string, text: string, kind: string) =>
+    parseTime(format, text, kind).at,
+  /** The zone of `bq_parsed_time`'s answer where the text says it. */
+  'bq_parsed_zone(STRING, STRING) STRING': (format: string, text: string) =>
+    parseTime(format, text, 'TIMESTAMP').zone ?? null,
+};
+
+type Moment = { readonly kind: string; readonly at: bigint; readonly ahead: bigint };
+
+function formatTime(format: string, moment: Moment): string {
+  return format.replace(element, (...found) => {
+    const whole = found[0] as string;
+    // The groups come last.
+    const { digits, unit, zone, era, other, letter } = found.at(-1) as Readonly<
+      Record<string, string | undefined>
+    >;
+    if (Number(digits) > maxFraction) throw new Error(`Format element ${whole} is not supported`);
+    if (unit === 'f') throw new Error(`Format element ${whole} is not supported`);
+    if (digits !== undefined)
+      return unit === 'S' && isOfType('S', moment.kind) ? fraction(digits, moment) : whole;
+    if (zone) return moment.kind === 'TIMESTAMP' ? offsetText(moment.ahead, ':') : whole;
+    if (whole === '%E4Y')
+      return isOfType('Y', moment.kind) ? String(dateOf(moment).getUTCFullYear()).padStart(4, '0') : whole;
+    const name = era ?? other ?? letter!;
+    if (name === 'J') throw new Error('Format element %J not supported yet');
+    return isOfType(name, moment.kind) ? (formatElement(name, moment) ?? whole) : whole;
+  });
+}
+
+const floorDivide = (a: bigint, b: bigint) => (a - (((a % b) + b) % b)) / b;
+
+function dateOf({ at }: Moment): Date {
+  return new Date(Number(floorDivide(at, 1000n)));
+}
+
+function fraction(digits: string, { at }: Moment): string {
+  const micros = String(((at % (60n * second)) + 60n * second) % (60n * second)).padStart(8, '0');
+  const [whole, rest] = [micros.slice(0, 2), micros.slice(2)];
+  const kept =
+    digits === '*' ? rest.replace(/0+$/, '') : rest.padEnd(Number(digits), '0').slice(0, Number(digits));
+  return kept ? `${whole}.${kept}` : whole;
+}
+
+function offsetText(ahead: bigint, colon: string): string {
+  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
+  return `${ahead < 0n ? '-' : '+'}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
+}
+
+function zoneText(ahead: bigint): string {
+  if (ahead === 0n) return 'UTC';
+  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
+  const hours = Math.trunc(minutes / 60);
+  return `UTC${ahead < 0n ? '-' : '+'}${minutes % 60 ? two(hours) + two(minutes % 60) : hours}`;
+}
+
+const two = (number: number) => String(number).padStart(2, '0');
+const spaced = (number: number) => String(number).padStart(2, ' ');
+
+function formatElement(letter: string, moment: Moment): string | undefined {
+  const date = dateOf(moment);
+  const year = date.getUTCFullYear();
+  const hour = date.getUTCHours();
+  const weekday = date.getUTCDay();
+  const day = dayOfYear(date);
+  const parts = composed[letter];
+  if (parts) return formatTime(parts, moment);
+  switch (letter) {
+    case 'A': return weekdays[weekday];
+    case 'a': return weekdays[weekday]!.slice(0, 3);
+    case 'B': return months[date.getUTCMonth()];
+    case 'b': case 'h': return months[date.getUTCMonth()]!.slice(0, 3);
+    case 'C': return String(Math.floor(year / 100));
+    case 'd': return two(date.getUTCDate());
+    case 'e': return spaced(date.getUTCDate());
+    case 'G': return String(isoWeek(date)[0]);
+    case 'g': return two(isoWeek(date)[0] % 100);
+    case 'H': return two(hour);
+    case 'I': return two(hour % 12 || 12);
+    case 'j': return String(day).padStart(3, '0');
+    case 'k': return spaced(hour);
+    case 'l': return spaced(hour % 12 || 12);
+    case 'M': return two(date.getUTCMinutes());
+    case 'm': return two(date.getUTCMonth() + 1);
+    case 'n': return '\n';
+    case 'P': return hour < 12 ? 'am' : 'pm';
+    case 'p': return hour < 12 ? 'AM' : 'PM';
+    case 'Q': return String(Math.floor(date.getUTCMonth() / 3) + 1);
+    case 'S': return two(date.getUTCSeconds());
+    case 's': return String(floorDivide(moment.at, second) - moment.ahead);
+    case 't': return '\t';
+    case 'U': return two(Math.floor((day + 6 - weekday) / 7));
+    case 'u': return String(weekday || 7);
+    case 'V': return two(isoWeek(date)[1]);
+    case 'W': return two(Math.floor((day + 6 - ((weekday + 6) % 7)) / 7));
+    case 'w': return String(weekday);
+    case 'Y': return String(year);
+    case 'y': return two(year % 100);
+    case 'Z': return zoneText(moment.ahead);
+    case 'z': return offsetText(moment.ahead, '');
+    case '%': return '%';
+    default: return undefined;
+  }
+} // biome-ignore format: a table
+
+function startOfYear(year: number): number {
+  return new Date(0).setUTCFullYear(year, 0, 1);
+}
+
+function dayOfYear(date: Date): number {
+  return Math.floor((date.getTime() - startOfYear(date.getUTCFullYear())) / dayMs) + 1;
+}
+
+/** The ISO year and week: those of the Thursday of the same week. */
+function isoWeek(date: Date): [year: number, week: number] {
+  const thursday = new Date(date.getTime() + (4 - (date.getUTCDay() || 7)) * dayMs);
+  return [thursday.getUTCFullYear(), Math.floor((dayOfYear(thursday) - 1) / 7) + 1];
+}
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+type Fields = {
+  year: number;
+  month: number;
+  day: number;
+  dayOfYear?: number;
+  hour: number;
+  /** An hour of twelve, where that came last. */
+  isTwelve: boolean;
+  isAfternoon?: boolean;
+  minute: number;
+  second: number;
+  micros: number;
+  century?: number;
+  yearOfCentury?: number;
+  epoch?: bigint;
+  offsetMinutes?: number;
+  zone?: string;
+};
+
+type Parsed = { readonly at: bigint; readonly zone: string | undefined };
+
+let [lastInput, lastParsed]: [string, Parsed | undefined] = ['', undefined];
+
+function parseTime(format: string, text: string, kind: string): Parsed {
+  const input = JSON.stringify([format, text, kind]);
+  if (input !== lastInput || !lastParsed)
+    [lastParsed, lastInput] = [resolve(parseFields(format, text, kind), kind), input];
+  return lastParsed;
+}
+
+const isSpace = (character: string | undefined) => character !== undefined && /[\t-\r ]/.test(character);
+
+function parseFields(format: string, text: string, kind: string): Fields {
+  const reader = new TimeReader(text, kind);
+  reader.readWhole(format);
+  return reader.fields;
+}
+
+/** Up to two digits. */
+const twoDigits = /\d{1,2}/y;
+
+/** A cursor over a text that should hold a time. */
+class TimeReader {
+  readonly fields: Fields = {
+    year: 1970,
+    month: 1,
+    day: 1,
+    hour: 0,
+    isTwelve: false,
+    minute: 0,
+    second: 0,
+    micros: 0,
+  };
+  readonly #text: string;
+  readonly #kind: string;
+  #at = 0;
+
+  constructor(text: string, kind: string) {
+    this.#text = text;
+    this.#kind = kind;
+  }
+
+  readWhole(format: string): void {
+    this.#skipSpaces();
+    this.#readAll(format);
+    this.#skipSpaces();
+    if (this.#at < this.#text.length) this.#fail();
+  }
+
+  #fail(): never {
+    throw new Error(`Failed to parse input string ${JSON.stringify(this.#text)}`);
+  }
+
+  #skipSpaces(): void {
+    while (isSpace(this.#text[this.#at])) this.#at++;
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const [found] = pattern.exec(this.#text) ?? this.#fail();
+    this.#at += found.length;
+    return found;
+  }
+
+  #number(pattern: RegExp, from: number, to: number): number {
+    const value = Number(this.#take(pattern));
+    return value >= from && value <= to ? value : this.#fail();
+  }
+
+  /** A name in full or its first three letters. */
+  #word(words: readonly string[]): number {
+    const rest = this.#text.slice(this.#at, this.#at + 10).toLowerCase();
+    for (const [i, name] of words.entries()) {
+      const isWhole = rest.startsWith(name.toLowerCase());
+      if (!isWhole && !rest.startsWith(name.slice(0, 3).toLowerCase())) continue;
+      this.#at += isWhole ? name.length : 3;
+      return i;
+    }
+    return this.#fail();
+  }
+
+  #readAll(format: string): void {
+    let from = 0;
+    for (const match of format.matchAll(element)) {
+      this.#literal(format.slice(from, match.index));
+      from = match.index + match[0].length;
+      // The expression has groups.
+      this.#readElement(match[0], match.groups as Groups);
+    }
+    this.#literal(format.slice(from));
+  }
+
+  #literal(characters: string): void {
+    for (const character of characters) {
+      if (isSpace(character)) this.#skipSpaces();
+      else if (character === '%') throw new Error("Format string cannot end with a single '%'");
+      else if (this.#text.startsWith(character, this.#at)) this.#at += character.length;
+      else this.#fail();
+    }
+  }
+
+  #readElement(whole: string, { digits, unit, zone, era, other, letter }: Groups): void {
+    const name = digits !== undefined ? 'S' : whole === '%E4Y' ? 'Y' : (zone ?? era ?? other ?? letter!);
+    if (/[GgVJUWuw]/.test(name)) throw new Error(`Parsing by the format element ${whole} is not supported`);
+    if (unit === 'f' || !isOfType(name, this.#kind)) {
+      if (unit !== 'f' && isOfType(name, 'TIMESTAMP'))
+        throw new Error(`Invalid format: ${whole} is not allowed for the ${this.#kind} type.`);
+      this.#fail();
+    }
+    const parts = composed[name];
+    if (parts) this.#readAll(parts);
+    else if (name === 'S') this.#readSeconds(digits);
+    else if (name === 'z') this.#readOffset(zone === 'z');
+    else if (name === 'Y') this.#readYear(whole === '%E4Y');
+    else if ('nt'.includes(name)) this.#skipSpaces();
+    else if (name === '%') this.#take(/%/y);
+    else if (!this.#readDate(name) && !this.#readClock(name)) this.#fail();
+  }
+
+  #readYear(isOfFourDigits: boolean): void {
+    this.fields.year = isOfFourDigits ? this.#number(/\d{4}/y, 0, 9999) : this.#number(/\d{1,5}/y, 0, 10_000);
+    this.fields.century = undefined;
+    this.fields.yearOfCentury = undefined;
+  }
+
+  #setMonth(month: number): void {
+    this.#refuseDayOfYear();
+    this.fields.month = month;
+  }
+
+  #refuseDayOfYear(): void {
+    if (this.fields.dayOfYear === undefined) return;
+    throw new Error('Parsing by a day of the year and a month or day behind it is not supported');
+  }
+
+  #readDate(name: string): boolean {
+    const { fields } = this;
+    if (name === 'C') fields.century = this.#number(twoDigits, 0, 99);
+    else if (name === 'y') fields.yearOfCentury = this.#number(twoDigits, 0, 99);
+    else if (name === 'm') this.#setMonth(this.#number(twoDigits, 1, 12));
+    else if (name === 'Q') this.#setMonth(this.#number(/\d/y, 1, 4) * 3 - 2);
+    else if ('Bbh'.includes(name)) this.#setMonth(this.#word(months) + 1);
+    else if ('Aa'.includes(name)) this.#word(weekdays);
+    else if (name === 'j') fields.dayOfYear = this.#number(/\d{1,3}/y, 1, 366);
+    else if ('de'.includes(name)) {
+      this.#refuseDayOfYear();
+      if (name === 'e') this.#skipSpaces();
+      fields.day = this.#number(twoDigits, 1, 31);
+    } else return false;
+    return true;
+  }
+
+  #readClock(name: string): boolean {
+    const { fields } = this;
+    if ('kl'.includes(name)) this.#skipSpaces();
+    if ('HkIl'.includes(name)) {
+      fields.isTwelve = 'Il'.includes(name);
+      fields.hour = fields.isTwelve ? this.#number(twoDigits, 1, 12) % 12 : this.#number(twoDigits, 0, 23);
+    } else if (name === 'M') fields.minute = this.#number(twoDigits, 0, 59);
+    else if ('pP'.includes(name)) fields.isAfternoon = this.#take(/[ap]m/iy).toLowerCase() === 'pm';
+    else if (name === 's') fields.epoch = BigInt(this.#take(/-?\d{1,12}/y));
+    else if (name === 'Z') {
+      fields.zone = this.#take(/\S+/y);
+      fields.offsetMinutes = undefined;
+    } else return false;
+    return true;
+  }
+
+  #readSeconds(digits: string | undefined): void {
+    this.fields.second = this.#number(twoDigits, 0, 60);
+    this.fields.micros = 0;
+    if (digits === undefined || digits === '0' || this.#text[this.#at] !== '.') return;
+    this.#at++;
+    const read = this.#take(digits === '*' ? /\d+/y : new RegExp(`\\d{1,${digits.slice(0, 3)}}`, 'y'));
+    this.fields.micros = Number(read.padEnd(6, '0').slice(0, 6));
+  }
+
+  #readOffset(takesColon: boolean): void {
+    const { fields } = this;
+    fields.zone = undefined;
+    if (takesColon && this.#text[this.#at] === 'Z') {
+      this.#at++;
+      fields.offsetMinutes = 0;
+      return;
+    }
+    const found = this.#take(takesColon ? /[+-]\d\d(?::?\d\d)?/y : /[+-]\d\d(?:\d\d)?/y);
+    const minutes = Number(found.slice(3).replace(':', '') || '0');
+    const offset = Number(found.slice(1, 3)) * 60 + minutes;
+    if (minutes > 59 || offset > 14 * 60)
+      throw new Error(`Timezone offset out of valid range -14:00 to +14:00: ${found}`);
+    fields.offsetMinutes = found.startsWith('-') ? -offset : offset;
+  }
+}
+
+function resolve(fields: Fields, kind: string): Parsed {
+  if (fields.epoch !== undefined) return { at: checked(fields.epoch * second), zone: 'UTC' };
+  const { yearOfCentury, century } = fields;
+  let { year } = fields;
+  if (century !== undefined) year = century * 100 + (yearOfCentury ?? 0);
+  else if (yearOfCentury !== undefined) year = yearOfCentury + (yearOfCentury < 69 ? 2000 : 1900);
+  const start = startOfYear(year);
+  let days: number;
+  if (fields.dayOfYear === undefined) {
+    const date = new Date(new Date(0).setUTCFullYear(year, fields.month - 1, fields.day));
+    if (date.getUTCDate() !== fields.day) throw new Error('Out-of-range datetime field in parsing function');
+    days = date.getTime() / dayMs;
+  } else {
+    const length = (startOfYear(year + 1) - start) / dayMs;
+    if (fields.dayOfYear > length)
+      throw new Error(
+        `Year ${year} has ${length} days, but the specified day of year was ${fields.dayOfYear}`,
+      );
+    days = start / dayMs + fields.dayOfYear - 1;
+  }
+  const hour = fields.hour + (fields.isTwelve && fields.isAfternoon ? 12 : 0);
+  const seconds = (hour * 60 + fields.minute) * 60 + fields.second - (fields.offsetMinutes ?? 0) * 60;
+  const at = (BigInt(days) * 86_400n + BigInt(seconds)) * second + BigInt(fields.micros);
+  return {
+    at: kind === 'TIME' ? at : checked(at),
+    zone: fields.offsetMinutes === undefined ? fields.zone : 'UTC',
+  };
+}
+
+/** Year 1 to 9999. */
+function checked(at: bigint): bigint {
+  if (at >= -62_135_596_800n * second && at < 253_402_300_800n * second) return at;
+  throw new Error('Invalid result from parsing function');
+}
