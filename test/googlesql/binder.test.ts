@@ -33,7 +33,7 @@ describe('names', () => {
     ['select id as x from `postgres.logs` where x = "a"', 'Unrecognized name: x at [1:43]'],
     ['select @other', "Query parameter 'other' not found at [1:8]"],
     ['select nope(1)', 'Function not found: nope at [1:8]'],
-    ['select net.host("x")', 'Function not found: net.host at [1:8]'],
+    ['select net.fetch("x")', 'Function not found: net.fetch at [1:8]'],
   ])('%s: %s', (sql, message) => {
     expect(() => compile(sql)).toThrow(expect.objectContaining({ message }));
   });

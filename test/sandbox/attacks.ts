@@ -148,7 +148,7 @@ const foreignFunctions = [
   'session_user()', 'SESSION_USER()', 'safe.session_user()', 'current_user()', "external_query('c', 'select 1')",
   'dataset.my_function(id)', 'project.dataset.my_function(id)', '`project.dataset.my_function`(id)', '`dataset`.f(id)',
   "ml.predict(id)", "ai.generate('x')", "keys.new_keyset('AEAD_AES_GCM_256')", "aead.encrypt(b'', 'x', '')",
-  'net.fetch(id)', 'hll_count.init(id)', 'safe.safe.lower(id)', 'main.lower(id)', 'system.main.lower(id)',
+  'net.fetch(id)', 'hll.init(id)', 'safe.safe.lower(id)', 'main.lower(id)', 'system.main.lower(id)',
   'pg_catalog.current_user()', '`main`.`read_text`(id)',
 ]; // biome-ignore format: a word list
 

@@ -1,4 +1,4 @@
-import { scalarFunctionRows, specialFunctions } from '../functions/all-functions.ts';
+import { scalarFunctionRows, specialFunctions, unsupportedFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
 import type { BindContext, Binder } from '../tree/bind-context.ts';
@@ -25,6 +25,8 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   const bound = isSafe
     ? bindSafe(context, { ...call, name: call.name.slice(1) }, name)
     : bindNamed(context, call, name);
+  if (!bound && unsupportedFunctions.has(name))
+    throw invalidQuery(`Function ${name} is not supported`, call.at);
   if (!bound) {
     const written = call.name.map(part => part.name).join('.');
     const reachesOut = written.includes('.') || outsideFunctions.has(name);

@@ -39,3 +39,19 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...formatFunctions,
   ...textFunctions,
 };
+
+/** Functions that BigQuery has and nobody here has written, by what they are about: sketches, INTERVAL, RANGE, JSON. */
+export const unsupportedFunctions: ReadonlySet<string> = new Set([
+  ...['INIT', 'MERGE', 'MERGE_PARTIAL', 'EXTRACT'].map(name => `HLL_COUNT.${name}`),
+  'APPROX_TOP_SUM',
+  ...['MAKE_INTERVAL', 'JUSTIFY_DAYS', 'JUSTIFY_HOURS', 'JUSTIFY_INTERVAL'],
+  ...[
+    'RANGE_CONTAINS',
+    'RANGE_START',
+    'RANGE_END',
+    'RANGE_OVERLAPS',
+    'RANGE_INTERSECT',
+    'GENERATE_RANGE_ARRAY',
+  ],
+  'JSON_FLATTEN',
+]);
