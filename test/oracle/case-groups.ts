@@ -11,6 +11,7 @@ import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { jsonValueCases } from './cases-json-values.ts';
 import { letCases } from './cases-lets.ts';
+import { modifierCases } from './cases-modifiers.ts';
 import { numberCases } from './cases-numbers.ts';
 import { numericCases } from './cases-numeric.ts';
 import { patternCases } from './cases-patterns.ts';
@@ -53,6 +54,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],
+  ['modifiers', modifierCases],
   ['pivots', pivotCases],
   ['grouping sets', groupingSetCases],
   ['set operations', setOperationCases],

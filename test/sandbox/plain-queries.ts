@@ -35,6 +35,8 @@ export const plainQueries: readonly string[] = [
   'select * from (select id, event_message from edge_logs) pivot (count(*) as n, max(id) as last for event_message in ("5", "7" as seven, null))',
   'select k, count(v) as n from (select id, event_message from auth_logs) as t unpivot include nulls (v for k in (id, event_message as "text")) group by k',
   'from edge_logs |> select id, event_message |> unpivot (v for k in (id, event_message)) |> pivot (min(v) for k in ("id"))',
+  'select id from edge_logs where id like any (select event_message from auth_logs) or id not like all unnest(["a%", event_message])',
+  'select string_agg(distinct id, "-" order by id limit 2) as ids, count(distinct id) over () as n from edge_logs group by id',
   'from edge_logs |> where event_message > "5" |> aggregate count(*) as n group by id |> order by n desc |> limit 3',
   'from edge_logs as e |> join postgres_logs as p on e.id = p.id |> extend length(p.id) as n |> select e.id, n',
   'from auth_logs, unnest(metadata) as m |> set id = upper(id) |> rename id as key |> drop event_message |> select key',

@@ -1,5 +1,10 @@
 import { type FunctionRow, matchRow } from '../functions/function-row.ts';
-import { extremeValueRows, literalArguments, notNan } from '../functions/functions-aggregate.ts';
+import {
+  arrayTemplate,
+  extremeValueRows,
+  literalArguments,
+  notNan,
+} from '../functions/functions-aggregate.ts';
 import { finite } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
@@ -11,7 +16,7 @@ import {
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { scalar } from '../tree/types.ts';
+import { arrayOf, scalar } from '../tree/types.ts';
 import { bindCallOrder, bindWindow } from './bind-window.ts';
 
 type Candidate = {
@@ -68,6 +73,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     orderBy,
     over,
   };
+  if (call.distinct && (aggregate.over?.orderBy.length || aggregate.over?.frame))
+    throw invalidQuery('Window ORDER BY and frames are not allowed if DISTINCT is specified', call.at);
   if (call.limit) return firstElements(aggregate, call);
   return overflows ? finite(aggregate) : aggregate;
 }
@@ -80,19 +87,24 @@ function extremeRows(call: CallSyntax, name: string): readonly FunctionRow[] {
   return extremeValueRows[call.having.extreme];
 }
 
+/** Aggregates to which a value that comes twice is as good as one. */
+const sameWhenDistinct = new Set(
+  'ANY_VALUE APPROX_COUNT_DISTINCT BIT_AND BIT_OR LOGICAL_AND LOGICAL_OR MAX MIN'.split(' '),
+);
+
 function checkModifiers(call: CallSyntax, name: string, template: string): void {
   const refuse = (what: string): never => {
     throw invalidQuery(`Aggregate function ${name} does not support ${what}`, call.at);
   };
-  if (call.distinct && !template.includes('$distinct')) refuse('DISTINCT in arguments');
+  if (call.distinct && !template.includes('$distinct') && !sameWhenDistinct.has(name))
+    refuse('DISTINCT in arguments');
   if (call.orderBy.length > 0 && !template.includes('$order')) refuse('ORDER BY in arguments');
   // A percentile passes over NULL anyway.
   const passesOver = call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_');
   if (call.nulls && !passesOver && !template.includes('$filter')) refuse(`${call.nulls} NULLS`);
-  if (call.limit && name !== 'ARRAY_AGG') refuse('LIMIT in arguments');
+  if (call.limit && !['ARRAY_AGG', 'STRING_AGG'].includes(name)) refuse('LIMIT in arguments');
   if (call.over && (!template.includes('$over') || call.limit)) refuse('an OVER clause');
-  if (call.over && (call.distinct || call.orderBy.length > 0))
-    refuse('DISTINCT or ORDER BY with an OVER clause');
+  if (call.over && call.orderBy.length > 0) refuse('ORDER BY with an OVER clause');
 }
 
 /** DISTINCT leaves the arguments only: nothing else is left to order by. */
@@ -138,5 +150,27 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
   }
   const count: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: limit };
   const { name, type } = aggregate;
+  if (name === 'STRING_AGG') return firstTexts(aggregate, count);
   return { kind: 'call', name, type, template: 'list_slice($1, 1, $2)', arguments: [aggregate, count] };
+}
+
+/** Texts are cut off as elements of an array. */
+function firstTexts(aggregate: BoundAggregate, count: BoundExpression): BoundExpression {
+  const { name, type } = aggregate;
+  const [value, separator] = aggregate.arguments;
+  const comma: BoundExpression = { kind: 'literal', type: scalar('STRING'), value: ',' };
+  const list: BoundAggregate = {
+    ...aggregate,
+    template: arrayTemplate,
+    type: arrayOf(type),
+    arguments: [value!],
+    ignoreNulls: true,
+  };
+  return {
+    kind: 'call',
+    name,
+    type,
+    template: 'array_to_string(nullif(list_slice($1, 1, $2), []), $3)',
+    arguments: [list, count, separator ?? comma],
+  };
 }

@@ -11,7 +11,7 @@ const bool = scalar('BOOL');
 
 type Predicate = Extract<
   Expression,
-  { kind: 'between' | 'inList' | 'inArray' | 'inQuery' | 'like' | 'is' | 'isDistinct' }
+  { kind: 'between' | 'inList' | 'inArray' | 'inQuery' | 'like' | 'likeArray' | 'is' | 'isDistinct' }
 >;
 
 /** BETWEEN, IN, LIKE and IS: each a combination of plain comparisons, with their NULL rules. */
@@ -40,17 +40,23 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
       const subject = bind(syntax.of);
       if (syntax.quantifier === 'ONE')
         refuseBareNull('LIKE', [subject, ...patterns.map(({ value }) => value)], at);
-      const test = letIn(subject, of =>
+      return letIn(subject, of =>
         operator(
           joiner,
-          patterns.map(pattern => operator('LIKE', [of, pattern.value], pattern.at)),
+          patterns.map(({ value, at: place }) => negate(operator('LIKE', [of, value], place), syntax.not)),
           at,
         ),
       );
-      return negate(test, syntax.not);
     }
+    case 'likeArray':
+      return likeArray(bind(syntax.of), bind(syntax.array), syntax);
     case 'is': {
       const of = bind(syntax.of);
+      if (syntax.what === 'UNKNOWN') {
+        // IS TRUE checks the type: of BOOL alone it may be unknown.
+        operator('IS TRUE', [of], at);
+        return negate({ kind: 'isNull', type: bool, of }, syntax.not);
+      }
       if (syntax.what === 'NULL') refuseOuterArray(of, 'IS NULL', at);
       if (syntax.what === 'NULL') return negate({ kind: 'isNull', type: bool, of }, syntax.not);
       return negate(operator(`IS ${syntax.what}`, [of], at), syntax.not);
@@ -83,6 +89,32 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };
+}
+
+/** True as soon as one pattern (ANY), or false as soon as one does not (ALL); else NULL where one is. */
+function likeArray(
+  of: BoundExpression,
+  array: BoundExpression,
+  { quantifier, not, at }: Extract<Predicate, { kind: 'likeArray' }>,
+): BoundExpression {
+  if (array.type.kind !== 'ARRAY')
+    throw invalidQuery(`Second argument of LIKE ${quantifier} UNNEST must be an array`, at);
+  const text = scalar('STRING');
+  const pattern: BoundExpression = { kind: 'column', type: array.type.element, relation: 0, index: 0 };
+  operator('LIKE', [of, pattern.type.kind === 'NULL' ? { kind: 'null', type: text } : pattern], at);
+  const [settled, aggregate] = quantifier === 'ANY' ? ['true', 'bool_or'] : ['false', 'bool_and'];
+  const tested = `list_transform($2, lambda pattern: ${not ? 'not ' : ''}bq_like($1, pattern))`;
+  const template =
+    `list_extract(list_transform([${tested}], lambda tests: case when coalesce(len(tests), 0) = 0 then ${quantifier === 'ALL'} ` +
+    `when list_${aggregate}(tests) = ${settled} then ${settled} when list_count(tests) < len(tests) then null else ${quantifier === 'ALL'} end), 1)`;
+  const values = [coerce(of, text, at), coerce(array, { kind: 'ARRAY', element: text, single: false }, at)];
+  return {
+    kind: 'call',
+    type: bool,
+    name: `${not ? 'NOT ' : ''}LIKE ${quantifier} UNNEST`,
+    template,
+    arguments: values,
+  };
 }
 
 function inArray(of: BoundExpression, array: BoundExpression, { at }: Predicate): BoundExpression {

@@ -41,6 +41,8 @@ const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).
 
 const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) => isAlwaysFinite(value!) };
 
+export const arrayTemplate = 'array_agg($distinct$1$order)$filter$over';
+
 /** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
 export const aggregateRows = [
   row('COUNT() INT64', 'count(*)$over'),
@@ -63,9 +65,9 @@ export const aggregateRows = [
   row('GROUPING(T) INT64', 'grouping($1)'),
   row('LOGICAL_OR(BOOL) BOOL', 'bool_or($1)$over'),
   row('LOGICAL_AND(BOOL) BOOL', 'bool_and($1)$over'),
-  row('BIT_AND(INT64) INT64', 'bit_and($1)'),
-  row('BIT_OR(INT64) INT64', 'bit_or($1)'),
-  row('BIT_XOR(INT64) INT64', 'bit_xor($1)'),
+  row('BIT_AND(INT64) INT64', 'bit_and($1)$over'),
+  row('BIT_OR(INT64) INT64', 'bit_or($1)$over'),
+  row('BIT_XOR(INT64) INT64', 'bit_xor($distinct$1)$over'),
   ...statistics,
   ...pairStatistics,
   row(
@@ -80,7 +82,7 @@ export const aggregateRows = [
       { sortsBy: 0 },
     ),
   ),
-  row('ARRAY_AGG(T) ARRAY<T>', 'array_agg($distinct$1$order)$filter$over'),
+  row('ARRAY_AGG(T) ARRAY<T>', arrayTemplate),
   row(
     'ARRAY_CONCAT_AGG(ARRAY<T>) ARRAY<T>',
     'flatten(array_agg($1$order) filter (where $1 is not null)$over)',

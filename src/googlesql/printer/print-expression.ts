@@ -224,9 +224,12 @@ function textForms([sql = '']: readonly string[], [value]: readonly BoundExpress
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   const printed = aggregate.arguments.map(value => printExpression(printer, value));
+  // Functions of windows alone pass over NULL by words in their brackets.
+  const isInside = aggregate.template.includes('$filter)');
+  const ignored = aggregate.ignoreNulls ? ' ignore nulls' : '';
   const conditions = [
     ...(aggregate.filter ? [printExpression(printer, aggregate.filter)] : []),
-    ...(aggregate.ignoreNulls && !aggregate.over ? [`${printed[0]} is not null`] : []),
+    ...(aggregate.ignoreNulls && !isInside ? [`${printed[0]} is not null`] : []),
   ];
   const filter = conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : '';
   const hasOwnFilter = aggregate.template.includes('$filter');
@@ -235,9 +238,10 @@ function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   return fill(aggregate.template, printed, {
     distinct: () => (aggregate.distinct ? 'distinct ' : ''),
     order: () => (order ? ` order by ${order}` : ''),
-    filter: () => (aggregate.over && aggregate.ignoreNulls ? ' ignore nulls' : filter),
+    filter: () => (isInside ? ignored : filter),
     over: () =>
-      aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : hasOwnFilter ? '' : filter,
+      (hasOwnFilter ? '' : filter) +
+      (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
   });
 }
 

@@ -74,7 +74,7 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     if (cursor.takeKeyword('DISTINCT', 'FROM')) {
       return { kind: 'isDistinct', left: of, right: binary(0), not: negated, at };
     }
-    const what = (['NULL', 'TRUE', 'FALSE'] as const).find(word => cursor.takeKeyword(word));
+    const what = (['NULL', 'TRUE', 'FALSE', 'UNKNOWN'] as const).find(word => cursor.takeKeyword(word));
     if (!what) return cursor.unexpected('keyword DISTINCT, FALSE, NULL or TRUE');
     return { kind: 'is', of, what, not: negated, at };
   }
@@ -89,8 +89,15 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     if (quantifier === 'ONE') {
       return { kind: 'like', of, patterns: [binary(0)], quantifier, not: negated, at };
     }
-    if (cursor.isKeyword('UNNEST')) cursor.fail(`LIKE ${quantifier} UNNEST is not supported`);
+    const fromArray = cursor.takeKeyword('UNNEST');
     cursor.needSymbol('(');
+    if (fromArray || cursor.startsQuery()) {
+      const array: Expression = fromArray
+        ? expression()
+        : { kind: 'subquery', form: 'ARRAY', query: query(), at };
+      cursor.needSymbol(')');
+      return { kind: 'likeArray', of, array, quantifier, not: negated, at };
+    }
     const patterns = cursor.list(expression);
     cursor.needSymbol(')');
     return { kind: 'like', of, patterns, quantifier, not: negated, at };

@@ -102,10 +102,18 @@ export type Expression = { readonly at: SqlPosition } & (
       readonly quantifier: 'ONE' | 'ANY' | 'ALL';
       readonly not: boolean;
     }
+  /** LIKE ANY UNNEST and its kind: patterns are the elements of an array. */
+  | {
+      readonly kind: 'likeArray';
+      readonly of: Expression;
+      readonly array: Expression;
+      readonly quantifier: 'ANY' | 'ALL';
+      readonly not: boolean;
+    }
   | {
       readonly kind: 'is';
       readonly of: Expression;
-      readonly what: 'NULL' | 'TRUE' | 'FALSE';
+      readonly what: 'NULL' | 'TRUE' | 'FALSE' | 'UNKNOWN';
       readonly not: boolean;
     }
   | {

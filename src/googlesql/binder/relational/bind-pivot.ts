@@ -105,7 +105,8 @@ function withFilter(call: BoundExpression, filter: BoundExpression, at: SqlPosit
       : { kind: 'case', type: value.type, branches: [{ when: filter, result: value }] };
   switch (call.kind) {
     case 'aggregate': {
-      const isPlain = /\$over/.test(call.template) && !(call.distinct && call.orderBy.length > 0);
+      const hasRoom = /\$over/.test(call.template) && !/ filter \(/.test(call.template);
+      const isPlain = hasRoom && !(call.distinct && call.orderBy.length > 0);
       if (!isPlain) throw invalidQuery(`${call.name} in this form is not supported in PIVOT`, at);
       const orderBy = call.orderBy.map(o => ({ ...o, by: typeof o.by === 'number' ? o.by : guarded(o.by) }));
       return { ...call, arguments: call.arguments.map(guarded), orderBy, filter };
