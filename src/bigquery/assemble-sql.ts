@@ -161,7 +161,9 @@ function joinCaller(saved: ReadonlySet<string>, callerSql: string): Joint {
   const [word] = tokens;
   const verbatim = { opening: '', text: callerSql, closing: '' };
   if (word?.keyword !== 'WITH' || saved.size === 0) return verbatim;
-  if (!parseQuery(callerSql).with.some(({ name }) => saved.has(foldName(name.name)))) {
+  // A list of subsets that may name themselves is a list of its own.
+  const isRecursive = tokens[1]?.keyword === 'RECURSIVE';
+  if (!isRecursive && !parseQuery(callerSql).with.some(({ name }) => saved.has(foldName(name.name)))) {
     // One list of subsets: the caller's word WITH goes blank, so that all the rest stays where it is.
     return { opening: ',', text: blankOut(callerSql, word), closing: '' };
   }

@@ -47,7 +47,6 @@ it.each([
   ['select (1', 'Syntax error: Expected ")" but got end of script at [1:10]'],
   ['select a = b = c', 'Syntax error: Unexpected "=" at [1:14]'],
   ['select 1 from a pivot (x)', 'Syntax error: Expected keyword FOR but got ")" at [1:25]'],
-  ['with recursive a as (select 1) select 1', 'WITH RECURSIVE is not supported at [1:6]'],
   ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
 ])('refuses %j with what it met and where', (text, message) => {
   expect(() => parseQuery(text)).toThrow(expect.objectContaining({ code: 'invalid_query', message }));

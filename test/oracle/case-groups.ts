@@ -17,6 +17,7 @@ import { numericCases } from './cases-numeric.ts';
 import { patternCases } from './cases-patterns.ts';
 import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
+import { recursionCases } from './cases-recursion.ts';
 import { setOperationCases } from './cases-set-operations.ts';
 import { sliceCases } from './cases-slices.ts';
 import { textFunctionCases } from './cases-text-functions.ts';
@@ -55,6 +56,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['joins', joinCases],
   ['queries', queryCases],
   ['modifiers', modifierCases],
+  ['recursion', recursionCases],
   ['pivots', pivotCases],
   ['grouping sets', groupingSetCases],
   ['set operations', setOperationCases],

@@ -280,10 +280,13 @@ function tableScope(
 /** The columns of a query or a table, as a relation has them. */
 export function outputColumns(
   relation: number,
-  columns: readonly (Pick<OutputColumn, 'name' | 'type'> & { anonymous?: boolean })[],
+  columns: readonly (Pick<OutputColumn, 'name' | 'type' | 'isHidden'> & { anonymous?: boolean })[],
 ): readonly NamedValue[] {
-  return columns.map(({ name, type, anonymous }, index) => ({
-    name: anonymous ? '' : name,
-    value: type.kind === 'NULL' ? { kind: 'null', type } : { kind: 'column', type, relation, index },
-  }));
+  const all = columns.map(
+    ({ name, type, anonymous }, index): NamedValue => ({
+      name: anonymous ? '' : name,
+      value: type.kind === 'NULL' ? { kind: 'null', type } : { kind: 'column', type, relation, index },
+    }),
+  );
+  return all.filter((_, index) => !columns[index]!.isHidden);
 }

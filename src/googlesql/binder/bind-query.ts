@@ -22,6 +22,7 @@ import { bindFrom } from './bind-from.ts';
 import { bindSelect } from './bind-select.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
 import { bindPipes } from './relational/bind-pipes.ts';
+import { bindRecursion, inOrderOfReads, isRecursive } from './relational/bind-recursion.ts';
 import { type BoundPart, matchColumns } from './relational/match-columns.ts';
 import { rowCount } from './relational/row-count.ts';
 
@@ -32,7 +33,7 @@ import { rowCount } from './relational/row-count.ts';
 export function bindQuery(outer: BindContext, query: Query): BoundQuery {
   const environment: Environment = { subsets: new Map(), parent: outer.environment };
   const context = { ...outer, environment };
-  const subsets = bindSubsets(context, query.with);
+  const subsets = bindSubsets(context, query.with, query.isRecursive);
   if (query.pipes.length > 0 || query.body.kind === 'from') {
     const { pipes, body } = query;
     const input =
@@ -52,17 +53,26 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
 }
 
 /** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
-export function bindSubsets(context: BindContext, items: readonly WithItem[]): readonly BoundSubset[] {
-  const { statement } = context;
-  return items.map(({ name, query }) => {
-    const id = statement.nextId();
-    const readsBefore = statement.subsetReads.length;
-    const bound = bindQuery({ ...context, scope: emptyScope }, query);
-    const reads = statement.subsetReads.slice(readsBefore);
-    const subset = { id, name: name.name, query: bound, reads };
-    context.environment.subsets.set(foldName(name.name), subset);
-    return subset;
-  });
+export function bindSubsets(
+  context: BindContext,
+  items: readonly WithItem[],
+  mayRecur = false,
+): readonly BoundSubset[] {
+  return (mayRecur ? inOrderOfReads(items) : items).map(item => bindSubset(context, item, mayRecur));
+}
+
+function bindSubset(context: BindContext, item: WithItem, mayRecur: boolean): BoundSubset {
+  const { statement, environment } = context;
+  const { name, query } = item;
+  const id = statement.nextId();
+  const readsBefore = statement.subsetReads.length;
+  const inside = { ...context, scope: emptyScope };
+  const recurs = mayRecur && isRecursive(item);
+  const bound = recurs ? bindRecursion(inside, item, id, bindBody) : bindQuery(inside, query);
+  const reads = statement.subsetReads.slice(readsBefore);
+  const subset = { id, name: name.name, query: bound, reads, isRecursive: recurs };
+  environment.subsets.set(foldName(name.name), subset);
+  return subset;
 }
 
 function bindBody(context: BindContext, body: QueryBody): BoundPart {

@@ -66,7 +66,7 @@ export function bindStatement(request: BindRequest): BoundStatement {
   const saved = parseSaved(sql);
   const caller = callerSql === undefined ? undefined : parseCaller(callerSql);
   const savedEnvironment: Environment = { subsets: new Map(), parent: { subsets: new Map(), catalog } };
-  const savedSubsets = bindSubsets(context(savedEnvironment), saved.with);
+  const savedSubsets = bindSubsets(context(savedEnvironment), saved.with, saved.isRecursive);
   const readsBefore = statement.subsetReads.length;
   // A caller's functions are listed alone, and its environment has no parent: base tables are out of its reach.
   if (caller) statement.functions.clear();

@@ -28,6 +28,7 @@ type Clauses = {
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
   const { select, items, others, from, keyOf } = clauses;
   refuseStrangeGrouping(groupBy, clauses);
+  refuseKeysWithinKeys(groupBy, clauses);
   if (groupBy === 'ALL') return;
   const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
   if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
@@ -55,6 +56,17 @@ function refuseStrangeGrouping(
         select.at,
       );
   }
+}
+
+/** With sets a value of the list is that of the one key or is made of the other, and the two differ. */
+function refuseKeysWithinKeys(groupBy: BoundSelect['groupBy'], { select, keyOf }: Clauses): void {
+  const hasSets = typeof select.groupBy === 'object' && select.groupBy.sets !== undefined;
+  if (!hasSets || groupBy === undefined || groupBy === 'ALL') return;
+  const keys = new Set(groupBy.map(keyOf));
+  const holdsKey = (value: BoundExpression): boolean =>
+    childrenOf(value).some(child => keys.has(keyOf(child)) || holdsKey(child));
+  if (groupBy.some(holdsKey))
+    throw invalidQuery('Grouping sets with a key within another key are not supported', select.at);
 }
 
 function groupingCalls(expression: BoundExpression): readonly BoundAggregate[] {

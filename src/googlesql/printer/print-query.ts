@@ -39,10 +39,11 @@ export function printQuery(printer: Printer, query: BoundQuery, options: { keeps
     const uses = printer.usedSubsets.get(subset.id) ?? 0;
     if (uses === 0) continue;
     const inner = printQuery(printer, subset.query, { keepsOrder: false });
-    const isCheap = uses === 1 || readsOneSource(subset.query);
+    const isCheap = !subset.isRecursive && (uses === 1 || readsOneSource(subset.query));
     subsets.unshift(`w${subset.id} as ${isCheap ? 'not materialized ' : ''}(${inner})`);
   }
-  return `${subsets.length > 0 ? `with ${subsets.join(', ')} ` : ''}${body}${slice}`;
+  const recursive = query.subsets.some(subset => subset.isRecursive) ? 'recursive ' : '';
+  return `${subsets.length > 0 ? `with ${recursive}${subsets.join(', ')} ` : ''}${body}${slice}`;
 }
 
 /** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrderTerm`. */

@@ -62,20 +62,30 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
   function query(): Query {
     return cursor.nested(() => {
       const { at } = cursor.peek();
+      const isRecursive = cursor.isKeyword('WITH', 'RECURSIVE');
       const items = withItems();
       const body = queryBody();
       if (body.kind === 'from')
-        return { at, with: items, body, orderBy: [], pipes: parsePipes(cursor, pipeParts) };
+        return { at, with: items, isRecursive, body, orderBy: [], pipes: parsePipes(cursor, pipeParts) };
       const orderBy = cursor.takeKeyword('ORDER', 'BY') ? expressions.orderItems() : [];
       const limit = cursor.takeKeyword('LIMIT') ? expressions.expression() : undefined;
       const offset = limit && cursor.takeKeyword('OFFSET') ? expressions.expression() : undefined;
-      return { at, with: items, body, orderBy, limit, offset, pipes: parsePipes(cursor, pipeParts) };
+      return {
+        at,
+        with: items,
+        isRecursive,
+        body,
+        orderBy,
+        limit,
+        offset,
+        pipes: parsePipes(cursor, pipeParts),
+      };
     });
   }
 
   function withItems(): readonly WithItem[] {
     if (!cursor.takeKeyword('WITH')) return [];
-    if (cursor.isKeyword('RECURSIVE')) cursor.fail('WITH RECURSIVE is not supported');
+    cursor.takeKeyword('RECURSIVE');
     const names = new Set<string>();
     return cursor.list(() => {
       const name = cursor.identifier();

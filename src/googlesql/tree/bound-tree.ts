@@ -20,6 +20,8 @@ export type BoundSubset = {
   readonly query: BoundQuery;
   /** Subsets that its text names, those within it included. */
   readonly reads: readonly BoundSubset[];
+  /** Its query names it. */
+  readonly isRecursive?: boolean;
 };
 
 export type OutputColumn = {
@@ -29,6 +31,8 @@ export type OutputColumn = {
   readonly anonymous: boolean;
   /** The only column of a value table, which SELECT AS STRUCT and AS VALUE make: in FROM its rows go by the table's name. */
   readonly isRow?: boolean;
+  /** No name and no star reaches it. */
+  readonly isHidden?: boolean;
 };
 
 export type BoundBody =

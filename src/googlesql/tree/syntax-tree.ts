@@ -257,6 +257,8 @@ export type WithItem = { readonly name: Identifier; readonly query: Query };
 export type Query = {
   readonly at: SqlPosition;
   readonly with: readonly WithItem[];
+  /** WITH RECURSIVE: subsets may name themselves and later ones. */
+  readonly isRecursive?: boolean;
   readonly body: QueryBody;
   readonly orderBy: readonly OrderItem[];
   readonly limit?: Expression;

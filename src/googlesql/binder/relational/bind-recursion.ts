@@ -1,0 +1,189 @@
+import type { SqlPosition } from '../../../base/errors.ts';
+import { operator } from '../../functions/operators.ts';
+import type { BindContext } from '../../tree/bind-context.ts';
+import {
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  type BoundSelect,
+  type BoundSubset,
+  holdsAnyAggregate,
+  type OutputColumn,
+} from '../../tree/bound-tree.ts';
+import { coerce } from '../../tree/coercion.ts';
+import { foldName } from '../../tree/scope.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { QueryBody, WithItem } from '../../tree/syntax-tree.ts';
+import { scalar } from '../../tree/types.ts';
+
+/** Most times that the recursive query of a subset runs. Source: BigQuery's limit. */
+const maxIterations = 500;
+
+const int64 = scalar('INT64');
+
+/** Whether a subset names itself: what WITH RECURSIVE allows. */
+export function isRecursive({ name, query }: WithItem): boolean {
+  return countReads(query, foldName(name.name)) > 0;
+}
+
+/**
+ * Orders the subsets of WITH RECURSIVE so that each comes after those that it names; each may name later ones.
+ * @throws GatewayError `invalid_query` where two name each other
+ */
+export function inOrderOfReads(items: readonly WithItem[]): readonly WithItem[] {
+  const sorted: WithItem[] = [];
+  const waiting = new Set<WithItem>();
+  const visit = (item: WithItem): void => {
+    if (sorted.includes(item)) return;
+    if (waiting.has(item))
+      throw invalidQuery('Subsets of WITH RECURSIVE that name each other are not supported', item.name.at);
+    waiting.add(item);
+    for (const other of items)
+      if (other !== item && countReads(item.query, foldName(other.name.name)) > 0) visit(other);
+    sorted.push(item);
+  };
+  for (const item of items) visit(item);
+  return sorted;
+}
+
+/** How often a tree names a table. Subsets within it that hide the name are counted too: better once too often. */
+function countReads(node: unknown, name: string): number {
+  if (Array.isArray(node)) return node.reduce((sum: number, each) => sum + countReads(each, name), 0);
+  if (typeof node !== 'object' || node === null) return 0;
+  const { kind, path } = node as { readonly kind?: string; readonly path?: readonly { name: string }[] };
+  const isRead = kind === 'table' && path?.length === 1 && foldName(path[0]!.name) === name;
+  return Object.values(node).reduce((sum: number, each) => sum + countReads(each, name), isRead ? 1 : 0);
+}
+
+type BindBody = (context: BindContext, body: QueryBody) => Pick<BoundQuery, 'body' | 'columns'>;
+
+/**
+ * Binds `name AS (rows to begin with UNION ALL a query over the rows of the last time)`. A hidden column counts the times, so
+ * that the query ends.
+ * @param bindBody where queries are bound
+ */
+export function bindRecursion(
+  context: BindContext,
+  { name, query }: WithItem,
+  id: number,
+  bindBody: BindBody,
+): BoundQuery {
+  const { body } = query;
+  const refuse = (what: string, at: SqlPosition = name.at): never => {
+    throw invalidQuery(`${what} is not supported in a recursive subset`, at);
+  };
+  const isPlain =
+    query.orderBy.length === 0 && !query.limit && query.with.length === 0 && query.pipes.length === 0;
+  if (body.kind !== 'setOperation' || body.operator !== 'UNION' || body.match || !isPlain)
+    throw invalidQuery(
+      `A recursive subset other than a query, UNION ALL, and a query that names it is not supported: ${name.name}`,
+      name.at,
+    );
+  if (!body.all) refuse('UNION DISTINCT');
+  const key = foldName(name.name);
+  const [last, ...first] = [...body.parts].reverse();
+  const start = first.reverse();
+  if (countReads(start, key) > 0) refuse('Its own name in the first query');
+  if (countReads(last, key) !== 1) refuse('Its own name more than once');
+
+  const base = bindBody(context, start.length === 1 ? start[0]! : { ...body, parts: start });
+  const depth: OutputColumn = { name: '', anonymous: true, type: int64, isHidden: true };
+  const columns = [...base.columns.map(column => withType(column)), depth];
+  const self: BoundSubset = {
+    id,
+    name: name.name,
+    reads: [],
+    query: { subsets: [], body: base.body, orderBy: [], columns },
+  };
+  context.environment.subsets.set(key, self);
+  const step = bindBody(context, stripped(last!));
+  const select = step.body.kind === 'select' ? step.body : undefined;
+  const relation = select?.from && relationOf(select.from, self);
+  if (!select || relation === undefined || select.groupBy || select.distinct || select.qualify)
+    return refuse('This form of the query that names it');
+  if (select.items.some(holdsAnyAggregate)) refuse('An aggregate or analytic function');
+  if (step.columns.length !== base.columns.length)
+    throw invalidQuery('The queries of a recursive subset have different numbers of columns', name.at);
+  const last0: BoundExpression = { kind: 'column', type: int64, relation, index: columns.length - 1 };
+  const items = select.items.map((item, i) => coerce(item, columns[i]!.type, name.at));
+  const next: BoundSelect = { ...select, items: [...items, nextDepth(last0, name.at)] };
+  return {
+    subsets: [],
+    orderBy: [],
+    columns,
+    body: {
+      kind: 'setOperation',
+      operator: 'UNION',
+      all: true,
+      columns,
+      parts: [
+        { body: counted(context, base), columns },
+        { body: next, columns },
+      ],
+    },
+  };
+}
+
+/** A bare NULL to begin with is an INT64. */
+function withType(column: OutputColumn): OutputColumn {
+  return column.type.kind === 'NULL' ? { ...column, type: int64 } : column;
+}
+
+function stripped(body: QueryBody): QueryBody {
+  if (body.kind !== 'parenthesized') return body;
+  const { query } = body;
+  const isBare =
+    query.with.length === 0 && query.orderBy.length === 0 && !query.limit && query.pipes.length === 0;
+  return isBare ? stripped(query.body) : body;
+}
+
+/** The relation of the subset in a FROM clause where each row of it counts; not on the side that an outer join may leave out. */
+function relationOf(from: BoundFrom, subset: BoundSubset): number | undefined {
+  switch (from.kind) {
+    case 'subset':
+      return from.subset === subset ? from.relation : undefined;
+    case 'join': {
+      const left = ['RIGHT', 'FULL'].includes(from.join) ? undefined : relationOf(from.left, subset);
+      return left ?? (['LEFT', 'FULL'].includes(from.join) ? undefined : relationOf(from.right, subset));
+    }
+    case 'unnest':
+      return from.input && relationOf(from.input, subset);
+    default:
+      return undefined;
+  }
+}
+
+function nextDepth(depth: BoundExpression, at: SqlPosition): BoundExpression {
+  const number = (value: number): BoundExpression => ({ kind: 'literal', type: int64, value: String(value) });
+  const failed: BoundExpression = {
+    kind: 'call',
+    type: int64,
+    name: 'FAIL',
+    template: `bq_fail('A recursive CTE has reached the maximum number of iterations: ${maxIterations}')`,
+    arguments: [],
+  };
+  const isOver = operator('>=', [depth, number(maxIterations)], at);
+  return {
+    kind: 'case',
+    type: int64,
+    branches: [{ when: isOver, result: failed }],
+    otherwise: operator('+', [depth, number(1)], at),
+  };
+}
+
+/** The rows to begin with, each with a count of 0. */
+function counted(context: BindContext, { body, columns }: Pick<BoundQuery, 'body' | 'columns'>): BoundSelect {
+  const relation = context.statement.nextId();
+  const none: BoundExpression = { kind: 'literal', type: int64, value: '0' };
+  const items = columns.map((column, index): BoundExpression => {
+    const { type } = withType(column);
+    return column.type.kind === 'NULL' ? { kind: 'null', type } : { kind: 'column', type, relation, index };
+  });
+  const query: BoundQuery = { subsets: [], body, orderBy: [], columns };
+  return {
+    kind: 'select',
+    distinct: false,
+    items: [...items, none],
+    from: { kind: 'derived', relation, query },
+  };
+}

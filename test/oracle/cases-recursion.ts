@@ -1,0 +1,45 @@
+import type { CaseGroup } from './case-group.ts';
+
+/** WITH RECURSIVE. */
+export const recursionCases: CaseGroup = {
+  same: [
+    'with recursive r as (select 1 as n union all select n + 1 from r where n < 10) select n from r order by n',
+    'with recursive r as (select 1 as n union all (select n + 1 from r where n < 3)) select count(*) as c, sum(n) as s from r',
+    'with recursive r as (select 1 as n union all select 5 union all select n + 1 from r where n < 3) select n from r order by n',
+    'with recursive f as (select 1 as a, 1 as b, 1 as n union all select b, a + b, n + 1 from f where n < 20) select n, a from f order by n',
+    "with recursive r as (select 'x' as s union all select concat(s, s) from r where length(s) < 20) select s from r order by length(s)",
+    'with recursive r as (select 1.5 as n union all select n + 1 from r where n < 3) select n from r order by n',
+    'with recursive r as (select 1.5 as n union all select 4 from r where n = 1.5) select n from r order by n',
+    'with recursive r as (select null as n union all select 4 from r where n is null) select n from r order by n',
+    'with recursive r as (select id, s from facts where id = 1 union all select f.id, f.s from r join facts f on f.id = r.id + 1) select * from r order by id',
+    'with recursive r as (select id from facts where id < 3 union all select r.id + 10 from r left join facts f on f.id = r.id where r.id < 30) select * from r order by id',
+    'with recursive r as (select [1] as l union all select array_concat(l, [array_length(l) + 1]) from r where array_length(l) < 4) select * from r order by array_length(l)',
+    'with recursive r as (select 1 as n union all select n + x from r, unnest([1, 2]) as x where n < 4) select n, count(*) as c from r group by n order by n',
+    'with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select a.n, b.n as m from r a join r b on a.n = b.n + 3 order by 1',
+    'with recursive a as (select n + 1 as n from b), b as (select 1 as n) select * from a',
+    'with recursive a as (select 1 as n union all select n + 1 from a where n < 3), b as (select 2 as m union all select m + 1 from b where m < 4) select 1 as x',
+    'with recursive a as (select 1 as n union all select n + 1 from a where n < 3), b as (select n as m from a union all select m + 10 from b where m < 20) select m from b order by m',
+    'select (with recursive r as (select 1 as n union all select n + 1 from r where n < 4) select sum(n) from r) as v',
+    'with recursive r as (select 1 as n) select * from r',
+    'with recursive facts as (select 1 as n union all select n + 1 from facts where n < 3) select * from facts order by n',
+    'with recursive r as (select 1 as n union all select n + 1 from r where n < 400) select max(n) as m from r',
+  ],
+  fail: [
+    'with recursive r as (select * from r) select * from r',
+    'with recursive r as (select n from r union all select 1 as n) select * from r',
+    'with recursive r as (select 1 as n union all select count(*) from r) select * from r',
+    'with recursive r as (select 1 as n union all select distinct n from r) select * from r',
+    'with recursive r as (select 1 as n union all select n from r group by n) select * from r',
+    'with recursive r as (select 1 as n union all select a.n from r a join r b on true) select * from r',
+    'with recursive r as (select 1 as n union all select f.id from facts f left join r on true) select * from r',
+    'with recursive r as (select 1 as n union all select id from facts where id in (select n from r)) select * from r',
+    'with recursive r as (select 1 as n union all select n, n from r) select * from r',
+    "with recursive r as (select 1 as n union all select 'x' from r) select * from r",
+    'with recursive a as (select * from b), b as (select * from a) select * from a',
+    'with r as (select 1 as n union all select n + 1 from r where n < 10) select n from r',
+  ],
+  refused: [
+    'with recursive r as (select 1 as n union distinct select mod(n + 1, 3) from r) select n from r',
+    'with recursive r as (select 1 as n union all select n from (select n + 1 as n from r) where n < 4) select n from r',
+  ],
+};
