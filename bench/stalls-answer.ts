@@ -72,6 +72,7 @@ function open(): Promise<number> {
     const { server } = await composeGateway(config, deps);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
+    server.unref();
     return (server.address() as AddressInfo).port; // it listens on TCP
   })();
   return opened;
@@ -101,9 +102,9 @@ const graphql = (name: string, query: string): StallInput => ({
   run: () => send('/graphql', {}, { query }),
 });
 
-const rest = (name: string, endpoint: string, sql: string, coding: string): StallInput => ({
+const rest = (name: string, endpoint: string, sql: string, encoding: string): StallInput => ({
   name: `rest: ${name}`,
-  run: () => send(`/api/endpoints/query/${endpoint}`, { 'accept-encoding': coding }, { sql }),
+  run: () => send(`/api/endpoints/query/${endpoint}`, { 'accept-encoding': encoding }, { sql }),
 });
 
 /** What makes large answers, and what asks for larger ones. */

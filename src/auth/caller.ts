@@ -17,7 +17,7 @@ export type Caller = {
   readonly meter?: Meter | undefined;
 };
 
-/** @throws GatewayError `forbidden` where the caller lacks a scope */
+/** @throws GatewayError `forbidden` if the caller lacks a scope */
 export function requireScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): void {
   if (scopes.has(scope)) return;
   throw new GatewayError('forbidden', `The access token lacks the scope "${scope}"`);
@@ -28,7 +28,7 @@ export function mayAsk({ endpoints }: Pick<Caller, 'endpoints'>, endpoint: strin
   return endpoints === undefined || endpoints.test(endpoint);
 }
 
-/** @throws GatewayError `forbidden` where the caller may not ask a saved query of this name */
+/** @throws GatewayError `forbidden` if the caller may not use a saved query of this name */
 export function requireEndpoint(caller: Pick<Caller, 'endpoints'>, endpoint: string): void {
   if (mayAsk(caller, endpoint)) return;
   throw new GatewayError('forbidden', `The access token does not cover the saved query "${endpoint}"`);

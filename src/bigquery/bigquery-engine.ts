@@ -106,7 +106,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     async checkWarehouse({ withLayouts = false } = {}) {
       const waiting = begin('start', unhurried());
       const warehouse = { api, place: options, mapping, catalog };
-      const warnings = lookAt(warehouse, waiting, { withLayouts }).finally(waiting.limit.clear);
+      const warnings = examineWarehouse(warehouse, waiting, { withLayouts }).finally(waiting.limit.clear);
       for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     async close() {
@@ -117,7 +117,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   };
 }
 
-async function lookAt(
+async function examineWarehouse(
   warehouse: WarehouseToCheck,
   waiting: Waiting,
   { withLayouts }: { readonly withLayouts: boolean },

@@ -332,7 +332,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           cache,
           budget,
           runStatement,
-          planKey: question => planWarming({ endpoints, queryTimeoutMs }, question),
+          planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
         },
         claim,
         signal,

@@ -3,8 +3,8 @@ import { readTableMapping, type TableMapping } from '../bigquery/client/table-ma
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
 
-const count = (fallback: number, min: number, max: number) =>
-  z.coerce.number().int().min(min).max(max).default(fallback);
+const count = (initial: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(initial);
 const text = z.string().trim().min(1);
 const list = z.string().transform(value =>
   value

@@ -47,7 +47,7 @@ const maxPrintedLength = 4_000_000;
 
 /**
  * Compiles BigQuery SQL for DuckDB: parse, bind, print. Needs no value of any parameter.
- * @throws GatewayError `invalid_query` with line and column; `sandbox_refused` where a caller's SQL reaches out
+ * @throws GatewayError `invalid_query` with line and column; `sandbox_refused` if a caller's SQL reaches outside its subsets
  */
 export function compileForDuckDb(request: CompileRequest): CompiledStatement {
   try {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
-/** The request headers that say who asks, and how the rows are to be found and shown. */
+/** The request headers that identify the caller and control how the rows are looked up and shown. */
 export type CallerHeaders = {
   /** The access token as presented; empty for a Bearer without one, absent where neither header is there. */
   readonly credentials: string | undefined;

@@ -59,7 +59,7 @@ export type Plan = {
   readonly caller: Caller;
   readonly definition: EndpointDefinition;
   readonly query: BoundQuery;
-  /** The question to the cache; also names the rows of endpoints that are not cached. */
+  /** The request to the cache; it also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
   /** In whose name, under which labels and within which limit of bytes the query runs. */
   readonly optionsFor: (requestId?: string) => Omit<QueryOptions, 'signal'>;
@@ -138,7 +138,7 @@ function findServed(endpoints: PlanDeps['endpoints'], reference: string): Served
 /** What a worker asks for one key: a request of nobody's. */
 export type WarmPlan = {
   readonly query: BoundQuery;
-  /** The question to the cache, of which the query runs by `runQuery`. */
+  /** The request to the cache; `runQuery` runs its query. */
   readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
 };
 
@@ -201,7 +201,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return Math.min(one, other);
 }
 
-/** The question to the cache for a query, with the runs that answer it where the cache cannot. */
+/** The request to the cache for a query, with the runs that answer it if the cache can not. */
 function cacheRequestOf(
   queryTimeoutMs: number,
   { definition, key }: BoundQuery,

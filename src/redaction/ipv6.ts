@@ -172,7 +172,7 @@ function emptyReading(): Reading {
   };
 }
 
-/** Reads one more group. @returns its end; undefined where there is none that an address can have */
+/** Reads one more group. @returns its end; undefined if there is none that an address can have */
 function readGroup(text: string, start: number, reading: Reading): number | undefined {
   let digits = 0;
   let at = start;

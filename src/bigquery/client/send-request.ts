@@ -117,11 +117,11 @@ function answerOf(response: IncomingMessage, signal: AbortSignal): Answered {
 }
 
 function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
-  const coding = response.headers['content-encoding'] ?? 'identity';
-  if (coding === 'identity') return response;
-  if (coding === 'gzip') return pipeline(response, createGunzip(), () => undefined);
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  if (encoding === 'identity') return response;
+  if (encoding === 'gzip') return pipeline(response, createGunzip(), () => undefined);
   response.destroy();
-  throw new BigQueryFailure('brokenAnswer', `The answer has the unknown coding ${coding}`);
+  throw new BigQueryFailure('brokenAnswer', `The answer has the unknown encoding ${encoding}`);
 }
 
 async function skip(body: AsyncIterable<Buffer>): Promise<void> {

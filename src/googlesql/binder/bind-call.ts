@@ -14,7 +14,7 @@ const scalarRows = rowsByName(scalarFunctionRows);
 const aggregates = rowsByName(aggregateRows);
 const windowFunctions = rowsByName(windowRows);
 
-/** What would tell of the world outside a query. A dotted name does too: somebody's function, a model, a remote one. */
+/** Functions that would reveal something outside of the query. A dotted name does too: a user's function, a model, a remote one. */
 const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
 
 /** Binds a call of a scalar, aggregate or analytic function. */

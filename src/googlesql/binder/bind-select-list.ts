@@ -19,7 +19,7 @@ const maxColumns = 1000;
 
 /**
  * Binds the SELECT list, stars expanded, with BigQuery's output names.
- * @throws GatewayError `invalid_query` also where the list has more columns than a query may have
+ * @throws GatewayError `invalid_query` also if the list has more columns than a query may have
  */
 export function bindSelectList(context: BindContext, select: Select): readonly SelectedItem[] {
   const items: SelectedItem[] = [];

@@ -72,7 +72,7 @@ export function bindSelect(
   return packed(select, items, { body, columns, orderBy });
 }
 
-/** The type of a value as a column, where nothing tells any more how it came about. */
+/** The type of a value as a column, without a trace of how it was computed. */
 export function columnType(value: BoundExpression): SqlType {
   return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
 }

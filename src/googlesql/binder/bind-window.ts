@@ -29,7 +29,7 @@ function joinWindows(context: BindContext, spec: WindowSpec): BoundWindow {
     throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
   }
   const base = inner && joinWindows(context, inner);
-  // No window inside a window: each would bind those that it names anew.
+  // No window inside a window: each would bind again those that it names.
   const inside = { ...context, windows: new Map() };
   const own = bindCallOrder(inside, spec.orderBy);
   const orderBy = own.length > 0 || !base ? own : base.orderBy;

@@ -43,7 +43,7 @@ export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clause
   }
 }
 
-/** GROUPING tells of a key whether a row is grouped by it: of nothing else. */
+/** GROUPING says whether a row is grouped by a key; it takes nothing but keys. */
 function refuseStrangeGrouping(
   groupBy: BoundSelect['groupBy'],
   { select, items, others, keyOf }: Clauses,

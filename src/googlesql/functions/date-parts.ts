@@ -59,7 +59,7 @@ export function truncTemplate(
       : `make_timestamptz(epoch_us($1) - (epoch_us($1) % ${unit} + ${unit}) % ${unit})`;
   }
   if (kind === 'TIMESTAMP' && unit && part.name !== 'DAY') {
-    // What is cut off is the same on the wall clock; going back from it would not tell an hour that comes twice.
+    // What is cut off is the same on the wall clock; converting back could not distinguish an hour that occurs twice.
     return `($1 - (${zone.civil('$1')} - ${civilTrunc(part, zone.civil('$1'))}))`;
   }
   if (kind === 'TIMESTAMP') {

@@ -8,7 +8,7 @@ const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIM
 const largeSquare = '1e150';
 const scale = 1e160;
 
-/** Statistics over FLOAT64, NULL over less than so many values; a variance that overflows is infinite. */
+/** Statistics over FLOAT64, NULL over fewer than this many values; a variance that overflows is infinite. */
 const statistics = Object.entries({
   STDDEV: ['stddev_samp', 2, `${scale}`],
   STDDEV_SAMP: ['stddev_samp', 2, `${scale}`],

@@ -63,7 +63,7 @@ const replaceRow = [row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp
 const extractRow = [
   row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
 ];
-/** A group that took no part in the match is NULL; of DuckDB's functions only the one for all matches tells. */
+/** A group that took no part in the match is NULL; of DuckDB's functions only the one for all matches reports that. */
 const extractOptionalRow = [
   row(
     'REGEXP_EXTRACT(STRING, STRING, INT64) STRING',

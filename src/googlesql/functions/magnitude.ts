@@ -28,7 +28,7 @@ const bounded: ReadonlySet<string> = new Set([
 
 /**
  * A power of two that a number never reaches in any row, for what it is made of; 1024 where it is only known to be finite.
- * @returns undefined where it may be NaN or infinite
+ * @returns undefined if it may be NaN or infinite
  */
 export function magnitude(value: BoundExpression): number | undefined {
   switch (value.kind) {

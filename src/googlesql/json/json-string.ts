@@ -3,7 +3,7 @@ const backslash = 92;
 /**
  * Reads the string that begins at a quote, `"` or `'`, with every escape that BigQuery takes: JSON's own, `\x41`, `\101`, and any
  * other character for itself.
- * @returns its characters, and the place behind it; `undefined` where it does not end or an escape is none
+ * @returns its characters, and the position after it; `undefined` if it does not end or has an invalid escape
  */
 export function readJsonString(text: string, at: number): { value: string; end: number } | undefined {
   const quote = text.charCodeAt(at);

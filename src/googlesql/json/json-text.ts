@@ -9,7 +9,7 @@ const maxDepth = 1000;
  * leads to: what comes after it may be cut off or no JSON at all. They also take single quotes, trailing commas, elements
  * that are not there, and more escapes than JSON has.
  * Source: GoogleSQL, "Non-validation of STRING inputs", and its reference implementation.
- * @throws Error where arrays and objects are nested too deep
+ * @throws Error if arrays and objects are nested too deep
  */
 export const readJsonText = {
   /** `JSON_VALUE`: a number as it is written, the characters of a string, `null` for objects and arrays. */

@@ -12,7 +12,7 @@ export class JsonNumber {
  * Unlike the functions on STRING it takes nothing that is not JSON.
  * @param wideNumbers `round` takes numbers with more digits than FLOAT64 keeps
  * @returns the value's JSON text
- * @throws Error with BigQuery's message; also where a name is there twice
+ * @throws Error with BigQuery's message; also for a name that occurs twice
  */
 export function parseJson(text: string, wideNumbers: 'exact' | 'round' = 'exact'): string {
   let members = 0;

@@ -92,7 +92,7 @@ function isOfParameter(expression: BoundExpression): boolean {
 }
 
 /**
- * The text of a parameter, named once: it is planned anew for each run, where the macro takes 0.8 ms. What BigQuery would not read
+ * The text of a parameter, named once: it is planned for each run, where the macro takes 0.8 ms. What BigQuery would not read
  * (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either.
  */
 function checkedParameter(sql: string, kind: string): string {

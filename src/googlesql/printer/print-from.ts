@@ -91,7 +91,7 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
 }
 
 /**
- * A single record is its own element: no scan, a test of its presence where nothing else tells of it. A list becomes an unnest in a select list,
+ * A single record is its own element: no scan, a test of its presence if nothing else implies it. A list becomes an unnest in a select list,
  * never a join: filters go through that, and DuckDB would otherwise join the table with itself.
  */
 function printUnnest(printer: Printer, from: Unnest): PrintedFrom {

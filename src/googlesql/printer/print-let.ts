@@ -3,15 +3,15 @@ import type { BoundExpression } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import type { Printer } from './printer.ts';
 
-/** Lambdas in one another. On a busy machine DuckDB took 50 to 470 ms to plan so many, and up to 4 s for 150. */
+/** Nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
 const maxLetDepth = 60;
 
 /** A subquery in a value is a join, and each one around it plans it again. */
 export const subqueryDepth = 6;
 
 /**
- * The printer for what stands deeper by so many lambdas.
- * @throws RangeError where nobody would have written that
+ * The printer for what is nested this many lambdas deeper.
+ * @throws RangeError for a nesting that nobody would write
  */
 export function deeper(printer: Printer, by: number): Printer {
   if (printer.letDepth + by > maxLetDepth) throw new RangeError('Expressions nested too deep');

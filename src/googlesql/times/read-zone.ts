@@ -10,7 +10,7 @@ const maxHours = 14;
 
 /**
  * Reads a time zone as BigQuery does: `America/New_York` in this case of letters, `+05:30`, `-3`, `UTC+5:30`.
- * @returns undefined where it is none
+ * @returns undefined if it is none
  */
 export function readZone(text: string): Zone | undefined {
   if (zoneNames.has(text)) return { name: text, minutes: 0 };

@@ -98,7 +98,7 @@ const namesByRegion: readonly (readonly [region: string, names: string])[] = [
   ],
 ];
 
-/** Every name of a time zone; BigQuery tells their letters' case. */
+/** Every name of a time zone; BigQuery is case-sensitive about them. */
 export const zoneNames: ReadonlySet<string> = new Set(
   namesByRegion.flatMap(([region, names]) =>
     names.split(' ').map(name => (region ? `${region}/${name}` : name)),

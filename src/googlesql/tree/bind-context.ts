@@ -26,14 +26,14 @@ export type StatementState = {
   nextId(): number;
   /**
    * Counts columns that a SELECT or a FROM item brings.
-   * @throws GatewayError `invalid_query` where the statement has more than the binder can carry in its time
+   * @throws GatewayError `invalid_query` if the statement has more than the binder can handle in time
    */
   countColumns(count: number, at: SqlPosition): void;
   /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
   countLeaves(count: number, at: SqlPosition): void;
   /**
    * Counts the instructions of a regular expression, see `patternSize`.
-   * @throws GatewayError `invalid_query` where those of the statement are too many together
+   * @throws GatewayError `invalid_query` if the statement has too many of them altogether
    */
   countPattern(size: number, at: SqlPosition): void;
 };

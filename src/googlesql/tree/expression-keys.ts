@@ -31,7 +31,7 @@ export function createExpressionKeys(): KeyOf {
   }
   return keyOf;
 
-  /** What tells an expression from others of its kind over the same children. */
+  /** What distinguishes an expression from others of its kind with the same children. */
   function own(expression: BoundExpression): unknown {
     switch (expression.kind) {
       case 'literal':

@@ -77,7 +77,7 @@ export function onOuterSide(type: SqlType): SqlType {
 export const scalar = (kind: ScalarKind): ScalarType => ({ kind });
 export const arrayOf = (element: SqlType): ArrayType => ({ kind: 'ARRAY', element, single: false });
 
-/** @throws RangeError where the type holds more than anybody could read */
+/** @throws RangeError if the type is larger than anybody could read */
 export function structOf(fields: readonly StructField[]): StructType {
   const type: StructType = { kind: 'STRUCT', fields, presence: false };
   if (leavesOf(type) > maxLeaves) throw new RangeError('Type too large');

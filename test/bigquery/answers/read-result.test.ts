@@ -74,7 +74,7 @@ test.each<[string, readonly Deed[]]>([
   ['a body that is no gzip', [{ text: 'no gzip', headers: { 'content-encoding': 'gzip' } }]],
   ['another field of a record', [record('INTEGER', { pageToken: 'b' }), record('STRING')]],
   ['a gzip text that is cut off', [{ stream: cutGzip }]],
-  ['an unknown coding', [{ stream: misnamed }]],
+  ['an unknown encoding', [{ stream: misnamed }]],
 ])('%s is an error, never an answer', async (_, results) => {
   expect(await ended(results)).toMatch(/^(unavailable|engine_failed)$/);
 }); // biome-ignore format: a table

@@ -11,7 +11,7 @@ type Match = NonNullable<SetOperation['match']>;
 
 /**
  * Brings the columns of branches that match by name into one order; what a branch lacks is NULL there.
- * @throws GatewayError `invalid_query` where names do not fit the mode
+ * @throws GatewayError `invalid_query` if names do not fit the mode
  */
 export function matchColumns(
   context: BindContext,
