@@ -18,6 +18,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const planted = new URL('../support/plant-faults.ts', import.meta.url).href;
 const token = 'the-token-of-the-tests';
 const drainMs = 3000;
+/** The same where nothing can be answered any more. */
+const shortDrainMs = 500;
 /** What an end may take beyond the bound, on a busy machine. */
 const slackMs = 7000;
 
@@ -222,7 +224,10 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
   test.each(endings)('a frozen Redis and a frozen engine: %s', async (signal, code) => {
     const redis = await startRedisServer();
     onTestFinished(redis.stop);
-    const { child, port, errors } = await start('gateway', { REDIS_URL: redis.url });
+    const { child, port, errors } = await start('gateway', {
+      REDIS_URL: redis.url,
+      DRAIN_MS: String(shortDrainMs),
+    });
     const engines = childrenOf(child.pid!);
     for (const engine of engines) process.kill(engine, 'SIGSTOP');
     process.kill(redis.pid, 'SIGSTOP');
@@ -231,7 +236,7 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     const end = await endsBy(child, signal);
     expect([end.code, engines.length > 0]).toEqual([code, true]);
     await haveEnded(engines);
-    expect(end.ms).toBeLessThan(drainMs + slackMs);
+    expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
     if (code === 1) expect(errors()).toMatch(/"event":"process.failed".*planted/);
   });
 
@@ -240,7 +245,11 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     onTestFinished(redis.stop);
     const DATA_DIR = await temporaryDirectory();
     (await openForWriting(databasePath({ DATA_DIR }), readSources())).close();
-    const { child } = await start('worker', { REDIS_URL: redis.url, DATA_DIR });
+    const { child } = await start('worker', {
+      REDIS_URL: redis.url,
+      DATA_DIR,
+      DRAIN_MS: String(shortDrainMs),
+    });
     process.kill(redis.pid, 'SIGSTOP');
     const end = await endsBy(child, signal);
     expect(end.code).toBe(code);
