@@ -32,6 +32,7 @@ export const refusedQueries: Readonly<Record<string, string>> = {
   'CASE in the operand of CASE': `select ${nested(70, 'case ', 'length(concat(id, id))', ' when 1 then 1 when 2 then 2 end')} as x from edge_logs`,
   'LIKE in LIKE': `select ${nested(70, 'cast((', "concat(id, id)", ") like any ('a', 'b') as string)")} as x from edge_logs`,
   'windows in windows': `select row_number() over w30 from edge_logs window w0 as (partition by id), ${list(30, n => `w${n + 1} as (w${n} partition by id, row_number() over w${n})`, ', ')}`,
+  'a FORMAT of great widths': "select format('%600000d%600000d', 1, 2) as x from edge_logs",
   '5,000 columns': `select ${list(5_000, n => `id as c${n}`, ', ')} from edge_logs`,
   'a regular expression that nests repeats': "select regexp_contains(id, '((((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100})') as x from edge_logs",
   'a huge regular expression': `select regexp_contains(id, r'${'(a|b|c){1,50}'.repeat(300)}') as x from edge_logs`,
@@ -71,6 +72,9 @@ export const heavyQueries: Readonly<Record<string, string>> = {
   'forty subsets that double by subqueries': doubled(40, 'select 1 as x', c => `select (select max(x) from ${c}) + (select min(x) from ${c}) as x`),
   'a calculated regular expression of optional characters': "select regexp_contains(id, concat('(a?){10', '00}')) as x from edge_logs",
   '10,000 open classes': `select regexp_extract(id, r'${'[^'.repeat(10_000)}') as x from edge_logs where false`,
+  'a long text searched for half of itself': "select instr(repeat('a', 1000000), concat(repeat('a', 500000), 'b'), 1) as n from edge_logs",
+  'JSON arrays of a million in each other': `select json_set(json '{}'${list(20, n => `, '$.a${'[900000]'.repeat(n + 1)}', 1`, '')}) as x from edge_logs`,
+  'a width of FORMAT that is calculated': "select format('%*d', 2000000 + length(id), 1) as x from edge_logs",
   'rows wider than the result': `select repeat('x', 1000000) as x from edge_logs limit 1000`,
 };
 
