@@ -4,7 +4,8 @@ import type { ResultSet } from '../base/rows.ts';
 /**
  * Gives each key its rows of a batch result, as the single query would have rendered them: without the key, in the batch's
  * order, at most `maxRows`. The text of the other columns is not touched, so that no digit is lost.
- * @param result its first column is the key, a STRING
+ * @param result its first column is the key: a STRING, an INT64 or a DATE
+ * @param keys as canonical texts
  * @throws Error if a row has a key that was not asked for
  */
 export function splitRows(
@@ -18,12 +19,13 @@ export function splitRows(
   let at = 1;
   for (let row = 0; row < rowCount; row++) {
     const keyStart = at + openingBytes;
-    const keyEnd = stringEnd(rowsJson, keyStart);
+    const isQuoted = rowsJson[keyStart] === quote;
+    const keyEnd = isQuoted ? stringEnd(rowsJson, keyStart) : rowsJson.indexOf(',', keyStart);
     const end = objectEnd(rowsJson, at);
-    const key: unknown = JSON.parse(rowsJson.toString('utf8', keyStart, keyEnd));
-    const rows = typeof key === 'string' ? rowsOf.get(key) : undefined;
-    if (!rows)
-      throw new Error(`The batch form gave a row of ${JSON.stringify(key)}, which was not asked for`);
+    const written = rowsJson.toString('utf8', keyStart, keyEnd);
+    // All digits of an integer count.
+    const rows = rowsOf.get(isQuoted ? JSON.parse(written) : written);
+    if (!rows) throw new Error(`The batch form gave a row of ${written}, which was not asked for`);
     // After the key comes the comma before the next column.
     if (rows.length < maxRows) rows.push(`{${rowsJson.toString('utf8', keyEnd + 1, end)}`);
     else truncated.add(rows);
@@ -39,3 +41,5 @@ export function splitRows(
     };
   });
 }
+
+const quote = 0x22;

@@ -4,7 +4,7 @@ import { type BoundStatement, bindStatement } from '../googlesql/binder/bind-sta
 import { resultColumns } from '../googlesql/binder/result-columns.ts';
 import { lex, type Token } from '../googlesql/syntax/lexer.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
-import type { TableReference } from '../googlesql/tree/bind-context.ts';
+import type { ParameterTypes, TableReference } from '../googlesql/tree/bind-context.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 import { invalidQuery } from '../googlesql/tree/sql-error.ts';
 import type { Query } from '../googlesql/tree/syntax-tree.ts';
@@ -20,6 +20,8 @@ export type AssembleRequest = {
   readonly mapping: TableMapping;
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
+  /** Types of parameters, of the elements of arrays. Default: STRING. */
+  readonly parameterTypes?: ParameterTypes;
 };
 
 /** A text for BigQuery, and what our own front-end knows about it. */

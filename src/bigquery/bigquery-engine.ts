@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import type { Source } from '../endpoints/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
+import { declarationsOf } from '../engine/parameter-types.ts';
 import type { Catalog } from '../googlesql/tree/types.ts';
 import type { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { columnsOf } from './answers/render-value.ts';
@@ -167,9 +168,7 @@ function assemble(
   { sql, callerSql, parameters }: Statement,
   tables: Pick<AssembleRequest, 'catalog' | 'mapping'>,
 ): AssembledSql {
-  const parameterNames = parameters.map(({ name }) => name);
-  const arrayParameterNames = parameters.filter(({ value }) => Array.isArray(value)).map(({ name }) => name);
-  return assembleSql({ sql, callerSql, ...tables, parameterNames, arrayParameterNames });
+  return assembleSql({ sql, callerSql, ...tables, ...declarationsOf(parameters) });
 }
 
 /** The limit of billed bytes in force, and whether it is this run's own: under another one the query may succeed. */

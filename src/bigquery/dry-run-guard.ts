@@ -61,7 +61,7 @@ export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptio
   const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
   const passed = new LRUCache<string, { readonly location: string | undefined }>(kept);
   const keyOf = ({ text, parameters }: GuardRequest) =>
-    JSON.stringify([text, parameters.map(({ name, value }) => [name, Array.isArray(value)])]);
+    JSON.stringify([text, parameters.map(({ name, value, type }) => [name, Array.isArray(value), type])]);
 
   async function ask(request: GuardRequest, { retries, limit }: Waiting): Promise<Verdict> {
     const { statistics, jobReference } = await retries.newRequest(() =>
@@ -98,7 +98,7 @@ export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptio
 
 /** Types without values: an emulator runs the query, and unneeded rows would make it slow, or fail when it can't store them. */
 function unbound(parameters: readonly QueryParameter[]): QueryParameter[] {
-  return parameters.map(({ name, value }) => ({ name, value: Array.isArray(value) ? [] : null }));
+  return parameters.map(parameter => ({ ...parameter, value: Array.isArray(parameter.value) ? [] : null }));
 }
 
 function tableKey({ project, dataset, table }: TableId): string {

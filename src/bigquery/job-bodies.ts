@@ -80,13 +80,13 @@ function namedParameters(text: string, parameters: readonly QueryParameter[]): Q
   return parameters.filter(({ name }) => names.has(foldName(name)));
 }
 
-function bindParameter({ name, value }: QueryParameter): object {
+function bindParameter({ name, value, type = 'STRING' }: QueryParameter): object {
   if (value === null || typeof value === 'string') {
-    return { name, parameterType: { type: 'STRING' }, parameterValue: { value } };
+    return { name, parameterType: { type }, parameterValue: { value } };
   }
   return {
     name,
-    parameterType: { type: 'ARRAY', arrayType: { type: 'STRING' } },
+    parameterType: { type: 'ARRAY', arrayType: { type } },
     parameterValue: { arrayValues: value.map(element => ({ value: element })) },
   };
 }

@@ -2,6 +2,7 @@ import { SetupError, type SetupProblem } from '../base/setup-error.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { createEndpointRegistry } from '../endpoints/registry.ts';
+import { withoutValue } from '../endpoints/typed-parameter.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Check } from './check.ts';
 
@@ -78,7 +79,10 @@ function notLookedAt(why: string, fix: string): SetupError {
 
 /** If time parameters may be absent and there is no window, a query reads all rows. */
 function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDefinition): SetupProblem[] {
-  const open = parameters.filter(({ type, required }) => type === 'timestamp' && !required);
+  const open = parameters.filter(
+    ({ type, required, default: given }) =>
+      (type === 'timestamp' || type === 'TIMESTAMP') && !required && given === undefined,
+  );
   if (open.length === 0 || window || maxBytesBilled !== undefined) return [];
   const names = open.map(parameter => parameter.name).join(' and ');
   return [
@@ -95,8 +99,7 @@ async function dryRun(
   { name, sql, maxRows, parameters, window }: EndpointDefinition,
   timeoutMs: number,
 ): Promise<string> {
-  const unbound = parameters.map(parameter => ({ name: parameter.name, value: null }));
-  const statement = { endpoint: name, sql, maxRows, parameters: unbound, window };
+  const statement = { endpoint: name, sql, maxRows, parameters: parameters.map(withoutValue), window };
   const signal = new AbortController().signal;
   const { sources, estimatedBytes } = await engine.explain(statement, { signal, timeoutMs });
   const bytes = estimatedBytes === undefined ? '' : `${estimatedBytes} bytes of `;

@@ -5,6 +5,7 @@ import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
 import type { Engine, Explanation, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
+import { declarationsOf } from '../engine/parameter-types.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
@@ -73,7 +74,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     const { sql, shape, parameters, columns } = compile(catalog, statement);
     const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
-      return { placeholder, text: statement.parameters.find(given => given.name === name)?.value ?? null };
+      return { placeholder, text: boundText(statement, name) };
     });
     const { maxRows } = statement;
     const rows = await runUntil(limit, child, { sql, values, shape, maxRows }, graceMs);
@@ -136,6 +137,20 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   };
 }
 
+/** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
+const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;
+
+/** @throws GatewayError `invalid_parameter` for a number that DuckDB would round */
+function boundText({ parameters }: Statement, name: string) {
+  const { value = null, type } = parameters.find(given => given.name === name) ?? {};
+  const tooLong = type === 'BIGNUMERIC' && [value ?? []].flat().find(text => !heldDigits.test(text));
+  if (!tooLong) return value;
+  throw new GatewayError(
+    'invalid_parameter',
+    `Parameter "${name}" is "${tooLong}"; allowed in the embedded engine: 29 digits before the point and 9 after it`,
+  );
+}
+
 type Compilation = { readonly compiled: CompiledStatement } | { readonly refusal: GatewayError };
 
 /**
@@ -150,7 +165,9 @@ function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledS
   });
   return (catalog, statement) => {
     const { sql, callerSql, maxRows } = statement;
-    const key = JSON.stringify([catalog.version, maxRows, sql, callerSql]);
+    // Equal texts may belong to different headers.
+    const types = statement.parameters.map(({ type, value }) => [type, Array.isArray(value)]);
+    const key = JSON.stringify([catalog.version, maxRows, sql, callerSql, types]);
     const found = known.get(key) ?? compile(catalog, statement);
     known.set(key, found);
     if ('refusal' in found) throw found.refusal;
@@ -159,14 +176,12 @@ function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledS
 }
 
 function compile({ tables }: Catalog, { sql, callerSql, parameters, maxRows }: Statement): Compilation {
-  const namesOf = (some: Statement['parameters']) => some.map(({ name }) => name);
   try {
     const compiled = compileForDuckDb({
       sql,
       callerSql,
       catalog: new Map(tables.map(table => [table.name, table])),
-      parameterNames: namesOf(parameters),
-      arrayParameterNames: namesOf(parameters.filter(({ value }) => Array.isArray(value))),
+      ...declarationsOf(parameters),
       maxRows,
     });
     return { compiled };

@@ -1,10 +1,11 @@
 import type { QueryParameter } from '../engine/engine.ts';
 import type { EndpointDefinition } from './definition.ts';
+import { typedParameter, withoutValue } from './typed-parameter.ts';
 
 /**
  * The parameters of a batch form (contract 7.1), for a declared parameter `x`:
  *
- * - `@xs`: its values, an ARRAY<STRING>;
+ * - `@xs`: its values, an ARRAY of its type;
  * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;
  * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
  * - `@xs_elsewhere`, a pattern of what follows that many characters behind `https://` in a URL where a plain value may stand
@@ -22,14 +23,12 @@ export function bindBatch(
 ): QueryParameter[] {
   const name = batch?.parameter ?? '';
   const list = `${name}s`;
+  const batched = parameters.find(parameter => parameter.name === name);
   const kept = parameters
-    .filter(parameter => parameter.name !== name)
-    .map(parameter => ({
-      name: parameter.name,
-      value: others.find(other => other.name === parameter.name)?.value ?? null,
-    }));
-  const bound = [...kept, { name: list, value: values }];
-  if (parameters.find(parameter => parameter.name === name)?.type !== 'regexp') return bound;
+    .filter(parameter => parameter !== batched)
+    .map(parameter => others.find(other => other.name === parameter.name) ?? withoutValue(parameter));
+  const bound = [...kept, typedParameter(list, batched, values)];
+  if (batched?.type !== 'regexp') return bound;
   const plain = values.filter(isPlain);
   const patterns = values.filter(value => !isPlain(value));
   const shortest = plain.length > 0 ? Math.min(...plain.map(({ length }) => length)) : 0;

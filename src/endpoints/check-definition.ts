@@ -4,6 +4,8 @@ import { bindBatch } from './bind-batch.ts';
 import type { EndpointDefinition } from './definition.ts';
 import { graphqlName } from './names.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
+import { scalarTypeOf } from './read-parameter.ts';
+import { withoutValue } from './typed-parameter.ts';
 
 /**
  * Checks a definition against the engine: every name in its SQL resolves, and the query's columns are the header's,
@@ -27,14 +29,16 @@ async function batchProblems(
   engine: Pick<Engine, 'describe'>,
   definition: EndpointDefinition,
 ): Promise<DefinitionProblem[]> {
-  const { file, sql, batch, columns } = definition;
+  const { file, sql, batch, parameters, columns } = definition;
   if (!batch) return [];
   const line = headerLine(file, sql, ['batch']);
   const actual = await describe(engine, batch.sql, bindBatch(definition, [], []));
   if ('message' in actual) {
     return [{ line, key: `batch: line ${actual.line} of its file`, message: actual.message }];
   }
-  const declared = [{ name: batch.key, type: 'STRING', repeated: false }, ...columns].map(show).join(', ');
+  const batched = parameters.find(({ name }) => name === batch.parameter);
+  const key = { name: batch.key, type: scalarTypeOf(batched ?? { type: 'string' }), repeated: false };
+  const declared = [key, ...columns].map(show).join(', ');
   const selected = actual.map(showActual).join(', ');
   if (selected === declared) return [];
   return [{ line, key: 'batch', message: `its columns must be ${declared}; they are ${selected}` }];
@@ -68,8 +72,7 @@ async function columnProblems(
   definition: EndpointDefinition,
 ): Promise<DefinitionProblem[]> {
   const { file, sql, parameters, columns } = definition;
-  const nulls = parameters.map(({ name }) => ({ name, value: null }));
-  const actual = await describe(engine, sql, nulls);
+  const actual = await describe(engine, sql, parameters.map(withoutValue));
   if ('message' in actual) return [{ line: actual.line, key: 'sql', message: actual.message }];
   const problems: DefinitionProblem[] = [];
   for (let at = 0; at < Math.max(actual.length, columns.length); at++) {

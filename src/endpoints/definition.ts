@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
+import type { Parameter } from './parameter.ts';
+import { description, identifier, parameterSchema } from './parameter-schema.ts';
+import { scalarTypeOf } from './read-parameter.ts';
 
 const name = z
   .string()
@@ -8,30 +11,6 @@ const name = z
     'must be words of letters and digits joined by ".", "-" or "_"',
   )
   .max(128);
-
-/** A name that is also a valid GraphQL name and an unquoted BigQuery identifier. */
-const identifier = z
-  .string()
-  .regex(
-    /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/,
-    'must be letters, digits and "_", not starting with a digit or "__"',
-  );
-
-const description = z.string().trim().min(1, 'must not be empty');
-
-const common = { description, required: z.boolean().default(false) };
-
-const parameter = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('string'), ...common }),
-  z.strictObject({ type: z.literal('timestamp'), ...common }),
-  z.strictObject({ type: z.literal('regexp'), ...common }),
-  z.strictObject({
-    type: z.literal('enum'),
-    ...common,
-    values: z.array(identifier).min(1),
-    typeName: identifier.optional(),
-  }),
-]);
 
 const column = z.strictObject({
   type: z.enum([
@@ -105,7 +84,7 @@ export const headerSchema = z
     name,
     description,
     parameters: z
-      .record(identifier, parameter)
+      .record(identifier, parameterSchema)
       .default({})
       .refine(all => !Object.keys(all).some(key => reservedParameters.has(key.toLowerCase())), {
         message: 'must not be named "sql", "lql" or "explain": they mean something of their own in a request',
@@ -139,22 +118,33 @@ export const headerSchema = z
     path: ['batch', 'parameter'],
     message: 'must be a declared parameter that is required',
   })
+  .refine(({ batch: own, parameters }) => !own || canBeKey(parameters[own.parameter]), {
+    path: ['batch', 'parameter'],
+    message: 'must be a text, an INT64 or a DATE, and not repeated',
+  })
   .superRefine(({ window: own, parameters, batch: form }, context) => {
     if (!own) return;
     for (const bound of ['start', 'end'] as const) {
-      const problem = problemOfBound(parameters[own[bound]]?.type, own[bound] === form?.parameter);
+      const problem = problemOfBound(parameters[own[bound]], own[bound] === form?.parameter);
       if (problem) context.addIssue({ code: 'custom', path: ['window', bound], message: problem });
     }
   });
 
-function problemOfBound(type: string | undefined, isBatched: boolean): string | undefined {
-  if (type !== 'timestamp') return 'must be a declared parameter of type timestamp';
+/** Whether a row can name its value of the parameter: its JSON is the canonical text, quoted or not. */
+function canBeKey(parameter: Parameter | undefined): boolean {
+  const isNamed = ['STRING', 'INT64', 'DATE'].includes(scalarTypeOf(parameter ?? { type: 'STRING' }));
+  return isNamed && !parameter?.repeated;
+}
+
+function problemOfBound(parameter: Parameter | undefined, isBatched: boolean): string | undefined {
+  const isTime = parameter?.type === 'timestamp' || parameter?.type === 'TIMESTAMP';
+  if (!isTime || parameter.repeated) return 'must be a declared parameter of type timestamp';
   return isBatched ? 'must not be the parameter of the batch form' : undefined;
 }
 
 type Named<T> = T & { readonly name: string };
 
-export type ParameterDefinition = Named<z.infer<typeof parameter>>;
+export type ParameterDefinition = Named<Parameter>;
 
 export type ColumnDefinition = Named<z.infer<typeof column>>;
 

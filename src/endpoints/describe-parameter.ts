@@ -1,14 +1,28 @@
 import type { EndpointDefinition, ParameterDefinition } from './definition.ts';
+import { allowedValues } from './read-parameter.ts';
 
-/** The description of a parameter in OpenAPI and GraphQL: that of the header, and the bounds of the endpoint's window. */
+/** The description of a parameter in OpenAPI and GraphQL: that of the header, its bounds, and those of the endpoint's window. */
 export function describeParameter(
   { window }: Pick<EndpointDefinition, 'window'>,
-  { name, description }: Pick<ParameterDefinition, 'name' | 'description'>,
+  parameter: ParameterDefinition,
 ): string {
+  const { name } = parameter;
+  const description = [parameter.description, ...boundsOf(parameter)].join(' ');
   if (name === window?.start) {
     const before = `before ${window.end}, or before now without one`;
     return `${description} At most ${window.max.text} ${before}; absent: ${window.default.text} before it.`;
   }
   if (name === window?.end) return `${description} Absent: now.`;
   return description;
+}
+
+/** Sentences on what a value may be, and what stands for none. */
+function boundsOf(parameter: ParameterDefinition): string[] {
+  const { type, min, max, minLength, maxLength, pattern, default: given } = parameter;
+  const isBounded = [min, max, minLength, maxLength, pattern].some(bound => bound !== undefined);
+  const isChoice = type !== 'enum' && parameter.values !== undefined;
+  return [
+    ...(isBounded || isChoice ? [`Allowed: ${allowedValues(parameter)}.`] : []),
+    ...(given === undefined ? [] : [`Default: ${[given].flat().join(', ')}.`]),
+  ];
 }

@@ -133,7 +133,7 @@ function definitionHash(
     settings.id,
     settings.maxRows,
     settings.sandbox,
-    Object.entries(parameters).map(([name, { type }]) => [name, type]),
+    Object.entries(parameters).map(([name, { type, repeated }]) => [name, type, ...(repeated ? [true] : [])]),
     Object.entries(columns).map(([name, { type, repeated }]) => [name, type, repeated]),
     ...(settings.window ? [settings.window] : []),
     ...texts,

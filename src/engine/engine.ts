@@ -1,10 +1,17 @@
-import type { Column, ResultSet } from '../base/rows.ts';
+import type { Column, ColumnType, ResultSet } from '../base/rows.ts';
 
-/** A value bound to a named query parameter: STRING, or ARRAY<STRING> for a list; the SQL casts. */
+/**
+ * A typed value bound to a named query parameter, as the text that BigQuery's REST API has for it: an integer's digits, a date
+ * such as `2026-01-15`, bytes in base64. A list is an ARRAY of the type, and is never NULL.
+ */
 export type QueryParameter = {
   readonly name: string;
   readonly value: string | readonly string[] | null;
+  /** Default STRING. */
+  readonly type?: ParameterType;
 };
+
+export type ParameterType = Exclude<ColumnType, 'STRUCT'>;
 
 /** A length of time, as a header writes it. */
 export type Duration = { readonly text: string; readonly ms: number };

@@ -2,6 +2,7 @@ import type { Column } from '../base/rows.ts';
 import { type BoundStatement, bindStatement } from './binder/bind-statement.ts';
 import { resultColumns } from './binder/result-columns.ts';
 import { printDuckDb } from './printer/print-duckdb.ts';
+import type { ParameterTypes } from './tree/bind-context.ts';
 import { invalidQuery } from './tree/sql-error.ts';
 import type { Catalog } from './tree/types.ts';
 import type { WireShape } from './tree/wire-shape.ts';
@@ -12,10 +13,12 @@ export type CompileRequest = {
   /** Replaces the saved query's final statement; sees its top-level subsets only. */
   readonly callerSql?: string;
   readonly catalog: Catalog;
-  /** Declared parameters: every one a nullable STRING, or an ARRAY<STRING>. */
+  /** Declared parameters: every one nullable, or an array. */
   readonly parameterNames: readonly string[];
   /** Those of them that are arrays. Default: none. */
   readonly arrayParameterNames?: readonly string[];
+  /** Types of parameters, of the elements of arrays. Default: STRING. */
+  readonly parameterTypes?: ParameterTypes;
   /** Rows beyond this are cut off. */
   readonly maxRows: number;
 };

@@ -3,6 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
+import { scalarTypeOf } from '../endpoints/read-parameter.ts';
 import { addSqlTypes } from './add-sql-types.ts';
 import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
@@ -154,21 +155,40 @@ function columnIsAbsent({ name }: ColumnDefinition): GatewayError {
 }
 
 function argumentType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {
-  switch (parameter.type) {
-    case 'string':
-    case 'regexp':
-      return 'String';
-    case 'timestamp':
-      return 'DateTime';
-    case 'enum': {
-      const ownName = graphqlTypeName(endpoint.name) + graphqlTypeName(parameter.name);
-      return builder.enumType(parameter.typeName ?? ownName, {
-        description: parameter.description,
-        values: Object.fromEntries(parameter.values.map(value => [value.toUpperCase(), { value }])),
-      });
-    }
-  }
+  const type = elementType(builder, endpoint, parameter);
+  return parameter.repeated ? ([type] as [typeof type]) : type;
 }
+
+function elementType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {
+  if (parameter.type === 'enum') {
+    const { name, values = [], typeName, description } = parameter;
+    return builder.enumType(typeName ?? graphqlTypeName(endpoint.name) + graphqlTypeName(name), {
+      description,
+      values: Object.fromEntries(values.map(value => [value.toUpperCase(), { value }])),
+    });
+  }
+  if (parameter.type === 'timestamp') return 'DateTime';
+  const type = scalarTypeOf(parameter);
+  return type === 'INT64' && isOf32Bits(parameter) ? 'Int' : (argumentTypes[type] ?? 'String');
+}
+
+/** Whether the bounds leave integers that GraphQL's own type holds. */
+function isOf32Bits({ min, max }: ParameterDefinition): boolean {
+  return Number(min ?? -Infinity) >= -(2 ** 31) && Number(max ?? Infinity) < 2 ** 31;
+}
+
+/** GraphQL types of arguments; the others are strings. */
+const argumentTypes: Partial<
+  Record<ColumnDefinition['type'], 'BigInt' | 'Boolean' | 'Date' | 'DateTime' | 'Float' | 'JSON'>
+> = {
+  BOOL: 'Boolean',
+  INT64: 'BigInt',
+  FLOAT64: 'Float',
+  DATE: 'Date',
+  TIMESTAMP: 'DateTime',
+  DATETIME: 'DateTime',
+  JSON: 'JSON',
+};
 
 function columnType({ type }: ColumnDefinition) {
   return columnTypes[type] ?? 'String';
@@ -176,11 +196,12 @@ function columnType({ type }: ColumnDefinition) {
 
 /** GraphQL types of BigQuery types; the others are strings. */
 const columnTypes: Partial<
-  Record<ColumnDefinition['type'], 'Boolean' | 'BigInt' | 'Float64' | 'DateTime' | 'JSON'>
+  Record<ColumnDefinition['type'], 'Boolean' | 'BigInt' | 'Date' | 'Float64' | 'DateTime' | 'JSON'>
 > = {
   BOOL: 'Boolean',
   INT64: 'BigInt',
   FLOAT64: 'Float64',
+  DATE: 'Date',
   TIMESTAMP: 'DateTime',
   DATETIME: 'DateTime',
   JSON: 'JSON',

@@ -1,5 +1,5 @@
 import SchemaBuilder from '@pothos/core';
-import { GraphQLError, type GraphQLResolveInfo } from 'graphql';
+import { GraphQLError, type GraphQLResolveInfo, Kind } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import type { ListOptions } from './bounded-list.ts';
@@ -23,6 +23,7 @@ type Types = {
   Context: FieldContext;
   Scalars: {
     BigInt: Scalar<unknown>;
+    Date: Scalar<unknown>;
     DateTime: Scalar<unknown>;
     Float64: Scalar<unknown>;
     JSON: Scalar<unknown>;
@@ -35,8 +36,23 @@ export type Builder = PothosSchemaTypes.SchemaBuilder<PothosSchemaTypes.ExtendDe
 export function createSchemaBuilder(): Builder {
   const builder: Builder = new SchemaBuilder<Types>({});
   builder.scalarType('BigInt', {
-    description: 'A 64-bit integer, written as a number with all its digits.',
+    description:
+      'A 64-bit integer, written as a number with all its digits. As an argument also a string of digits, which variables ' +
+      'beyond 2^53 must be.',
     serialize: value => value,
+    parseValue: value => value,
+    parseLiteral(node) {
+      if (node.kind === Kind.INT || node.kind === Kind.STRING) return node.value;
+      throw new GraphQLError('BigInt must be an integer or a string of digits');
+    },
+  });
+  builder.scalarType('Date', {
+    description: 'A day as ISO 8601 text: `2026-01-15`.',
+    serialize: value => value,
+    parseValue: value => {
+      if (typeof value === 'string') return value;
+      throw new GraphQLError('Date must be a string such as "2026-01-15"');
+    },
   });
   builder.scalarType('Float64', {
     description: 'A double-precision number; "NaN", "Infinity" and "-Infinity" are strings.',

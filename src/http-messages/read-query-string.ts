@@ -1,18 +1,25 @@
 import { GatewayError } from '../base/errors.ts';
 
+const none: ReadonlySet<string> = new Set();
+
 /**
  * Reads the parameters of a query string; a name given twice has its last value (contract 2.8).
  * @param text as received, one character a byte, without the `?`
  * @throws GatewayError `invalid_request` if an escape or its UTF-8 is malformed
  */
-export function readQueryString(text: string): Record<string, string> {
-  const parameters: Record<string, string> = Object.create(null);
+export function readQueryString(text: string): Record<string, string>;
+/** @param lists names that have all their values: one given twice or more is an array */
+export function readQueryString(text: string, lists: ReadonlySet<string>): Record<string, string | string[]>;
+export function readQueryString(text: string, lists = none): Record<string, string | string[]> {
+  const parameters: Record<string, string | string[]> = Object.create(null);
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals), 'A parameter name');
     const value = equals < 0 ? '' : pair.slice(equals + 1);
-    parameters[name] = decodeComponent(value, `Parameter ${JSON.stringify(name.slice(0, 60))}`);
+    const decoded = decodeComponent(value, `Parameter ${JSON.stringify(name.slice(0, 60))}`);
+    const known = parameters[name];
+    parameters[name] = known !== undefined && lists.has(name) ? [known, decoded].flat() : decoded;
   }
   return parameters;
 }

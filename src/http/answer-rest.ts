@@ -141,9 +141,10 @@ function rejectUnacceptable(accept: string | undefined): void {
 /** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
 async function readParameters(
   context: RequestContext,
-  { sandbox }: EndpointDefinition,
+  { sandbox, parameters }: EndpointDefinition,
 ): Promise<RawParameters> {
-  const query = readQueryString(context.queryText);
+  const lists = new Set(parameters.filter(({ repeated }) => repeated).map(({ name }) => name));
+  const query = readQueryString(context.queryText, lists);
   rejectLql(query);
   if (!hasBody(context.request)) return query;
   const getMayHaveBody = sandbox && query.sql === undefined;

@@ -60,24 +60,75 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
 }
 
 function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefinition): object {
-  const { name, required } = parameter;
+  const { name, required, repeated, examples } = parameter;
   const description = describeParameter(endpoint, parameter);
-  return { name, in: 'query', required, description, schema: parameterSchema(parameter) };
+  const schema = parameterSchema(parameter);
+  const common = { name, in: 'query', required, description, schema };
+  // `?ids=1&ids=2`: what a list with commas within its values needs.
+  if (repeated) Object.assign(common, { style: 'form', explode: true });
+  if (!examples) return common;
+  const values = examples.map(example => [
+    [example].flat().join(','),
+    {
+      value: Array.isArray(example)
+        ? example.map(text => jsonOf(parameter, text))
+        : jsonOf(parameter, String(example)),
+    },
+  ]);
+  return { ...common, examples: Object.fromEntries(values) };
 }
 
 function parameterSchema(parameter: ParameterDefinition): object {
-  switch (parameter.type) {
-    case 'string':
-      return { type: 'string' };
-    case 'enum':
-      return { type: 'string', enum: parameter.values };
-    case 'timestamp':
-      // Not `format: date-time`: empty text, other zones and a blank instead of the T are welcome too.
-      return { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] };
-    case 'regexp':
-      return { type: 'string', description: 'RE2 syntax' };
-  }
+  const { repeated, default: given } = parameter;
+  const element = elementSchema(parameter);
+  const list = (texts: readonly string[]) => texts.map(text => jsonOf(parameter, text));
+  const value = Array.isArray(given) ? list(given) : given && jsonOf(parameter, String(given));
+  return { ...(repeated ? { type: 'array', items: element } : element), default: value };
 }
+
+function elementSchema(parameter: ParameterDefinition): object {
+  const { type, values, min, max, minLength, maxLength, pattern } = parameter;
+  const json = (text: string | undefined) => (text === undefined ? undefined : jsonOf(parameter, text));
+  const isNumber = type === 'INT64' || type === 'FLOAT64';
+  return {
+    ...argumentSchemas[type],
+    enum: values?.map(value => jsonOf(parameter, value)),
+    // Bounds of other types are in the description: JSON Schema has no words for them.
+    ...(isNumber ? { minimum: json(min), maximum: json(max) } : {}),
+    minLength,
+    maxLength,
+    pattern,
+  };
+}
+
+/** The value of a canonical text in a JSON document; integers that JavaScript cannot write stay texts. */
+function jsonOf({ type }: ParameterDefinition, text: string): unknown {
+  if (type === 'BOOL') return text === 'true';
+  const number = Number(text);
+  if (type === 'INT64') return Number.isSafeInteger(number) ? number : text;
+  return type === 'FLOAT64' && Number.isFinite(number) ? number : text;
+}
+
+/** What a parameter of each type takes in a query string. */
+const argumentSchemas: Record<ParameterDefinition['type'], object> = {
+  string: { type: 'string' },
+  enum: { type: 'string' },
+  // Not `format: date-time`: empty text, other zones and a blank instead of the T are welcome too.
+  timestamp: { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] },
+  regexp: { type: 'string', description: 'RE2 syntax' },
+  STRING: { type: 'string' },
+  BYTES: { type: 'string', contentEncoding: 'base64' },
+  BOOL: { type: 'boolean' },
+  INT64: { type: 'integer', format: 'int64' },
+  FLOAT64: { type: 'number', format: 'double' },
+  NUMERIC: { type: 'string', format: 'decimal' },
+  BIGNUMERIC: { type: 'string', format: 'decimal' },
+  TIMESTAMP: { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] },
+  DATETIME: { type: 'string', examples: ['2026-01-15T10:00:00'] },
+  DATE: { type: 'string', format: 'date' },
+  TIME: { type: 'string', examples: ['10:00:00'] },
+  JSON: { type: 'string', contentMediaType: 'application/json' },
+};
 
 function sandboxSql({ name }: EndpointDefinition): object {
   return {

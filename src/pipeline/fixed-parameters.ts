@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RE2JS } from 're2js';
 import { GatewayError } from '../base/errors.ts';
-import { parseTimestamp } from '../base/parse-timestamp.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
+import { readParameter } from '../endpoints/read-parameter.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 
@@ -26,26 +27,25 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
         `The access token fixes the parameter "${name}", which the saved query "${definition.name}" does not take`,
       );
     }
-    const canonical = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
+    const literal = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
+    // In a list it is one element, its commas too.
+    const only = parameter.repeated ? [literal] : literal;
     const sent = raw[name] ?? '';
-    if (sent !== '' && !isSame(parameter, sent, value, canonical)) {
+    if (sent !== '' && sent !== value && !isSame(parameter, sent, only)) {
       throw new GatewayError(
         'forbidden',
         `Parameter "${name}" is fixed by the access token, and another value was sent; allowed: that value, or none`,
       );
     }
-    bound[name] = canonical;
+    bound[name] = only;
   }
   return bound;
 }
 
-function isSame({ type }: ParameterDefinition, sent: unknown, value: string, canonical: string): boolean {
-  if (typeof sent !== 'string' && typeof sent !== 'number' && typeof sent !== 'boolean') return false;
-  const text = String(sent);
-  if (text === value || text === canonical) return true;
-  if (type !== 'timestamp') return false;
-  const micros = parseTimestamp(text);
-  return micros !== undefined && micros === parseTimestamp(value);
+/** Whether both are one value of the parameter, in whatever spelling. */
+function isSame(parameter: ParameterDefinition, sent: unknown, fixed: unknown): boolean {
+  const [one, other] = [readParameter(parameter, sent), readParameter(parameter, fixed)];
+  return 'value' in one && 'value' in other && isDeepStrictEqual(one.value, other.value);
 }
 
 /**

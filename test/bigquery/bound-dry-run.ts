@@ -1,12 +1,13 @@
 import { GatewayError } from '../../src/base/errors.ts';
 import { sourceCatalog } from '../../src/bigquery/source-catalog.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
+import { declarationsOf } from '../../src/engine/parameter-types.ts';
 import { bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
 import { resultColumns } from '../../src/googlesql/binder/result-columns.ts';
 import { sourceTables } from './bigquery-environment.ts';
 import { dryRunJob } from './bigquery-resources.ts';
 import { type Asked, type Deed, refusal } from './warehouse-http.ts';
-import { toField } from './warehouse-rows.ts';
+import { readParameters, toField } from './warehouse-rows.ts';
 
 const catalog = sourceCatalog(readSources());
 
@@ -26,7 +27,7 @@ export function boundDryRun({ body }: Asked): Deed {
   const sql = [...sourceOf].reduce((sofar, [table, source]) => sofar.replaceAll(table, source), text);
   const tables = [...sourceOf.keys()].filter(table => text.includes(`\`${table}\``));
   try {
-    const { query } = bindStatement({ sql, catalog, ...namesOf(queryParameters) });
+    const { query } = bindStatement({ sql, catalog, ...declarationsOf(readParameters(queryParameters)) });
     const fields = resultColumns(query.columns).map(toField);
     const { location } = jobReference;
     return { json: dryRunJob({ location, tables, fields, configuration, bytes: tables.length && bytes }) };
@@ -34,10 +35,4 @@ export function boundDryRun({ body }: Asked): Deed {
     if (error instanceof GatewayError) return refusal(400, 'invalidQuery', error.message);
     throw error;
   }
-}
-
-function namesOf(parameters: readonly { name: string; parameterType: { type: string } }[]) {
-  const named = (type: (of: string) => boolean) =>
-    parameters.filter(({ parameterType }) => type(parameterType.type)).map(({ name }) => name);
-  return { parameterNames: named(() => true), arrayParameterNames: named(type => type === 'ARRAY') };
 }

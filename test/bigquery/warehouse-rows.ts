@@ -1,6 +1,6 @@
 import { keptDigits, parseExactJson } from '../../src/base/exact-json.ts';
 import type { Column, ResultSet } from '../../src/base/rows.ts';
-import type { QueryParameter } from '../../src/engine/engine.ts';
+import type { ParameterType, QueryParameter } from '../../src/engine/engine.ts';
 import type { Field } from './bigquery-resources.ts';
 
 type Format = {
@@ -17,6 +17,10 @@ export function toRecords({ columns, rowsJson }: ResultSet, format: Format = {})
 
 type RestParameter = {
   readonly name: string;
+  readonly parameterType: {
+    readonly type: ParameterType | 'ARRAY';
+    readonly arrayType?: { readonly type: ParameterType };
+  };
   readonly parameterValue: {
     readonly value?: string | null;
     readonly arrayValues?: readonly { value: string }[];
@@ -27,10 +31,11 @@ type RestParameter = {
 export function readParameters(parameters: unknown): QueryParameter[] {
   // The adapter under test wrote it.
   const all = (parameters ?? []) as readonly RestParameter[];
-  return all.map(({ name, parameterValue: { value, arrayValues } }) => ({
-    name,
-    value: arrayValues ? arrayValues.map(element => element.value) : (value ?? null),
-  }));
+  return all.map(({ name, parameterType, parameterValue: { value, arrayValues } }) => {
+    const type = parameterType.type === 'ARRAY' ? parameterType.arrayType?.type : parameterType.type;
+    const values = parameterType.type === 'ARRAY' && (arrayValues ?? []).map(element => element.value);
+    return { name, value: values || (value ?? null), ...(type && type !== 'STRING' ? { type } : {}) };
+  });
 }
 
 /** BigQuery still answers with the types' older names. */

@@ -85,6 +85,31 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
     ]);
   });
 
+  test.each([
+    ['STRING', 'ä', 'upper(@v)', '"Ä"'],
+    ['BYTES', 'AP8=', '@v', '"AP8="'],
+    ['BOOL', 'false', 'not @v', 'true'],
+    ['INT64', '-9223372036854775808', '@v + 1', '-9223372036854775807'],
+    ['FLOAT64', '0.1', '@v', '0.1'],
+    ['FLOAT64', '-Infinity', '@v', '"-Infinity"'],
+    ['NUMERIC', '-99999999999999999999999999999.999999999', '@v', '"-99999999999999999999999999999.999999999"'],
+    ['BIGNUMERIC', '0.000000001', '@v', '"0.000000001"'],
+    ['TIMESTAMP', '0001-01-01T00:00:00.000000Z', '@v', '-62135596800000000'],
+    ['DATETIME', '9999-12-31T23:59:59.999999', '@v', '"9999-12-31T23:59:59.999999"'],
+    ['DATE', '2024-02-28', 'date_add(@v, interval 1 day)', '"2024-02-29"'],
+    ['TIME', '23:59:59.5', '@v', '"23:59:59.500000"'],
+    ['JSON', '{"a":[1,"x"]}', 'json_value(@v, \'$.a[1]\')', '"x"'],
+  ] as const)('contract 10.3: a %s parameter is a value of its type, alone and in an array', async (type, value, sql, json) => {
+    const one = [{ name: 'v', type, value }];
+    expect(await rowsOf(`select ${sql} as v`, { parameters: one })).toBe(`[{"v":${json}}]`);
+    const many = [{ name: 'vs', type, value: [value, value] }, { name: 'none', type, value: [] }];
+    const each = `select ${sql.replaceAll('@v', 'v')} as v from unnest(@vs) as v`;
+    expect(await rowsOf(each, { parameters: many })).toBe(`[{"v":${json}},{"v":${json}}]`);
+    expect(await rowsOf('select array_length(@none) as n', { parameters: many })).toBe('[{"n":0}]');
+    const nothing = [{ name: 'v', type, value: null }];
+    expect(await rowsOf('select @v is null as v', { parameters: nothing })).toBe('[{"v":true}]');
+  }); // biome-ignore format: a table
+
   test('max rows cut off what is beyond, over pages too', async () => {
     const sql = 'select n from unnest(generate_array(1, 25)) as n order by n';
     const { rowsJson, rowCount, isTruncated } = await run(sql, { maxRows: 17 });

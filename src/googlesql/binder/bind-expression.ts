@@ -128,9 +128,8 @@ function bindParameter(
   const declared = context.statement.parameterNames.find(p => sameName(p, name));
   if (declared === undefined) throw invalidQuery(`Query parameter '${name}' not found`, at);
   const isArray = context.statement.arrayParameterNames.includes(declared);
-  const type: SqlType = isArray
-    ? { kind: 'ARRAY', element: scalar('STRING'), single: false, nulls: 'NULL' }
-    : scalar('STRING');
+  const element = scalar(context.statement.parameterTypes.get(declared) ?? 'STRING');
+  const type: SqlType = isArray ? { kind: 'ARRAY', element, single: false, nulls: 'NULL' } : element;
   return { kind: 'parameter', type, name: declared };
 }
 

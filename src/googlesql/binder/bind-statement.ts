@@ -4,6 +4,7 @@ import {
   type Binder,
   createStatementState,
   type Environment,
+  type ParameterTypes,
   type TableReference,
 } from '../tree/bind-context.ts';
 import type { BoundQuery, BoundSubset } from '../tree/bound-tree.ts';
@@ -23,6 +24,8 @@ export type BindRequest = {
   readonly parameterNames: readonly string[];
   /** Those of them that are lists. Default: none. */
   readonly arrayParameterNames?: readonly string[];
+  /** Types of parameters, of the elements of lists. Default: STRING. */
+  readonly parameterTypes?: ParameterTypes;
 };
 
 export type BoundStatement = {
@@ -54,7 +57,8 @@ const binder: Binder = {
  */
 export function bindStatement(request: BindRequest): BoundStatement {
   const { sql, callerSql, catalog, parameterNames, arrayParameterNames = [] } = request;
-  const statement = createStatementState(parameterNames, arrayParameterNames);
+  const { parameterTypes = new Map() } = request;
+  const statement = createStatementState(parameterNames, arrayParameterNames, parameterTypes);
   const context = (environment: Environment): BindContext => ({
     binder,
     statement,

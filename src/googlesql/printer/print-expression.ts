@@ -9,6 +9,7 @@ import type {
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
+import type { SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
@@ -29,7 +30,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'null':
       return expression.type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(expression.type)})`;
     case 'parameter':
-      return `cast(${printer.parameter(expression.name)} as ${duckDbType(expression.type)})`;
+      return printParameter(printer.parameter(expression.name), expression.type);
     case 'now':
       return `cast(${printer.now()} as timestamptz)`;
     case 'column':
@@ -101,6 +102,15 @@ function mustLift(printer: Printer, expression: BoundExpression): boolean {
 
 type Print = (expression: BoundExpression) => string;
 type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
+
+/** Values are bound as canonical texts, bytes in base64. */
+function printParameter(placeholder: string, type: SqlType): string {
+  if (type.kind === 'BYTES') return `from_base64(cast(${placeholder} as varchar))`;
+  if (type.kind === 'ARRAY' && type.element.kind === 'BYTES') {
+    return `list_transform(cast(${placeholder} as varchar[]), lambda e: from_base64(e))`;
+  }
+  return `cast(${placeholder} as ${duckDbType(type)})`;
+}
 
 function printLiteral({ type, value }: Node<'literal'>): string {
   switch (type.kind) {

@@ -4,7 +4,7 @@ import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
 import type { Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax, Expression, FromItem, Query, WindowSpec } from './syntax-tree.ts';
-import type { Catalog } from './types.ts';
+import type { Catalog, ScalarKind } from './types.ts';
 
 /** A place where a saved query names a base table, and the table's name in the catalogue. */
 export type TableReference = {
@@ -14,10 +14,15 @@ export type TableReference = {
   readonly impliedAlias: string | undefined;
 };
 
+/** Types by the names of parameters. */
+export type ParameterTypes = ReadonlyMap<string, ScalarKind>;
+
 /** What binding one statement collects, over all its queries. */
 export type StatementState = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
+  /** The types of parameters, of the elements of lists; those that are not here are STRING. */
+  readonly parameterTypes: ParameterTypes;
   readonly functions: Set<string>;
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
@@ -96,6 +101,7 @@ const maxStatementPatterns = 100_000;
 export function createStatementState(
   parameterNames: readonly string[],
   arrayParameterNames: readonly string[],
+  parameterTypes: ParameterTypes,
 ): StatementState {
   let last = 0;
   let columns = 0;
@@ -104,6 +110,7 @@ export function createStatementState(
   return {
     parameterNames,
     arrayParameterNames,
+    parameterTypes,
     functions: new Set(),
     tables: [],
     subsetReads: [],

@@ -1,0 +1,222 @@
+import { LRUCache } from 'lru-cache';
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+import type { ParameterType } from '../engine/engine.ts';
+import { patternProblem } from '../googlesql/values/pattern-size.ts';
+import type { Parameter, ParameterValue } from './parameter.ts';
+import { type ValueType, valueTypes } from './value-types.ts';
+
+/** The canonical value of a parameter, or what is wrong with what was sent and what is allowed. */
+export type ReadParameter = { readonly value: ParameterValue | null } | Refused;
+
+type Refused = { readonly wrong: string; readonly allowed: string };
+
+const maxValueLength = 4096;
+const maxPatternLength = 1024;
+/** Elements of a repeated parameter, and characters of all of them. */
+const maxElements = 1000;
+const maxListLength = 65_536;
+
+/**
+ * Reads the value of a parameter: text from a query string, JSON values from a body, a header or a GraphQL argument. Equal values
+ * come out as equal texts, whatever their spelling; without a value that is the default, or null, or no elements.
+ */
+export function readParameter(parameter: Parameter, raw: unknown): ReadParameter {
+  return parameter.repeated ? readList(parameter, raw) : readOne(parameter, raw);
+}
+
+/** What a parameter takes, in words. */
+export function allowedValues(parameter: Parameter): string {
+  const { type, values, min, max, minLength, maxLength, pattern } = parameter;
+  if (values) return values.length === 1 ? values[0]! : `one of ${values.join(', ')}`;
+  const bounds = [
+    min !== undefined && `at least ${min}`,
+    max !== undefined && `at most ${max}`,
+    minLength !== undefined && `at least ${minLength} characters`,
+    maxLength !== undefined && `at most ${maxLength} characters`,
+    pattern !== undefined && `a match of ${pattern}`,
+  ].filter(bound => bound !== false);
+  return [typeOf(type).allowed, ...bounds].join(', ');
+}
+
+const pattern: ValueType = {
+  read: text => text,
+  allowed: `an RE2 regular expression of 1 to ${maxPatternLength} characters`,
+};
+
+/** How the texts of a parameter's type are read. */
+export function typeOf(type: Parameter['type']): ValueType {
+  if (type === 'regexp') return pattern;
+  if (type === 'timestamp') return valueTypes.TIMESTAMP;
+  return valueTypes[type === 'string' || type === 'enum' ? 'STRING' : type];
+}
+
+function readOne(parameter: Parameter, raw: unknown): ReadParameter {
+  const text = toText(parameter.type, raw);
+  if (typeof text !== 'string') return text;
+  if (text !== '') return readText(parameter, text);
+  if (parameter.required) return { wrong: 'is required', allowed: allowedValues(parameter) };
+  return { value: parameter.default ?? null };
+}
+
+function readList(parameter: Parameter, raw: unknown): ReadParameter {
+  const elements = elementsOf(parameter.type, raw);
+  if (elements.length === 0) {
+    if (parameter.required) {
+      return { wrong: 'is required', allowed: `a list of at least one: ${allowedValues(parameter)}` };
+    }
+    return { value: parameter.default ?? [] };
+  }
+  if (elements.length > maxElements) {
+    return { wrong: `has ${elements.length} elements`, allowed: `at most ${maxElements}` };
+  }
+  const values: string[] = [];
+  let length = 0;
+  for (const [at, element] of elements.entries()) {
+    const found = readElement(parameter, element);
+    if ('wrong' in found) return { ...found, wrong: `${found.wrong} as element ${at + 1}` };
+    length += String(found.value).length;
+    values.push(String(found.value));
+  }
+  if (length > maxListLength) {
+    return { wrong: `has ${length} characters in all`, allowed: `at most ${maxListLength}` };
+  }
+  return { value: values };
+}
+
+function readElement(parameter: Parameter, raw: unknown): ReadParameter {
+  const text = toText(parameter.type, raw);
+  if (typeof text !== 'string') return text;
+  // An empty pattern would match everything.
+  const isNothing = raw === null || (text === '' && parameter.type === 'regexp');
+  return isNothing ? { wrong: 'is empty', allowed: allowedValues(parameter) } : readText(parameter, text);
+}
+
+/** A text that was sent once is split at its commas, and its empty parts are left out; JSON has commas of its own. */
+function elementsOf(type: Parameter['type'], raw: unknown): readonly unknown[] {
+  if (raw === undefined || raw === null || raw === '') return [];
+  if (Array.isArray(raw)) return raw;
+  if (typeof raw !== 'string' || type === 'JSON') return [raw];
+  return raw.split(',').filter(part => part !== '');
+}
+
+/** The text of what was sent: `''` where nothing was. */
+function toText(type: Parameter['type'], raw: unknown): string | Refused {
+  if (raw === undefined || raw === null) return '';
+  if (typeof raw === 'number') return numberText(type, raw);
+  const text = type === 'JSON' && typeof raw === 'object' ? jsonText(raw) : raw;
+  if (text === undefined) return { wrong: 'is too deep, or has integers beyond 2^53', allowed: 'JSON text' };
+  return readPlainText(text, maxValueLength);
+}
+
+/** A text as it was sent, where it is one that every engine takes. */
+export function readPlainText(raw: unknown, maxLength: number): string | Refused {
+  if (raw === undefined || raw === null) return '';
+  const text = typeof raw === 'number' || typeof raw === 'boolean' ? String(raw) : raw;
+  if (typeof text !== 'string') {
+    return { wrong: `is ${Array.isArray(text) ? 'an array' : 'an object'}`, allowed: 'a string' };
+  }
+  if (text.length > maxLength) {
+    return { wrong: `has ${text.length} characters`, allowed: `at most ${maxLength}` };
+  }
+  if (text.includes('\0')) return { wrong: 'contains a NUL character', allowed: 'any other text' };
+  if (!text.isWellFormed()) {
+    return { wrong: 'contains half of a surrogate pair', allowed: 'well-formed Unicode text' };
+  }
+  return text;
+}
+
+/** Types to which each digit matters: a JSON number beyond 2^53 has lost some. */
+const exactTypes: readonly Parameter['type'][] = ['INT64', 'NUMERIC', 'BIGNUMERIC', 'JSON'];
+
+function numberText(type: Parameter['type'], value: number): string | Refused {
+  const isInexact = Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (!isInexact || !exactTypes.includes(type)) return String(value);
+  return { wrong: `is ${value}, a JSON number beyond 2^53`, allowed: 'its digits as a string' };
+}
+
+function jsonText(value: object): string | undefined {
+  let isExact = true;
+  const check = (_name: string, inner: unknown) => {
+    if (typeof inner === 'number' && Number.isInteger(inner)) isExact &&= Number.isSafeInteger(inner);
+    return inner;
+  };
+  try {
+    const text = JSON.stringify(value, check);
+    return isExact ? text : undefined;
+  } catch (error) {
+    // It is nested deeper than the stack.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function readText(parameter: Parameter, text: string): ReadParameter {
+  const { type, values } = parameter;
+  const refuse = (wrong: string) => ({ wrong, allowed: allowedValues(parameter) });
+  if (type === 'regexp') {
+    const problem = text.length > maxPatternLength ? `has ${text.length} characters` : problemOfPattern(text);
+    if (problem) return refuse(problem);
+  }
+  const value = typeOf(type).read(text);
+  if (value === undefined) return refuse(`is ${quote(text)}`);
+  if (values && !values.includes(value)) return refuse(`is ${quote(text)}`);
+  return isWithinBounds(parameter, value) ? { value } : refuse(`is ${quote(text)}`);
+}
+
+function isWithinBounds(parameter: Parameter, value: string): boolean {
+  const { type, min, max, minLength, maxLength, pattern: wanted } = parameter;
+  const { compare } = typeOf(type);
+  if (compare && (min !== undefined || max !== undefined)) {
+    // NaN is within no bounds.
+    if (min !== undefined && !(compare(value, min) >= 0)) return false;
+    if (max !== undefined && !(compare(value, max) <= 0)) return false;
+  }
+  if (minLength !== undefined || maxLength !== undefined) {
+    const length = [...value].length;
+    if (length < (minLength ?? 0) || length > (maxLength ?? Infinity)) return false;
+  }
+  return wanted === undefined || compiled(wanted).matcher(value).find();
+}
+
+/** Patterns of headers; there are few. */
+const compiledPatterns = new Map<string, RE2JS>();
+
+function compiled(text: string): RE2JS {
+  const known = compiledPatterns.get(text) ?? RE2JS.compile(text);
+  compiledPatterns.set(text, known);
+  return known;
+}
+
+/** Recently seen patterns, accepted and refused: compiling one is most of the work of planning a request. */
+const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 1000 });
+
+/** What RE2 in the warehouse would refuse, found out before anything is paid for. */
+export function problemOfPattern(text: string): string | undefined {
+  let verdict = verdicts.get(text);
+  if (!verdict) {
+    verdict = { problem: findProblem(text) };
+    verdicts.set(text, verdict);
+  }
+  return verdict.problem;
+}
+
+function findProblem(text: string): string | undefined {
+  const tooLarge = patternProblem(text);
+  if (tooLarge) return `is refused: ${tooLarge}`;
+  try {
+    RE2JS.compile(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    return `is not a valid pattern (${error.message})`;
+  }
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
+
+/** The type that the SQL of a query sees. */
+export function scalarTypeOf({ type }: Pick<Parameter, 'type'>): ParameterType {
+  return type in valueTypes ? (type as ParameterType) : 'STRING'; // a key of the table of types
+}
