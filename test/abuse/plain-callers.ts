@@ -24,18 +24,18 @@ const usage = (interval: string, pattern: string) =>
 const graphql = (query: string) => ({ query });
 let fresh = 0;
 /** A pattern that nobody asked for before. */
-const anew = () => `${project}|plain${process.pid}x${fresh++}`;
+const newProject = () => `${project}|plain${process.pid}x${fresh++}`;
 
 /** What plain callers ask for. */
 const plainKinds = {
   livez: gateway => gateway.get('/livez', {}, timeout()),
   'logs.all': gateway => gateway.get(`/api/endpoints/query/logs.all?project=${project}`, {}, timeout()),
   hit: gateway => gateway.get(usage('hourly', project), {}, timeout()),
-  miss: gateway => gateway.get(usage('minutely', anew()), {}, timeout()),
+  miss: gateway => gateway.get(usage('minutely', newProject()), {}, timeout()),
   'GraphQL logsAll': gateway =>
     gateway.post('/graphql', graphql(`{ logsAll(project: "${project}") { id metadata } }`), timeout()),
   'GraphQL hit': gateway => gateway.post('/graphql', graphql(counts('HOURLY', project)), timeout()),
-  'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', anew())), timeout()),
+  'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', newProject())), timeout()),
 } satisfies Record<string, (gateway: FleetGateway) => Promise<FleetAnswer>>;
 
 export type PlainKind = keyof typeof plainKinds;

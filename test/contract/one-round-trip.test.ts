@@ -58,7 +58,7 @@ describe('contract 3.6, 7.4: the fields of one operation', () => {
       (_, n) =>
         `a${n}: usageApiCounts(project: "ours|${n}", interval: HOURLY) { timestamp totalRestRequests }`,
     );
-    // Spelled anew each time, so that the whole result is not remembered.
+    // Spelled differently each time, so that the whole result is not remembered.
     const ask = (spelling: number) => gateway.graphql(`{ ${aliases.join(' '.repeat(spelling))} }`);
     await ask(1);
     const before = await callsOf('evalsha');

@@ -13,7 +13,7 @@ const rows = {
 const drawnRows = `/*
 id: 7e57ab1e-0000-4000-8000-000000000003
 name: drawn.rows
-description: A text of a thousand characters, drawn anew by each run.
+description: A text of a thousand characters, drawn by each run.
 parameters:
   project: { type: string, required: true, description: Reference of the project. }
 columns:
