@@ -6,10 +6,10 @@ import type { Tokens } from './tokens.ts';
 /** Finds out who asks, by tokens of whatever kind. */
 export type Authenticator = {
   /**
-   * Finds the caller of a presented token.
+   * Finds the caller of a presented token; at once for an issued one, so that its request's body is read before the rest of it comes.
    * @throws GatewayError `unauthorized`, `unavailable`
    */
-  authenticate(presented: string | undefined): Promise<Caller>;
+  authenticate(presented: string | undefined): Caller | Promise<Caller>;
   /** Whether the token of a caller that `authenticate` gave would still be accepted; costs a hit next to nothing. */
   isCurrent(caller: Caller): boolean;
 };
@@ -22,23 +22,18 @@ export function createAuthenticator(
   tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>,
   jwt: JwtVerifier | undefined,
 ): Authenticator {
-  if (!jwt) {
-    return {
-      authenticate: async presented => tokens.authenticate(presented),
-      isCurrent: caller => tokens.isCurrent(caller),
-    };
-  }
   return {
-    async authenticate(presented) {
+    authenticate(presented) {
       try {
         return tokens.authenticate(presented);
       } catch (error) {
         // A plain token may have the form of a JWT, so that comes second.
-        if (!(error instanceof GatewayError) || presented === undefined || !looksLikeJwt(presented))
+        if (!jwt || !(error instanceof GatewayError) || presented === undefined || !looksLikeJwt(presented)) {
           throw error;
+        }
         return jwt.verify(presented);
       }
     },
-    isCurrent: caller => tokens.isCurrent(caller) || jwt.isCurrent(caller),
+    isCurrent: caller => tokens.isCurrent(caller) || (jwt?.isCurrent(caller) ?? false),
   };
 }

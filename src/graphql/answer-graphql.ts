@@ -1,6 +1,7 @@
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import type { Caller } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
@@ -77,21 +78,26 @@ export function createGraphqlHandler(
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
 
   /** Authenticates, once for all fields; the page for browsers needs no token. */
-  async function readCaller({ request: { method, headers }, queryText }: RequestContext) {
-    const callerHeaders = readCallerHeaders(headers);
+  function authenticate({ request: { method, headers }, queryText }: RequestContext, credentials?: string) {
     const isPage = graphiql && method === 'GET' && queryText === '' && headers.accept?.includes('text/html');
-    if (isPage) return { headers: callerHeaders, caller: undefined };
-    const caller = await pipeline.tokens.authenticate(callerHeaders.credentials);
+    return isPage ? undefined : pipeline.tokens.authenticate(credentials);
+  }
+
+  function admit(caller: Caller, { headers }: RequestContext['request']): void {
     countRequests(caller.meter, 1);
     // Yoga would stream to a client that accepts nothing but a stream.
     if (!/json|\*\/\*|application\/\*/i.test(headers.accept || '*/*')) throw notAcceptable();
-    return { headers: callerHeaders, caller };
   }
 
   /** @param signal aborts when the caller leaves, or its time is over: fields that have their rows by then are answered */
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
     const { request, requestId, facts, queryText } = context;
-    const asked = { requestId, facts, signal, ...(await readCaller(context)) };
+    const headers = readCallerHeaders(request.headers);
+    const found = authenticate(context, headers.credentials);
+    // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
+    const caller = found instanceof Promise ? await found : found;
+    if (caller) admit(caller, request);
+    const asked = { requestId, facts, signal, headers, caller };
     rejectForms(request);
     const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
     const budget = openBudget(largeOperations);

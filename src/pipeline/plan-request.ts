@@ -74,7 +74,9 @@ export type Plan = {
  */
 export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
   const { headers, endpoint } = request;
-  const caller = request.caller ?? (await deps.tokens.authenticate(headers.credentials));
+  const found = request.caller ?? deps.tokens.authenticate(headers.credentials);
+  // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
+  const caller = found instanceof Promise ? await found : found;
   if (!request.isCounted) countRequests(caller.meter, 1);
   const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
   const { definition, version: endpointsVersion } = served;
