@@ -1,7 +1,9 @@
 import { GatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { digestAsync, digestOf, type Entry } from '../cache/entry.ts';
-import { redactRowsJson } from '../redaction/redact-rows-json.ts';
+import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';
+import { jsonColumnsOf } from '../redaction/json-columns.ts';
+import { type RedactionOptions, redactRowsJson } from '../redaction/redact-rows-json.ts';
 import { redactText } from '../redaction/redact-text.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import type { Redactor } from '../redaction/redactor.ts';
@@ -25,53 +27,62 @@ export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'isTruncate
 /** The kinds of personal data that the caller must not see; absent: rows are shown as they are. */
 export type Redaction = readonly RedactionKind[] | undefined;
 
-/** A redacted representation, or the promise of the one being made. */
-type Redacted = { made?: Representation; pending?: Promise<Representation> | undefined };
+/** The representations of rows that are made already, by their kinds, and those that are being made. */
+type Redacted = {
+  readonly made: Map<string, Representation>;
+  readonly making: SingleFlight<Representation>;
+};
 
-const redactedOf = new WeakMap<Rendered, Map<string, Redacted>>();
+const redactedOf = new WeakMap<Rendered, Redacted>();
 
 /** Longer bodies are redacted on another thread: hostile text of this length holds the event loop for some 10 ms. */
 const maxInlineBytes = 64 * 1024;
 
 /**
  * Shows rows to a caller, redacted where asked for (contract 5.4: redaction happens after the cache). Requests that wait
- * for the same redaction share it.
- * @throws GatewayError as the redactor does
+ * for the same redaction share it; it ends when the last of them leaves.
+ * @throws GatewayError as the redactor does; the signal's reason
  */
 export async function representationOf(
   rows: Rendered,
   kinds: Redaction,
   redactor: Redactor,
+  signal: AbortSignal,
 ): Promise<Representation> {
   if (!kinds) return { body: rows.body, digest: rows.bodyDigest };
-  const redacted = lookUp(rows, kinds);
-  if (!redacted.made && rows.body.length <= maxInlineBytes) {
-    const body = redactRowsJson(rows.body, kinds);
-    redacted.made = { body, digest: rows.bodyDigest && digestOf(body) };
+  const key = kinds.join();
+  const { made, making } = lookUp(rows);
+  let shown = made.get(key);
+  if (!shown) {
+    const columns = jsonColumnsOf(rows.columns);
+    const options = { kinds, jsonColumns: columns && new Map([['result', columns]]) };
+    shown =
+      rows.body.length <= maxInlineBytes
+        ? redactInline(rows, options)
+        : await making(key, signal, inner => redactElsewhere(rows, options, redactor, inner));
+    made.set(key, shown);
   }
-  if (redacted.made) return redacted.made;
-  redacted.pending ??= redactElsewhere(rows, kinds, redactor).finally(() => {
-    redacted.pending = undefined;
-  });
-  redacted.made = await redacted.pending;
-  return redacted.made;
+  return shown;
+}
+
+function redactInline(rows: Rendered, options: RedactionOptions): Representation {
+  const body = redactRowsJson(rows.body, options);
+  return { body, digest: rows.bodyDigest && digestOf(body) };
 }
 
 async function redactElsewhere(
   rows: Rendered,
-  kinds: readonly RedactionKind[],
+  options: RedactionOptions,
   redactor: Redactor,
+  signal: AbortSignal,
 ): Promise<Representation> {
-  const body = await redactor.redact(rows.body, kinds);
+  const body = await redactor.redact(rows.body, options, signal);
   return { body, digest: rows.bodyDigest && (await digestAsync(body)) };
 }
 
-function lookUp(rows: Rendered, kinds: readonly RedactionKind[]): Redacted {
-  const all = redactedOf.get(rows) ?? new Map<string, Redacted>();
-  redactedOf.set(rows, all);
-  const key = kinds.join();
-  const found = all.get(key) ?? {};
-  all.set(key, found);
+function lookUp(rows: Rendered): Redacted {
+  const found = redactedOf.get(rows) ?? { made: new Map(), making: createSingleFlight() };
+  redactedOf.set(rows, found);
   return found;
 }
 

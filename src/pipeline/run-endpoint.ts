@@ -70,7 +70,7 @@ export async function runEndpoint(
     plan ??= await planRequest(deps, request, stages);
     const { rows, state, receipt } = await readRows(deps, plan, request);
     stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
-    const shown = await representationOf(rows, plan.redact, deps.redactor);
+    const shown = await representationOf(rows, plan.redact, deps.redactor, request.signal);
     if (plan.redact) stages.done('redact');
     const answer = toAnswer(deps, plan, rows, shown, state, receipt, stages.list());
     announce(deps, answer, request.requestId, stages.totalMs());

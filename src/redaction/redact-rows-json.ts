@@ -1,9 +1,18 @@
 import { stringEnd } from '../base/json-scan.ts';
-import { redactText } from './redact-text.ts';
+import { followPath, type JsonColumns } from './json-columns.ts';
+import { redactJsonText } from './redact-json-text.ts';
+import { redactLongText } from './redact-long-text.ts';
 import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 
 const quote = 0x22;
 const colon = 0x3a;
+
+export type RedactionOptions = {
+  /** Default: all. */
+  readonly kinds?: readonly RedactionKind[];
+  /** Which strings hold JSON text, whose keys stay too, by their path from the root of the JSON; arrays are no part of it. Default: none. */
+  readonly jsonColumns?: JsonColumns | undefined;
+};
 
 /** Bytes of JSON that are read between two pauses. */
 const sliceBytes = 64 * 1024;
@@ -12,13 +21,9 @@ const sliceBytes = 64 * 1024;
  * Replaces personal data in the string values of JSON text, at any depth.
  * Keys, numbers, booleans, null and strings without personal data stay byte for byte.
  * @param json valid JSON, without white space between a key and its colon
- * @param kinds default: all
  */
-export function redactRowsJson(
-  json: Buffer | string,
-  kinds: readonly RedactionKind[] = redactionKinds,
-): Buffer {
-  const slices = redactInSlices(typeof json === 'string' ? Buffer.from(json) : json, kinds);
+export function redactRowsJson(json: Buffer | string, options: RedactionOptions = {}): Buffer {
+  const slices = redactInSlices(typeof json === 'string' ? Buffer.from(json) : json, options);
   for (;;) {
     const { done, value } = slices.next();
     if (done) return value;
@@ -26,22 +31,25 @@ export function redactRowsJson(
 }
 
 /**
- * The same with pauses between strings, in which the caller can do other work.
+ * The same with pauses, in which the caller can do other work.
  * @returns the same bytes if nothing is replaced
  */
 export function* redactInSlices(
   bytes: Buffer,
-  kinds: readonly RedactionKind[],
+  { kinds = redactionKinds, jsonColumns }: RedactionOptions,
 ): Generator<undefined, Buffer, undefined> {
   const parts: Buffer[] = [];
+  const path = jsonColumns && followPath(bytes, jsonColumns);
   let copied = 0;
   let paused = 0;
   let start = bytes.indexOf(quote);
   while (start >= 0) {
     const end = stringEnd(bytes, start);
-    if (bytes[end] !== colon) {
+    if (bytes[end] === colon) path?.enter(start, end);
+    else {
       const value: string = JSON.parse(bytes.toString('utf8', start, end));
-      const redacted = redactText(value, kinds);
+      const redact = path?.isJson(start, end) ? redactJsonText : redactLongText;
+      const redacted = yield* redact(value, kinds);
       if (redacted !== value) {
         parts.push(bytes.subarray(copied, start), Buffer.from(JSON.stringify(redacted)));
         copied = end;

@@ -1,13 +1,15 @@
 import { parentPort } from 'node:worker_threads';
-import { redactInSlices } from './redact-rows-json.ts';
-import type { RedactionKind } from './redaction-kinds.ts';
+import { type RedactionOptions, redactInSlices } from './redact-rows-json.ts';
 
 /** A job for the thread. */
 export type RedactionJob = {
   readonly id: number;
   readonly body: Uint8Array;
-  readonly kinds: readonly RedactionKind[];
+  readonly options: RedactionOptions;
 };
+
+/** Ends a job that nobody waits for any more. */
+export type RedactionCancel = { readonly cancel: number };
 
 /** Its result; no body if nothing was replaced. */
 export type RedactionResult = { readonly id: number; readonly body: Uint8Array | undefined };
@@ -15,23 +17,34 @@ export type RedactionResult = { readonly id: number; readonly body: Uint8Array |
 type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
 
 /** Jobs take turns, a slice each: a short one never waits for the end of a long one. */
-const running: Running[] = [];
+let running: Running[] = [];
+let isScheduled = false;
 
-parentPort!.on('message', (job: RedactionJob) => {
-  const { body, kinds } = job;
-  running.push({
-    job,
-    slices: redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), kinds),
-  });
-  if (running.length === 1) setImmediate(takeTurn);
+parentPort!.on('message', (message: RedactionJob | RedactionCancel) => {
+  if ('cancel' in message) {
+    running = running.filter(({ job }) => job.id !== message.cancel);
+    return;
+  }
+  const { body, options } = message;
+  const slices = redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), options);
+  running.push({ job: message, slices });
+  schedule();
 });
 
+function schedule(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  setImmediate(takeTurn);
+}
+
 function takeTurn(): void {
-  const next = running.shift()!;
+  isScheduled = false;
+  const next = running.shift();
+  if (!next) return; // it was cancelled
   const { done, value } = next.slices.next();
   if (done) send(next.job, value);
   else running.push(next);
-  if (running.length > 0) setImmediate(takeTurn);
+  if (running.length > 0) schedule();
 }
 
 function send({ id, body }: RedactionJob, redacted: Buffer): void {

@@ -1,16 +1,18 @@
 import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../base/errors.ts';
-import type { RedactionKind } from './redaction-kinds.ts';
-import type { RedactionJob, RedactionResult } from './redaction-worker.ts';
+import { orAborted } from '../base/or-aborted.ts';
+import type { RedactionOptions } from './redact-rows-json.ts';
+import type { RedactionCancel, RedactionJob, RedactionResult } from './redaction-worker.ts';
 
 /** Redacts bodies on a separate thread, so that the event loop is not blocked. */
 export type Redactor = {
   /**
    * Replaces personal data as `redactRowsJson` does.
+   * @param signal stops the work
    * @returns the body itself if nothing is replaced
-   * @throws GatewayError `overloaded` if too much is waiting; `unavailable` if the thread ended
+   * @throws GatewayError `overloaded` if too much is waiting; `unavailable` if the thread ended; the signal's reason
    */
-  redact(body: Buffer, kinds: readonly RedactionKind[]): Promise<Buffer>;
+  redact(body: Buffer, options: RedactionOptions, signal: AbortSignal): Promise<Buffer>;
   /** Ends the thread, and rejects the jobs that are not done. */
   close(): Promise<void>;
 };
@@ -42,6 +44,7 @@ export function createRedactor(): Redactor {
     const found = waiting.get(id);
     waiting.delete(id);
     waitingBytes -= found?.body.length ?? 0;
+    if (found && waiting.size === 0) idle = setTimeout(() => void close(), idleMs).unref();
     return found;
   }
 
@@ -63,7 +66,6 @@ export function createRedactor(): Redactor {
     worker.on('message', ({ id, body }: RedactionResult) => {
       const found = take(id);
       found?.resolve(body ? Buffer.from(body.buffer, body.byteOffset, body.length) : found.body);
-      if (waiting.size === 0) idle = setTimeout(() => void close(), idleMs).unref();
     });
     // The thread is out of memory; `exit` follows.
     worker.on('error', () => undefined);
@@ -80,7 +82,7 @@ export function createRedactor(): Redactor {
   }
 
   return {
-    redact(body, kinds) {
+    redact(body, options, signal) {
       clearTimeout(idle);
       if (waiting.size > 0 && waitingBytes + body.length > maxWaitingBytes) {
         const message = 'Too many large results are being redacted; try again';
@@ -91,8 +93,11 @@ export function createRedactor(): Redactor {
       const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
       waiting.set(id, { body, resolve, reject });
       waitingBytes += body.length;
-      thread.postMessage({ id, body, kinds } satisfies RedactionJob);
-      return promise;
+      thread.postMessage({ id, body, options } satisfies RedactionJob);
+      return orAborted(promise, signal).catch(error => {
+        if (take(id)) thread?.postMessage({ cancel: id } satisfies RedactionCancel);
+        throw error;
+      });
     },
     close,
   };

@@ -40,6 +40,19 @@ beforeAll(async () => {
 const ask = (endpoint: string, parameters: Record<string, string>, headers: Record<string, string> = {}) =>
   gateway.get(`/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`, headers);
 
+test.each([1, 3000])(
+  'contract 9.1, 9.8: in JSON columns keys stay and values do not, in %d rows',
+  async count => {
+    const json = '{"203.0.113.7":["203.0.113.7"]}';
+    const sql = `select json '${json}' as j, [struct(json '${json}' as j)] as nested, '${json}' as s from unnest(generate_array(1, ${count}))`;
+    const { body } = await ask('plain.messages', { sql }, redact);
+    const j = '{"203.0.113.7":["REDACTED"]}';
+    expect(new Set(body.result.map((row: unknown) => JSON.stringify(row)))).toEqual(
+      new Set([JSON.stringify({ j, nested: [{ j }], s: '{"REDACTED":["REDACTED"]}' })]),
+    );
+  },
+);
+
 describe('contract 9.5: each kind is switchable', () => {
   test('by configuration', async () => {
     const { body } = await ask('plain.messages', { message }, redact);

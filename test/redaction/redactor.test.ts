@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { redactRowsJson } from '../../src/redaction/redact-rows-json.ts';
-import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
+import type { RedactionCancel, RedactionJob } from '../../src/redaction/redaction-worker.ts';
 import { createRedactor, type Redactor } from '../../src/redaction/redactor.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
@@ -10,21 +12,22 @@ beforeEach(() => {
 });
 afterEach(() => redactor.close());
 
+const never = new AbortController().signal;
 const rowsOf = (text: string, count: number) => Buffer.from(JSON.stringify(Array(count).fill({ text })));
 
 test('redacts as the function does, several bodies at once, long and short, changed or not', async () => {
   const bodies = [rowsOf('a@b.com', 5000), rowsOf('nothing', 5000), rowsOf('::1', 1), Buffer.from('[]')];
-  const redacted = await Promise.all(bodies.map(body => redactor.redact(body, redactionKinds)));
+  const redacted = await Promise.all(bodies.map(body => redactor.redact(body, {}, never)));
   expect(redacted.map(String)).toEqual(bodies.map(body => String(redactRowsJson(body))));
   expect(redacted[1]).toBe(bodies[1]);
-  const [ipOnly] = await Promise.all([redactor.redact(rowsOf('a@b.com ::1', 1), ['ipv6'])]);
+  const [ipOnly] = await Promise.all([redactor.redact(rowsOf('a@b.com ::1', 1), { kinds: ['ipv6'] }, never)]);
   expect(String(ipOnly)).toBe('[{"text":"a@b.com REDACTED"}]');
 });
 
 test('contract 11.2: megabytes of hostile text, in many strings or in one, hold the event loop for less than 100 ms', async () => {
-  await redactor.redact(rowsOf('warm', 1), redactionKinds);
+  await redactor.redact(rowsOf('warm', 1), {}, never);
   for (const body of [rowsOf('1:'.repeat(16_000), 200), rowsOf('aaaaa:'.repeat(1_000_000), 1)]) {
-    const { result, turnMs } = await longestTurn(() => redactor.redact(body, redactionKinds));
+    const { result, turnMs } = await longestTurn(() => redactor.redact(body, {}, never));
     expect(result.length).toBeGreaterThan(0);
     expect(turnMs).toBeLessThan(100);
   }
@@ -32,26 +35,68 @@ test('contract 11.2: megabytes of hostile text, in many strings or in one, hold 
 
 test('a short body does not wait for the end of a long one', async () => {
   const order: string[] = [];
-  const long = redactor
-    .redact(rowsOf('1:'.repeat(1000), 5000), redactionKinds)
-    .then(() => order.push('long'));
-  const short = redactor.redact(rowsOf('::1', 2000), redactionKinds).then(() => order.push('short'));
+  const long = redactor.redact(rowsOf('1:'.repeat(1000), 5000), {}, never).then(() => order.push('long'));
+  const short = redactor.redact(rowsOf('::1', 2000), {}, never).then(() => order.push('short'));
   await Promise.all([long, short]);
   expect(order).toEqual(['short', 'long']);
 });
 
-test('refuses what would pile up, and takes bodies again when there is room', async () => {
+test('refuses what would pile up, and takes bodies again when there is room, also where a caller left', async () => {
   const large = rowsOf('x'.repeat(1_000_000), 70);
-  const taken = redactor.redact(large, redactionKinds);
-  await expect(redactor.redact(large, redactionKinds)).rejects.toMatchObject({ code: 'overloaded' });
-  await taken;
-  expect(await redactor.redact(large, redactionKinds)).toBe(large);
+  const caller = new AbortController();
+  const left = expect(redactor.redact(large, {}, caller.signal)).rejects.toThrow('left');
+  await expect(redactor.redact(large, {}, never)).rejects.toMatchObject({ code: 'overloaded' });
+  caller.abort(new Error('left'));
+  await left;
+  const small = redactor.redact(rowsOf('::1', 1), {}, never);
+  expect(await redactor.redact(large, {}, never)).toBe(large);
+  await small;
 }, 60_000);
 
 test('a thread that ends fails what it had, and the next body has another one', async () => {
   const body = rowsOf('1:'.repeat(1000), 1000);
-  const lost = expect(redactor.redact(body, redactionKinds)).rejects.toMatchObject({ code: 'unavailable' });
+  const lost = expect(redactor.redact(body, {}, never)).rejects.toMatchObject({ code: 'unavailable' });
   await redactor.close();
   await lost;
-  expect(String(await redactor.redact(rowsOf('::1', 1), redactionKinds))).toBe('[{"text":"REDACTED"}]');
+  expect(String(await redactor.redact(rowsOf('::1', 1), {}, never))).toBe('[{"text":"REDACTED"}]');
+});
+
+test('contract 11.5, 11.6: a caller leaves at once, and its work ends; others get theirs', async () => {
+  const body = rowsOf('1:'.repeat(50_000), 10);
+  const alone = async () => {
+    const before = process.cpuUsage(); // of all threads
+    const redacted = await redactor.redact(body, {}, never);
+    const { user, system } = process.cpuUsage(before);
+    return { redacted, cost: user + system };
+  };
+  const { redacted, cost } = await alone().then(alone);
+  const caller = new AbortController();
+  const left = expect(redactor.redact(body, {}, caller.signal)).rejects.toThrow('The time is over');
+  caller.abort(new Error('The time is over'));
+  await left;
+  const beside = await alone();
+  expect(beside.redacted.equals(redacted)).toBe(true);
+  // As much again, if the thread went on with what nobody waits for.
+  expect(beside.cost / cost).toBeLessThan(1.6);
+});
+
+test('contract 11.5: the thread stops work that was cancelled, in the middle of a string too', async () => {
+  const thread = new Worker(new URL('../../src/redaction/redaction-worker.ts', import.meta.url));
+  onTestFinished(async () => void (await thread.terminate()));
+  const body = rowsOf('1:'.repeat(200_000), 2);
+  const ended = once(thread, 'message');
+  // They take turns: the first would end first.
+  thread.postMessage({ id: 1, body, options: {} } satisfies RedactionJob);
+  thread.postMessage({ id: 2, body, options: {} } satisfies RedactionJob);
+  thread.postMessage({ cancel: 1 } satisfies RedactionCancel);
+  const [{ id }] = await ended;
+  expect(id).toBe(2);
+});
+
+test('contract 11.1: one long string holds the thread for no longer than many short ones', async () => {
+  const order: string[] = [];
+  const long = redactor.redact(rowsOf('1:2, '.repeat(200_000), 1), {}, never).then(() => order.push('long'));
+  const short = redactor.redact(rowsOf('::1', 2000), {}, never).then(() => order.push('short'));
+  await Promise.all([long, short]);
+  expect(order).toEqual(['short', 'long']);
 });

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { type Rendered, representationOf } from '../../src/pipeline/representation.ts';
+import type { Redactor } from '../../src/redaction/redactor.ts';
+
+const kinds = ['ipv4'] as const;
+const long = (): Rendered => ({
+  body: Buffer.alloc(100_000, ' '),
+  columns: [],
+  rowCount: 0,
+  isTruncated: false,
+  createdAtMs: 0,
+});
+
+/** A redactor whose work the test ends. */
+function openRedactor() {
+  const runs: { end: (redacted: Buffer) => void; signal: AbortSignal }[] = [];
+  const redactor: Redactor = {
+    redact(_body, _options, signal) {
+      const { promise, resolve } = Promise.withResolvers<Buffer>();
+      runs.push({ end: resolve, signal });
+      return promise;
+    },
+    close: async () => undefined,
+  };
+  return { redactor, runs };
+}
+
+test('contract 11.6: nobody waits for a redaction beyond the deadline, and others who wait get it', async () => {
+  const { redactor, runs } = openRedactor();
+  const rows = long();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const left = representationOf(rows, kinds, redactor, first.signal);
+  const other = representationOf(rows, kinds, redactor, second.signal);
+  first.abort(new Error('The time is over'));
+  await expect(left).rejects.toThrow('The time is over');
+  expect(runs.map(({ signal }) => signal.aborted)).toEqual([false]);
+  const redacted = Buffer.from('{}');
+  runs[0]?.end(redacted);
+  expect((await other).body).toBe(redacted);
+  // It is there for all who come later.
+  expect(await representationOf(rows, kinds, redactor, second.signal)).toBe(await other);
+  expect(runs).toHaveLength(1);
+});
+
+test('contract 11.5: the work ends when the last caller leaves, and begins again for the next one', async () => {
+  const { redactor, runs } = openRedactor();
+  const rows = long();
+  const caller = new AbortController();
+  const both = [1, 2].map(() => representationOf(rows, kinds, redactor, caller.signal));
+  caller.abort(new Error('left'));
+  for (const left of both) await expect(left).rejects.toThrow('left');
+  expect(runs.map(({ signal }) => signal.aborted)).toEqual([true]);
+  void representationOf(rows, kinds, redactor, new AbortController().signal);
+  expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+});
