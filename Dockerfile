@@ -8,8 +8,6 @@ COPY src src
 COPY sql sql
 COPY schema schema
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
-# glibc hands large blocks back as soon as they are free; by default it keeps ever larger ones (docs/reliability.md).
-ENV MALLOC_MMAP_THRESHOLD_=131072
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import packageJson from '../package.json' with { type: 'json' };
+import { readNpmScript } from '../test/support/npm-script.ts';
 
 /** A gateway that runs as `npm start` runs it. */
 export type GatewayProcess = {
@@ -13,11 +13,11 @@ export type GatewayProcess = {
   stop(): Promise<void>;
 };
 
-// As package.json has it: with the options of Node that bound its memory.
-const [program = '', ...args] = packageJson.scripts.start.split(' ');
+// As package.json has it: with what bounds its memory.
+const start = readNpmScript('start');
 
 /** What `npm start` runs. */
-export const startCommand: readonly [string, ...string[]] = [program, ...args];
+export const startCommand: readonly [string, ...string[]] = ['node', ...start.args];
 
 /**
  * Starts a gateway on a free port and waits until it says where it is.
@@ -31,7 +31,14 @@ export async function startGatewayProcess(
   const startedMs = performance.now();
   const [file, ...options] = command;
   const child = spawn(file, options, {
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', ACCESS_TOKEN: 'bench', ...environment },
+    env: {
+      ...process.env,
+      ...start.environment,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      ACCESS_TOKEN: 'bench',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', log],
     detached: true,
   });

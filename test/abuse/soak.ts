@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { endWithProcess } from '../support/end-with-process.ts';
+import { readNpmScript } from '../support/npm-script.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { openSampleFolder } from './abused-gateway.ts';
 import { attacks } from './attacks.ts';
@@ -69,8 +70,9 @@ const faults: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 function startWorker() {
-  const child = spawn('node', ['src/worker.ts'], {
-    env: { ...process.env, ...folder.environment, ...environment },
+  const start = readNpmScript('worker');
+  const child = spawn('node', start.args, {
+    env: { ...process.env, ...start.environment, ...folder.environment, ...environment },
     stdio: 'ignore',
   });
   endWithProcess(child);

@@ -7,16 +7,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import packageJson from '../../package.json' with { type: 'json' };
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from './edge-row.ts';
 import { endWithProcess } from './end-with-process.ts';
+import { readNpmScript } from './npm-script.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `npm start` gives to Node, the options that bound its memory among it. */
-const [, ...startOptions] = packageJson.scripts.start.split(' ');
+const start = readNpmScript('start');
 const token = 'the-token-of-the-fleet';
 
 export type FleetAnswer = {
@@ -87,10 +86,11 @@ export async function startGatewayProcess(
   agent: Agent,
   onEvent?: (event: string) => void,
 ): Promise<FleetGateway> {
-  const child = spawn('node', startOptions, {
+  const child = spawn('node', start.args, {
     cwd: root,
     env: {
       ...process.env,
+      ...start.environment,
       PORT: '0',
       SAMPLE_ROWS: '0',
       LOG_LEVEL: 'info',
