@@ -63,6 +63,7 @@ function open(): Promise<number> {
     const made = new Map(Object.entries(results).map(([sql, make]) => [sql, make()]));
     const engine = {
       describe: async () => columns,
+      subsets: async () => [],
       explain: async () => ({ columns, sources: [] }),
       run: async ({ callerSql = 'short' }) => made.get(callerSql)!,
       close: async () => undefined,

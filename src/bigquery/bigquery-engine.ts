@@ -3,6 +3,7 @@ import type { SetupProblem } from '../base/setup-error.ts';
 import type { Source } from '../endpoints/sources.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
+import { listSubsets } from '../googlesql/list-subsets.ts';
 import type { Catalog } from '../googlesql/tree/types.ts';
 import type { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { columnsOf } from './answers/render-value.ts';
@@ -62,6 +63,9 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     return { limit, retries: startRetries(policy, limit) };
   }
 
+  const explaining = (statement: Statement) => (assembled: AssembledSql, waiting: Waiting) =>
+    explain(dryRunGuard, statement, assembled, waiting);
+
   /** Runs a task on the text of a statement; its errors are fit for the caller. */
   async function within<Result>(
     statement: Statement,
@@ -92,18 +96,14 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       within(statement, runOptions, (assembled, waiting) =>
         run(assembled, { statement, runOptions, waiting }),
       ),
-    explain: (statement, runOptions) =>
-      within(statement, runOptions, (assembled, waiting) =>
-        explain(dryRunGuard, statement, assembled, waiting),
-      ),
+    explain: (statement, runOptions) => within(statement, runOptions, explaining(statement)),
     describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
-      const ask = async (assembled: AssembledSql, waiting: Waiting) => {
-        const explained = explain(dryRunGuard, statement, assembled, waiting);
-        return (await explained.catch(failure => insteadOf(failure, assembled, catalog))).columns;
-      };
+      const ask = (assembled: AssembledSql, waiting: Waiting) =>
+        columnsIn(explaining(statement)(assembled, waiting), assembled, catalog);
       return within(statement, unhurried(), ask, sql);
     },
+    subsets: async statement => subsetsOf(statement, catalog),
     async checkWarehouse({ withLayouts = false } = {}) {
       const waiting = begin('start', unhurried());
       const warehouse = { api, place: options, mapping, catalog };
@@ -138,13 +138,17 @@ async function explain(
 }
 
 /** A saved query stays valid when a table lacks what it reads: its columns are then those of our own front-end. */
-function insteadOf(
-  failure: unknown,
+async function columnsIn(
+  explained: Promise<Explanation>,
   { columns, reads }: AssembledSql,
   catalog: Catalog,
-): Pick<Explanation, 'columns'> {
-  if (missingColumn(failure, { catalog, reads })) return { columns };
-  throw failure;
+) {
+  try {
+    return (await explained).columns;
+  } catch (failure) {
+    if (missingColumn(failure, { catalog, reads })) return columns;
+    throw failure;
+  }
 }
 
 /** What a dry run says about a statement, completed by our own front-end. */
@@ -155,6 +159,10 @@ function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Ex
     sources: verdict.sources.length > 0 ? verdict.sources : sources,
     ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
   };
+}
+
+function subsetsOf({ sql, parameters }: Pick<Statement, 'sql' | 'parameters'>, catalog: Catalog) {
+  return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
 }
 
 function checkMapping(mapping: TableMapping, sources: readonly Source[]): void {

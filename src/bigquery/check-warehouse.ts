@@ -104,7 +104,7 @@ async function checkTable(
     problems: [],
     misshapen: found.differences.map(difference => ({
       found: `${source} is ${name}: ${difference}`,
-      fix: `give the table the columns of schema/sources.json, or correct ${source} in BIGQUERY_TABLES; until then, queries that read it fail`,
+      fix: `give the table the columns of ${source}.yaml in SOURCES_DIR, or correct ${source} in BIGQUERY_TABLES; until then, queries that read it fail`,
     })),
     isUsable: found.isUsable,
   };

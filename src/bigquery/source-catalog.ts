@@ -8,7 +8,7 @@ import {
   structOf,
 } from '../googlesql/tree/types.ts';
 
-/** The catalogue of the log sources as they lie in BigQuery: every record REPEATED, every array plain. */
+/** The catalogue of the sources as they lie in BigQuery: every array plain. */
 export function sourceCatalog(sources: readonly Source[]): Catalog {
   return new Map(sources.map(({ name, columns }) => [name, { name, columns: fieldsOf(columns) }]));
 }
@@ -18,7 +18,6 @@ function fieldsOf(fields: SourceFields): StructField[] {
 }
 
 function typeOf(field: SourceField): SqlType {
-  if (!Array.isArray(field)) return scalar(field);
-  const [element] = field;
-  return arrayOf(typeof element === 'string' ? scalar(element) : structOf(fieldsOf(element)));
+  if (Array.isArray(field)) return arrayOf(typeOf(field[0]));
+  return typeof field === 'string' ? scalar(field) : structOf(fieldsOf(field));
 }

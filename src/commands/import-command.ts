@@ -11,7 +11,7 @@ import { UsageError } from './command-line.ts';
  */
 export async function runImportCommand(config: Config, args: string[]): Promise<void> {
   const [source, file, ...rest] = args;
-  const sources = readSources();
+  const sources = readSources(config.SOURCES_DIR);
   if (source === undefined || file === undefined || rest.length > 0) {
     throw new UsageError('import takes a source and a file');
   }

@@ -13,6 +13,10 @@ const usage = `Commands:
                                                                 invalidate stored answers, in all gateways over one Redis
   npm run operations -- <folder> [<file>]                       list GraphQL documents, for GRAPHQL_OPERATIONS_FILE
   npm run doctor [-- --json]                                    print what is wrong with the set-up, and how to fix it
+  npm run source -- add | list | check | drop [--help for more]
+                                                                add sources by their files, list, check and remove them
+  npm run endpoint -- new | lint | test | explain [--help for more]
+                                                                write, check, test and explain saved queries
   npm run schema                                                write schema/schema.graphql and schema/openapi.json
 `;
 
@@ -23,6 +27,8 @@ const commands: Record<string, (config: Config, args: string[]) => Promise<void>
   cache: async (config, args) => (await import('./cache-command.ts')).runCacheCommand(config, args),
   doctor: doctorCommand,
   operations: operationsCommand,
+  source: sourceCommand,
+  endpoint: endpointCommand,
   schema: async config => (await import('./write-schemas.ts')).writeSchemas(config.SQL_DIR, 'schema'),
 };
 
@@ -41,7 +47,8 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
     }
     await command(readConfig(environment), rest);
   } catch (error) {
-    const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError].some(
+    // Of broken files there may be several.
+    const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError, AggregateError].some(
       type => error instanceof type,
     );
     process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
@@ -79,9 +86,20 @@ async function doctorCommand(config: Config, args: string[]): Promise<void> {
   if (!(await runDoctor(config, { clock: systemClock, print, json: values.json }))) process.exitCode = 1;
 }
 
+async function sourceCommand(config: Config, args: string[]): Promise<void> {
+  const { runSourceCommand } = await import('./source-command.ts');
+  if (!(await runSourceCommand(config, print, args))) process.exitCode = 1;
+}
+
+async function endpointCommand(config: Config, args: string[]): Promise<void> {
+  const { runEndpointCommand } = await import('./endpoint-command.ts');
+  if (!(await runEndpointCommand(config, { clock: systemClock, print }, args))) process.exitCode = 1;
+}
+
 function explain(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException; // each field may be missing
   // Messages of the system and of DuckDB about a file need no stack.
   if (code !== undefined || /^(?:IO|Invalid Input) Error: /.test(message)) return message;
+  if (error instanceof Error && error.name === 'DefinitionError') return message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSources, type Source } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { keepWindows } from '../engine/keep-windows.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -31,6 +32,7 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
   if (config.ENGINE === 'duckdb') {
     return createDuckDbEngine({
       databasePath: databasePath(config),
+      sources: readSources(config.SOURCES_DIR),
       clock,
       emit,
       maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
@@ -42,11 +44,12 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
   }
   // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
   const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
+  const sources = readSources(config.SOURCES_DIR);
   const engine = await createBigQueryEngine({
     // Neither is missing: `readConfig` sees to that.
     project: config.BIGQUERY_PROJECT ?? '',
-    mapping: config.BIGQUERY_TABLES ?? new Map(),
-    sources: readSources(),
+    mapping: tablesOf(sources, config),
+    sources,
     location: config.BIGQUERY_LOCATION,
     endpoint: config.BIGQUERY_API_ENDPOINT,
     // 0 asks for no limit.
@@ -67,4 +70,10 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
     await engine.close();
     throw error;
   }
+}
+
+/** The tables that the sources name, and those of the settings, which win. */
+function tablesOf(sources: readonly Source[], { BIGQUERY_TABLES = new Map() }: Config): TableMapping {
+  const named = readTableMapping(sources.flatMap(({ name, table }) => (table ? [`${name}=${table}`] : [])));
+  return new Map([...named, ...BIGQUERY_TABLES]);
 }

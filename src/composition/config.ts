@@ -66,6 +66,7 @@ export const variables = {
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
+  SOURCES_DIR: { schema: text.default('schema/sources'), meaning: 'Folder of the sources.' },
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },

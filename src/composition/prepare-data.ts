@@ -37,7 +37,12 @@ export async function prepareData(
 /** Extends the sample of the embedded engine up to now. */
 async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
   try {
-    const task = { databasePath: databasePath(config), rows: config.SAMPLE_ROWS, nowMs: clock.now() };
+    const task = {
+      databasePath: databasePath(config),
+      sourcesDirectory: config.SOURCES_DIR,
+      rows: config.SAMPLE_ROWS,
+      nowMs: clock.now(),
+    };
     await writeSampleInChild(task, onProgress);
   } catch (error) {
     // Another gateway reads the same file, which has rows already.

@@ -44,7 +44,8 @@ export function isHeldElsewhere(error: unknown): boolean {
 /** Makes the tables and the columns that the sources have and the database lacks. */
 async function makeTables(connection: DuckDBConnection, sources: readonly Source[]): Promise<void> {
   const there = new Map((await readCatalog(connection)).map(table => [table.name, table.columns]));
-  for (const { name, columns } of sources) {
+  for (const { name, columns, files } of sources) {
+    if (files) continue;
     const wanted = firstLayout(columns);
     const stored = there.get(name);
     if (stored) await changeLayout(connection, name, stored, extendLayout(stored, wanted));

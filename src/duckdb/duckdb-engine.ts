@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
+import type { Source } from '../endpoints/sources.ts';
 import type { Engine, Explanation, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
@@ -10,6 +11,7 @@ import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
 import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
+import { listSubsets } from '../googlesql/list-subsets.ts';
 import { type Catalog, type EngineChild, EngineGoneError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
@@ -20,6 +22,8 @@ import { removeLeftSpills } from './spill-directory.ts';
 
 type DuckDbEngineOptions = {
   readonly databasePath: string;
+  /** Those that read files in place are views. Default: none. */
+  readonly sources?: readonly Source[];
   readonly clock: Clock;
   readonly emit: (event: EngineEvent) => void;
   /** Queries that run at the same time, each in a process of its own. Default 4. */
@@ -105,11 +109,12 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     }
   }
 
-  await pool.catalog().catch((cause: Error) => {
+  const { problems } = await pool.catalog().catch((cause: Error) => {
     throw new Error(`The embedded engine could not open ${options.databasePath}: ${cause.message}`, {
       cause,
     });
   });
+  for (const problem of problems) emit({ type: 'source.unreadable', ...problem });
   return {
     get pids() {
       return pool.pids;
@@ -133,6 +138,11 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     },
     describe: async ({ sql, parameters }) =>
       (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
+    async subsets({ sql, parameters }) {
+      const { tables } = await pool.catalog();
+      const catalog = new Map(tables.map(table => [table.name, table]));
+      return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
+    },
     close: () => pool.close(),
   };
 }
@@ -204,6 +214,9 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
   const memoryLimitMb = Math.max(minMemoryMb, Math.round(share));
   return {
     databasePath: options.databasePath,
+    sources: (options.sources ?? []).filter(
+      source => source.files || JSON.stringify(source.columns).includes('BIGNUMERIC'),
+    ),
     macros: duckDbMacros,
     memoryLimitMb,
     // DuckDB's own limit does not cover lists and strings, and Node holds a result twice while handing it over.

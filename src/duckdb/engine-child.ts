@@ -13,6 +13,7 @@ import type {
   EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
+import type { SourceViews } from './source-views.ts';
 import { newSpillDirectory } from './spill-directory.ts';
 
 /** A started engine process. */
@@ -34,7 +35,12 @@ export type EngineChild = {
 };
 
 /** The tables of a database; equal versions are equal tables. */
-export type Catalog = { readonly version: string; readonly tables: readonly CatalogTable[] };
+export type Catalog = {
+  readonly version: string;
+  readonly tables: readonly CatalogTable[];
+  /** Sources whose files can't be read, and why. */
+  readonly problems: SourceViews['problems'];
+};
 
 export type EngineRun = {
   readonly result: Promise<Result>;
@@ -100,7 +106,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       clearTimeout(starting);
       if (why === 'no start') why = 'crash';
       lowerPriority(child.pid);
-      catalog.resolve({ version: versionOf(report.catalog), tables: report.catalog });
+      catalog.resolve(catalogOf(report));
     } else if (report.type === 'out of memory') kill('out of memory');
     else if (report.type !== 'alive') {
       isWorn = report.type !== 'part' && report.isWorn;
@@ -238,6 +244,10 @@ function threadsOf(pid: number): readonly number[] {
   } catch {
     return [pid];
   }
+}
+
+function catalogOf({ catalog: tables, problems }: Extract<EngineReport, { type: 'ready' }>): Catalog {
+  return { version: versionOf(tables), tables, problems };
 }
 
 function versionOf(catalog: readonly CatalogTable[]): string {

@@ -3,6 +3,8 @@ export type EngineEvent =
   | { readonly type: 'engine.started'; readonly pid: number | undefined; readonly ms: number }
   /** The process ended; the next query starts a new one. */
   | { readonly type: 'engine.stopped'; readonly reason: string }
+  /** The files of a source can't be read: the queries that read it fail. */
+  | { readonly type: 'source.unreadable'; readonly source: string; readonly message: string }
   /** DuckDB refused a statement that our front-end printed: a fault of ours. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 

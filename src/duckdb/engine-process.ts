@@ -12,6 +12,7 @@ import {
 } from '@duckdb/node-api';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/printer/finish-row.ts';
+import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,
@@ -20,6 +21,8 @@ import type {
   EngineReport,
   EngineStatement,
 } from './engine-protocol.ts';
+import { declaredTypes } from './layout.ts';
+import { foldersOf, makeSourceViews } from './source-views.ts';
 
 /**
  * A process that reads the database file. It runs one statement at a time, and can be killed at any moment: the file is
@@ -69,7 +72,16 @@ async function open(): Promise<void> {
   const instance = await openDatabase();
   const connection = await instance.connect();
   await prepareConnection(connection, settings.macros);
-  const catalog = await readCatalog(connection);
+  const { sources } = settings;
+  const stored = (await readCatalog(connection)).map(({ name, columns }) => {
+    const declared = sources.find(source => source.name === name)?.columns ?? {};
+    return { name, columns: declaredTypes(columns, declared) };
+  });
+  await connection.run(`SET GLOBAL allowed_directories = [${foldersOf(sources).map(quoteText).join(', ')}]`);
+  const views = await makeSourceViews(connection, sources);
+  // A source of files hides a table that it was before.
+  const isView = (name: string) => sources.some(source => source.name === name && source.files);
+  const catalog = [...stored.filter(({ name }) => !isView(name)), ...views.tables];
   // As an option of opening the database it would be displayed, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
   // From here on no statement can open a file, load code or undo these settings.
@@ -90,7 +102,7 @@ async function open(): Promise<void> {
   }, 100);
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
   readyBytes = process.memoryUsage.rss();
-  report({ type: 'ready', catalog });
+  report({ type: 'ready', catalog, problems: views.problems });
   // The process is killed at its end, and could not save them.
   flushCompileCache();
 }

@@ -1,9 +1,13 @@
+import type { Source } from '../endpoints/sources.ts';
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type { WireShape } from '../googlesql/tree/wire-shape.ts';
+import type { SourceViews } from './source-views.ts';
 
 /** The settings of all engine processes. */
 export type EngineSettings = {
   readonly databasePath: string;
+  /** Sources that read files in place, or whose types DuckDB does not keep apart. */
+  readonly sources: readonly Source[];
   /** Statements that the connection runs first. */
   readonly macros: readonly string[];
   /** Megabytes that DuckDB may use for buffers, sorts and aggregates. */
@@ -52,7 +56,11 @@ type EndOfRun = {
 
 /** From the engine process to the gateway. */
 export type EngineReport =
-  | { readonly type: 'ready'; readonly catalog: readonly CatalogTable[] }
+  | {
+      readonly type: 'ready';
+      readonly catalog: readonly CatalogTable[];
+      readonly problems: SourceViews['problems'];
+    }
   /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */

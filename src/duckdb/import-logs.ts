@@ -5,7 +5,7 @@ import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { SqlType } from '../googlesql/tree/types.ts';
 import { changeLayout, type Database, openForWriting, readColumns } from './database.ts';
-import { convertLayout, listLayout, storedTypeSql, widenLayout } from './layout.ts';
+import { convertLayout, decodeBytes, listLayout, storedTypeSql, widenLayout } from './layout.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
 
 /** Where rows come from: lines of JSON, or a Parquet file. */
@@ -45,6 +45,8 @@ export async function importLogs(options: ImportOptions): Promise<ImportResult> 
     const known = options.sources.map(({ name }) => name).join(', ');
     throw new Error(`No source is named ${JSON.stringify(options.source)}; allowed: ${known}`);
   }
+  if (source.files)
+    throw new Error(`Source ${source.name} reads its files in place; nothing is loaded into it`);
   const database = await openForWriting(options.databasePath, options.sources);
   try {
     return await importInto(database, source, options);
@@ -72,11 +74,11 @@ async function importInto(
     characters = 0;
     options.onProgress?.(line);
   };
-  for await (const text of readLines(connection, options)) {
+  for await (const text of readLines(connection, source, options)) {
     line++;
     if (text.trim() === '') continue;
     try {
-      const row = JSON.stringify(normaliseRow(source.columns, parseExactJson(text), findings));
+      const row = JSON.stringify(normaliseRow(source, parseExactJson(text), findings));
       batch.push(row);
       characters += row.length;
     } catch (error) {
@@ -90,12 +92,25 @@ async function importInto(
   return { imported, rejected, ignoredFields: [...findings.ignoredFields].sort() };
 }
 
-async function* readLines(connection: DuckDBConnection, options: ImportOptions): AsyncIterable<string> {
+async function* readLines(
+  connection: DuckDBConnection,
+  { columns }: Source,
+  options: ImportOptions,
+): AsyncIterable<string> {
   if (options.format === 'ndjson') {
     yield* splitLines(options.input);
     return;
   }
-  const rows = await connection.stream(`SELECT to_json(r) FROM read_parquet(${quoteText(options.file)}) r`);
+  const file = `read_parquet(${quoteText(options.file)})`;
+  const names = (await connection.run(`SELECT * FROM ${file} LIMIT 0`)).columnNames();
+  // As JSON numbers decimals would lose digits; bytes have no JSON of their own.
+  const exact = names.flatMap(name => {
+    const [column, type] = [quoteName(name), columns[name]];
+    if (type === 'BYTES') return [`to_base64(${column}) AS ${column}`];
+    return type === 'NUMERIC' || type === 'BIGNUMERIC' ? [`${column}::VARCHAR AS ${column}`] : [];
+  });
+  const replaced = exact.length > 0 ? ` REPLACE (${exact.join(', ')})` : '';
+  const rows = await connection.stream(`SELECT to_json(r) FROM (SELECT *${replaced} FROM ${file}) r`);
   for await (const chunk of rows.yieldRows()) {
     for (const [text] of chunk) yield String(text);
   }
@@ -129,7 +144,8 @@ async function storeBatch(
     const incoming = listLayout(columns);
     const values = incoming.map(({ name: column, type }) => {
       const target = widened.find(other => other.name === column)?.type ?? type;
-      return `${convertLayout(`r.${quoteName(column)}`, type, target)} AS ${quoteName(column)}`;
+      const value = decodeBytes(`r.${quoteName(column)}`, columns[column]!);
+      return `${convertLayout(value, type, target)} AS ${quoteName(column)}`;
     });
     const structure = JSON.stringify([
       Object.fromEntries(incoming.map(({ name: column, type }) => [column, jsonType(type)])),
@@ -151,5 +167,6 @@ function jsonType(type: SqlType): unknown {
   if (type.kind === 'ARRAY') return [jsonType(type.element)];
   if (type.kind === 'STRUCT')
     return Object.fromEntries(type.fields.map(field => [field.name, jsonType(field.type)]));
-  return storedTypeSql(type);
+  // As JSON, its text would be read as a JSON string; bytes come in base64.
+  return type.kind === 'JSON' || type.kind === 'BYTES' ? 'VARCHAR' : storedTypeSql(type);
 }

@@ -1,9 +1,11 @@
 import { DuckDBListType, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { SourceField, SourceFields } from '../endpoints/sources.ts';
+import { duckDbType } from '../googlesql/tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import {
   arrayOf,
   type CatalogColumn,
+  type ScalarKind,
   type SqlType,
   type StructType,
   scalar,
@@ -29,11 +31,16 @@ export function listLayout(fields: SourceFields): CatalogColumn[] {
 }
 
 function typeOf(field: SourceField, single: boolean): SqlType {
-  if (!Array.isArray(field)) return scalar(field);
+  if (typeof field === 'string') return scalar(field);
+  if (!Array.isArray(field)) return recordOf(field, single, false);
   const [element] = field;
   if (typeof element === 'string') return arrayOf(scalar(element));
-  const fields = Object.entries(element).map(([name, inner]) => ({ name, type: typeOf(inner, single) }));
-  return { kind: 'ARRAY', single, element: { kind: 'STRUCT', presence: single, fields } };
+  return { kind: 'ARRAY', single, element: recordOf(element, single, single) };
+}
+
+function recordOf(fields: SourceFields, single: boolean, presence: boolean): StructType {
+  const types = Object.entries(fields).map(([name, inner]) => ({ name, type: typeOf(inner, single) }));
+  return { kind: 'STRUCT', presence, fields: types };
 }
 
 /** The type of a stored column, read from the database. */
@@ -43,8 +50,12 @@ export function storedType(type: DuckDBType): SqlType {
     const element = valueType instanceof DuckDBStructType ? recordType(valueType) : storedType(valueType);
     return { kind: 'ARRAY', single: false, element };
   }
-  if (type instanceof DuckDBStructType) return { kind: 'ARRAY', single: true, element: recordType(type) };
-  const kind = scalarKinds[type.typeId];
+  if (type instanceof DuckDBStructType) {
+    const record = recordType(type);
+    // A record that is not repeated has no such leaf: DuckDB knows its NULL from a record of NULLs.
+    return record.presence ? { kind: 'ARRAY', single: true, element: record } : record;
+  }
+  const kind = type.alias === 'JSON' ? 'JSON' : scalarKinds[type.typeId];
   if (kind) return scalar(kind);
   throw new Error(`No log column has the DuckDB type ${type}`);
 }
@@ -60,37 +71,44 @@ function recordType({ entryNames, entryTypes }: DuckDBStructType): StructType {
   };
 }
 
-const scalarKinds: Partial<Record<DuckDBTypeId, 'STRING' | 'INT64' | 'FLOAT64' | 'BOOL' | 'TIMESTAMP'>> = {
+const scalarKinds: Partial<Record<DuckDBTypeId, ScalarKind>> = {
   [DuckDBTypeId.VARCHAR]: 'STRING',
+  [DuckDBTypeId.BLOB]: 'BYTES',
   [DuckDBTypeId.BIGINT]: 'INT64',
   [DuckDBTypeId.DOUBLE]: 'FLOAT64',
   [DuckDBTypeId.BOOLEAN]: 'BOOL',
+  [DuckDBTypeId.DECIMAL]: 'NUMERIC',
   [DuckDBTypeId.TIMESTAMP_TZ]: 'TIMESTAMP',
+  [DuckDBTypeId.TIMESTAMP]: 'DATETIME',
+  [DuckDBTypeId.DATE]: 'DATE',
+  [DuckDBTypeId.TIME]: 'TIME',
 };
 
 /** DuckDB's name of a stored type, for CREATE and ALTER TABLE. */
 export function storedTypeSql(type: SqlType): string {
-  switch (type.kind) {
-    case 'ARRAY':
-      return type.single ? storedTypeSql(type.element) : `${storedTypeSql(type.element)}[]`;
-    case 'STRUCT': {
-      const presence = type.presence ? [`${quoteName(presenceLeaf)} BOOLEAN`] : [];
-      const fields = type.fields.map(field => `${quoteName(field.name)} ${storedTypeSql(field.type)}`);
-      return `STRUCT(${[...presence, ...fields].join(', ')})`;
-    }
-    case 'STRING':
-      return 'VARCHAR';
-    case 'INT64':
-      return 'BIGINT';
-    case 'FLOAT64':
-      return 'DOUBLE';
-    case 'BOOL':
-      return 'BOOLEAN';
-    case 'TIMESTAMP':
-      return 'TIMESTAMPTZ';
-    default:
-      throw new Error(`No log column has the type ${type.kind}`);
+  if (type.kind === 'ARRAY')
+    return type.single ? storedTypeSql(type.element) : `${storedTypeSql(type.element)}[]`;
+  if (type.kind !== 'STRUCT') return duckDbType(type);
+  const presence = type.presence ? [`${quoteName(presenceLeaf)} BOOLEAN`] : [];
+  const fields = type.fields.map(field => `${quoteName(field.name)} ${storedTypeSql(field.type)}`);
+  return `STRUCT(${[...presence, ...fields].join(', ')})`;
+}
+
+/**
+ * Gives stored columns the types that their source declares where DuckDB has one type for two: a BIGNUMERIC lies as a NUMERIC.
+ */
+export function declaredTypes(stored: readonly CatalogColumn[], fields: SourceFields): CatalogColumn[] {
+  return stored.map(({ name, type }) => ({ name, type: declaredType(type, fields[name]) }));
+}
+
+function declaredType(stored: SqlType, field: SourceField | undefined): SqlType {
+  if (field === 'BIGNUMERIC' && stored.kind === 'NUMERIC') return scalar(field);
+  if (stored.kind === 'ARRAY' && Array.isArray(field)) {
+    // The element of an array is of the same kind as the declared one.
+    return { ...stored, element: declaredType(stored.element, field[0]) };
   }
+  if (stored.kind !== 'STRUCT' || typeof field !== 'object' || Array.isArray(field)) return stored;
+  return { ...stored, fields: declaredTypes(stored.fields, field) };
 }
 
 /**
@@ -99,6 +117,7 @@ export function storedTypeSql(type: SqlType): string {
  */
 export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0): string {
   if (from.kind === 'STRUCT' && to.kind === 'STRUCT') {
+    if (storedTypeSql(from) === storedTypeSql(to)) return sql;
     const presence = to.presence ? [`${quoteText(presenceLeaf)}: true`] : [];
     const fields = to.fields.map(({ name, type }) => {
       const source = from.fields.find(field => field.name === name);
@@ -107,7 +126,9 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
         : `NULL::${storedTypeSql(type)}`;
       return `${quoteText(name)}: ${value}`;
     });
-    return `{${[...presence, ...fields].join(', ')}}`;
+    const record = `{${[...presence, ...fields].join(', ')}}`;
+    // An element of an array is there.
+    return to.presence ? record : `CASE WHEN ${sql} IS NOT NULL THEN ${record} END`;
   }
   if (from.kind !== 'ARRAY' || to.kind !== 'ARRAY' || to.element.kind !== 'STRUCT') return sql;
   if (!to.single && !from.single) {
@@ -124,12 +145,14 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
 /** The columns' type in which the records at these dotted paths are lists. */
 export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySet<string>): CatalogColumn[] {
   const widen = (type: SqlType, path: string): SqlType => {
-    if (type.kind !== 'ARRAY' || type.element.kind !== 'STRUCT') return type;
-    const fields = type.element.fields.map(field => ({
+    const record = type.kind === 'ARRAY' ? type.element : type;
+    if (record.kind !== 'STRUCT') return type;
+    const fields = record.fields.map(field => ({
       name: field.name,
       type: widen(field.type, `${path}.${field.name}`),
     }));
-    return { kind: 'ARRAY', single: type.single && !paths.has(path), element: { ...type.element, fields } };
+    if (type.kind !== 'ARRAY') return { ...record, fields };
+    return { kind: 'ARRAY', single: type.single && !paths.has(path), element: { ...record, fields } };
   };
   return columns.map(({ name, type }) => ({ name, type: widen(type, name) }));
 }
@@ -147,8 +170,25 @@ export function extendLayout(
 }
 
 function extendType(stored: SqlType, wanted: SqlType): SqlType {
+  if (stored.kind === 'STRUCT' && wanted.kind === 'STRUCT') {
+    return { ...stored, fields: extendLayout(stored.fields, wanted.fields) };
+  }
   if (stored.kind !== 'ARRAY' || stored.element.kind !== 'STRUCT') return stored;
   if (wanted.kind !== 'ARRAY' || wanted.element.kind !== 'STRUCT') return stored;
   const fields = extendLayout(stored.element.fields, wanted.element.fields);
   return { ...stored, element: { ...stored.element, fields } };
+}
+
+/** SQL that reads the bytes in a value, at whatever depth, which text formats have in base64. */
+export function decodeBytes(sql: string, field: SourceField, depth = 0): string {
+  if (field === 'BYTES') return `from_base64(${sql})`;
+  if (typeof field === 'string' || !JSON.stringify(field).includes('"BYTES"')) return sql;
+  if (Array.isArray(field)) {
+    const element = `e${depth}`;
+    return `list_transform(${sql}, lambda ${element}: ${decodeBytes(element, field[0], depth + 1)})`;
+  }
+  const fields = Object.entries(field).map(
+    ([name, inner]) => `${quoteText(name)}: ${decodeBytes(`(${sql}).${quoteName(name)}`, inner, depth)}`,
+  );
+  return `CASE WHEN ${sql} IS NOT NULL THEN {${fields.join(', ')}} END`;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
-import type { SourceField, SourceFields } from '../endpoints/sources.ts';
+import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
+import { valueTypes } from '../endpoints/value-types.ts';
+import type { ParameterType } from '../engine/engine.ts';
 
 /** What the rows of an import showed about their source's table. */
 export type Findings = {
@@ -17,41 +19,60 @@ export class RowError extends Error {
 }
 
 /**
- * Brings a parsed JSON row into the source's logical form: every column there, every repeated record a list, integers and
- * timestamps as text that DuckDB casts without loss. A missing id is generated.
+ * Brings a parsed JSON row into the source's logical form: every column there, every repeated record a list, all scalars but BOOL and
+ * FLOAT64 as text that DuckDB casts without loss. A generated column gets a UUID if the row has none.
  * @throws RowError
  */
 export function normaliseRow(
-  columns: SourceFields,
+  source: Pick<Source, 'columns' | 'required' | 'generated'>,
   row: unknown,
   findings: Findings,
 ): Record<string, unknown> {
   if (!isObject(row)) throw new RowError('is not a JSON object');
-  const normal = normaliseRecord(columns, row, '', findings);
-  normal.id ??= randomUUID();
-  if (normal.timestamp === null) throw new RowError('timestamp is missing');
-  return normal;
+  const { columns, generated = [] } = source;
+  const made = generated.filter(name => row[name] === undefined || row[name] === null);
+  const whole = { ...row, ...Object.fromEntries(made.map(name => [name, randomUUID()])) };
+  return normaliseRecord(columns, whole, '', { required: new Set(source.required), findings });
 }
+
+type Surroundings = {
+  /** Dotted paths of the fields that must be there. */
+  readonly required: ReadonlySet<string>;
+  readonly findings: Findings;
+};
 
 function normaliseRecord(
   fields: SourceFields,
   record: Record<string, unknown>,
   path: string,
-  findings: Findings,
+  surroundings: Surroundings,
 ): Record<string, unknown> {
   for (const name of Object.keys(record)) {
-    if (!Object.hasOwn(fields, name)) findings.ignoredFields.add(path + name);
+    if (!Object.hasOwn(fields, name)) surroundings.findings.ignoredFields.add(path + name);
   }
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [
-      name,
-      normaliseField(field, record[name], path + name, findings),
-    ]),
+    Object.entries(fields).map(([name, field]) => {
+      const value = normaliseField(field, record[name], path + name, surroundings);
+      if (value === null && surroundings.required.has(path + name)) {
+        throw new RowError(`${path + name} is missing`);
+      }
+      return [name, value];
+    }),
   );
 }
 
-function normaliseField(field: SourceField, value: unknown, path: string, findings: Findings): unknown {
-  if (!Array.isArray(field)) return normaliseScalar(field, value, path);
+function normaliseField(
+  field: SourceField,
+  value: unknown,
+  path: string,
+  surroundings: Surroundings,
+): unknown {
+  if (typeof field === 'string') return normaliseScalar(field, value, path);
+  if (!Array.isArray(field)) {
+    if (value === null || value === undefined) return null;
+    if (!isObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
+    return normaliseRecord(field, value, `${path}.`, surroundings);
+  }
   if (value === null || value === undefined) return [];
   // A single value counts as an array of one: other log pipelines omit the brackets.
   const list: unknown[] = Array.isArray(value) ? value : [value];
@@ -59,17 +80,17 @@ function normaliseField(field: SourceField, value: unknown, path: string, findin
   if (typeof element === 'string') {
     return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path));
   }
-  if (list.length > 1) findings.severalElements.add(path);
+  if (list.length > 1) surroundings.findings.severalElements.add(path);
   return list
     .filter(item => item !== null)
     .map(item => {
       if (!isObject(item))
         throw new RowError(`${path} is ${show(item)}; allowed: an object or an array of objects`);
-      return normaliseRecord(element, item, `${path}.`, findings);
+      return normaliseRecord(element, item, `${path}.`, surroundings);
     });
 }
 
-function normaliseScalar(type: Extract<SourceField, string>, value: unknown, path: string): unknown {
+function normaliseScalar(type: ParameterType, value: unknown, path: string): unknown {
   if (value === null || value === undefined) return null;
   const bad = (allowed: string): never => {
     throw new RowError(`${path} is ${show(value)}; allowed: ${allowed}`);
@@ -91,7 +112,17 @@ function normaliseScalar(type: Extract<SourceField, string>, value: unknown, pat
       const micros = isInt64(textOf(value)) ? BigInt(textOf(value)) : parseTimestamp(textOf(value));
       return micros === undefined ? bad('ISO 8601 text or integer microseconds') : formatTimestamp(micros);
     }
+    case 'JSON':
+      return valueTypes.JSON.read(jsonText(value)) ?? bad(valueTypes.JSON.allowed);
+    default:
+      return valueTypes[type].read(textOf(value)) ?? bad(valueTypes[type].allowed);
   }
+}
+
+/** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */
+function jsonText(value: unknown): string {
+  if (typeof value === 'string' && /^\s*[{[]/.test(value)) return value;
+  return JSON.stringify(value);
 }
 
 function textOf(value: unknown): string {

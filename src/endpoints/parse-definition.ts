@@ -3,7 +3,7 @@ import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { type EndpointDefinition, headerSchema } from './definition.ts';
 
-/** One thing wrong with a saved query's file. */
+/** One thing wrong with the file of a saved query or a source. */
 export type DefinitionProblem = {
   /** Counts from 1. */
   readonly line: number;
@@ -12,7 +12,7 @@ export type DefinitionProblem = {
   readonly message: string;
 };
 
-/** A saved query's file that can't be served; the message has a line `file:line: key: problem` for each problem. */
+/** A file of a saved query or a source that can't be used; the message has a line `file:line: key: problem` for each problem. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
   readonly file: string;
@@ -37,20 +37,10 @@ export class DefinitionError extends Error {
  */
 export function parseDefinition(file: string, text: string, batchSql?: string): EndpointDefinition {
   const yaml = headerText(file, text);
-  const lines = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter: lines, uniqueKeys: true, strict: true });
+  const { document, lines } = readYaml(file, yaml);
   const fail = (problems: DefinitionProblem[]): never => {
     throw new DefinitionError(file, problems);
   };
-  if (document.errors.length > 0) {
-    fail(
-      document.errors.map(error => ({
-        line: lines.linePos(error.pos[0]).line,
-        key: '',
-        message: error.message.split(' at line')[0] ?? error.message,
-      })),
-    );
-  }
   const header = headerSchema.safeParse(document.toJS());
   if (!header.success) fail(header.error.issues.map(issue => problemOf(issue, document, lines)));
   if (!header.success) throw header.error;
@@ -82,6 +72,24 @@ export function parseDefinition(file: string, text: string, batchSql?: string): 
   };
 }
 
+/**
+ * Reads a text of YAML, with the lines of its keys.
+ * @throws DefinitionError with every error of its syntax
+ */
+export function readYaml(file: string, text: string): { document: Document; lines: LineCounter } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });
+  if (document.errors.length === 0) return { document, lines };
+  throw new DefinitionError(
+    file,
+    document.errors.map(error => ({
+      line: lines.linePos(error.pos[0]).line,
+      key: '',
+      message: error.message.split(' at line')[0] ?? error.message,
+    })),
+  );
+}
+
 /** Name of the file that holds a saved query's batch form. */
 export function batchFile(file: string): string {
   return file.replace(/\.sql$/, '.batch.sql');
@@ -104,7 +112,12 @@ function headerText(file: string, text: string): string {
   return text.slice(2, end);
 }
 
-function problemOf(issue: z.core.$ZodIssue, document: Document, lines: LineCounter): DefinitionProblem {
+/** What a schema found wrong, with its line and key. */
+export function problemOf(
+  issue: z.core.$ZodIssue,
+  document: Document,
+  lines: LineCounter,
+): DefinitionProblem {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') path.push(issue.keys[0] ?? '');
   const message = issue.code === 'unrecognized_keys' ? 'is not a known key' : issue.message;

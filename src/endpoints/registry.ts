@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
-import { graphqlName, sqlFieldName } from './names.ts';
+import { nameProblems } from './graphql-names.ts';
 import { batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 
 /** The saved queries that are served right now. */
@@ -43,45 +43,31 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   let brokenFiles: readonly string[] = [];
 
   async function load(onBroken: (error: DefinitionError) => void): Promise<void> {
-    const all = await listFiles(options.directory);
-    const files = all.filter(file => !file.endsWith('.batch.sql') || !all.includes(ownerOf(file)));
-    const nextTexts = new Map<string, string>();
-    const next = new Map<string, EndpointDefinition>();
-    const changed: EndpointDefinition[] = [];
-    const nextBroken: string[] = [];
-    for (const file of files) {
-      const text = await readFile(join(options.directory, file), 'utf8');
-      const batch = batchFile(file);
-      const batchSql = all.includes(batch)
-        ? await readFile(join(options.directory, batch), 'utf8')
-        : undefined;
-      const both = JSON.stringify([text, batchSql]);
-      nextTexts.set(file, both);
-      const previous = served.get(file);
-      if (texts.get(file) === both) {
-        if (previous) next.set(file, previous);
-        if (brokenFiles.includes(file)) nextBroken.push(file);
+    const known = { served, texts, brokenFiles };
+    const { nextTexts, kept, changed, broken } = await readFiles(options, known, onBroken);
+    const next = new Map(kept);
+    const loaded: EndpointDefinition[] = [];
+    for (const definition of changed) {
+      const { file } = definition;
+      const problems = nameProblems(definition, [...next.values()]);
+      if (problems.length === 0) {
+        next.set(file, definition);
+        loaded.push(definition);
         continue;
       }
-      try {
-        const definition = parseDefinition(file, text, batchSql);
-        rejectCollision(definition, [...next.values()]);
-        await options.check(definition);
-        next.set(file, definition);
-        changed.push(definition);
-      } catch (error) {
-        if (!(error instanceof DefinitionError)) throw error;
-        onBroken(error);
-        nextBroken.push(file);
-        if (previous) next.set(file, previous);
-      }
+      onBroken(new DefinitionError(file, problems));
+      broken.push(file);
+      // Whoever has the name may give it up: the file is read again at the next change.
+      nextTexts.delete(file);
+      const previous = served.get(file);
+      if (previous && nameProblems(previous, [...next.values()]).length === 0) next.set(file, previous);
     }
     const removed = [...served.values()].filter(({ file }) => !next.has(file));
     texts = nextTexts;
-    brokenFiles = nextBroken;
-    served = next;
-    if (changed.length + removed.length > 0) version++;
-    for (const { name, file } of changed) options.emit({ type: 'endpoint.loaded', endpoint: name, file });
+    brokenFiles = broken;
+    served = new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (loaded.length + removed.length > 0) version++;
+    for (const { name, file } of loaded) options.emit({ type: 'endpoint.loaded', endpoint: name, file });
     for (const { name, file } of removed) options.emit({ type: 'endpoint.removed', endpoint: name, file });
   }
 
@@ -106,6 +92,51 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   };
 }
 
+/** What was read before. */
+type Known = {
+  readonly served: ReadonlyMap<string, EndpointDefinition>;
+  readonly texts: ReadonlyMap<string, string>;
+  readonly brokenFiles: readonly string[];
+};
+
+/** Reads the files that have changed. A broken one keeps its last good definition. */
+async function readFiles(
+  options: RegistryOptions,
+  { served, texts, brokenFiles }: Known,
+  onBroken: (error: DefinitionError) => void,
+) {
+  const all = await listFiles(options.directory);
+  const files = all.filter(file => !file.endsWith('.batch.sql') || !all.includes(ownerOf(file)));
+  const nextTexts = new Map<string, string>();
+  const kept = new Map<string, EndpointDefinition>();
+  const changed: EndpointDefinition[] = [];
+  const broken: string[] = [];
+  for (const file of files) {
+    const text = await readFile(join(options.directory, file), 'utf8');
+    const batch = batchFile(file);
+    const batchSql = all.includes(batch) ? await readFile(join(options.directory, batch), 'utf8') : undefined;
+    const both = JSON.stringify([text, batchSql]);
+    nextTexts.set(file, both);
+    const previous = served.get(file);
+    if (previous) kept.set(file, previous);
+    if (texts.get(file) === both) {
+      if (brokenFiles.includes(file)) broken.push(file);
+      continue;
+    }
+    try {
+      const definition = parseDefinition(file, text, batchSql);
+      await options.check(definition);
+      kept.delete(file);
+      changed.push(definition);
+    } catch (error) {
+      if (!(error instanceof DefinitionError)) throw error;
+      onBroken(error);
+      broken.push(file);
+    }
+  }
+  return { nextTexts, kept, changed, broken };
+}
+
 /** The file of the saved query that a batch form belongs to. */
 function ownerOf(batch: string): string {
   return batch.replace(/\.batch\.sql$/, '.sql');
@@ -126,22 +157,6 @@ function findIn(all: readonly EndpointDefinition[], reference: string): Endpoint
   if (!uuid.test(reference)) return all.find(({ name }) => name === reference);
   const id = reference.toLowerCase();
   return all.find(definition => definition.id === id);
-}
-
-/** Two files must not answer to one id, one name, or one GraphQL field. */
-function rejectCollision(definition: EndpointDefinition, others: readonly EndpointDefinition[]): void {
-  for (const other of others) {
-    const sharesField = fieldsOf(other).some(field => fieldsOf(definition).includes(field));
-    const key = other.id === definition.id ? 'id' : sharesField ? 'name' : undefined;
-    if (!key) continue;
-    throw new DefinitionError(definition.file, [
-      { line: 1, key, message: `is taken by ${other.file} already` },
-    ]);
-  }
-}
-
-function fieldsOf({ name, sandbox }: EndpointDefinition): string[] {
-  return sandbox ? [graphqlName(name), sqlFieldName(name)] : [graphqlName(name)];
 }
 
 function watchFolder(

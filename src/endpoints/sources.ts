@@ -1,42 +1,228 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { ParameterType } from '../engine/engine.ts';
+import { DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
+import { valueTypes } from './value-types.ts';
 
-const scalar = z.enum(['STRING', 'INT64', 'FLOAT64', 'BOOL', 'TIMESTAMP']);
-
-/**
- * The type of a field, as `schema/sources.json` writes it: a BigQuery scalar, `[scalar]` for a repeated one,
- * `[{…}]` for a repeated record.
- */
-export type SourceField = z.infer<typeof scalar> | [z.infer<typeof scalar> | SourceFields];
+/** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
+export type SourceField = ParameterType | SourceFields | [ParameterType | SourceFields];
 export type SourceFields = { readonly [name: string]: SourceField };
 
-const field: z.ZodType<SourceField> = z.lazy(() => z.union([scalar, z.tuple([z.union([scalar, fields])])]));
-const fields: z.ZodType<SourceFields> = z.record(z.string().regex(/^[A-Za-z]\w*$/), field);
+/** Files that the embedded engine reads in place. */
+export type SourceFiles = {
+  /** Absolute paths and globs. */
+  readonly paths: readonly string[];
+  readonly format: FileFormat;
+};
 
-const fileSchema = z.record(
-  z.string().min(1),
-  z.strictObject({
-    /** The common table expression of `logs.all` that shows this source. */
-    subset: z.string(),
-    columns: fields.refine(
-      columns => columns.id === 'STRING' && columns.timestamp === 'TIMESTAMP',
-      'must have an id STRING and a timestamp TIMESTAMP',
-    ),
-  }),
-);
+type FileFormat = 'parquet' | 'csv' | 'json';
 
-/** A log source: the table that a saved query reads. */
-export type Source = { readonly name: string; readonly columns: SourceFields };
+/** A table that saved queries read. */
+export type Source = {
+  readonly name: string;
+  readonly columns: SourceFields;
+  /** Dotted paths of the fields that are never NULL. */
+  readonly required?: readonly string[];
+  /** Columns that get a UUID where a loaded row has none. */
+  readonly generated?: readonly string[];
+  /** The table of the warehouse, `project.dataset.table`. */
+  readonly table?: string | undefined;
+  /** Absent: a table of the embedded database, into which rows are loaded. */
+  readonly files?: SourceFiles | undefined;
+};
+
+const scalar = z.enum(Object.keys(valueTypes) as ParameterType[]); // the keys of a record of them
+
+const fieldName = z.string().regex(/^[A-Za-z_]\w{0,299}$/, 'must be letters, digits and "_"');
+
+type WrittenField =
+  | ParameterType
+  | {
+      type: ParameterType | 'STRUCT';
+      repeated: boolean;
+      required: boolean;
+      generated: boolean;
+      description?: string | undefined;
+      fields?: Record<string, WrittenField> | undefined;
+    };
+
+const longField = z
+  .strictObject({
+    type: z.enum([...scalar.options, 'STRUCT']),
+    repeated: z.boolean().default(false),
+    required: z.boolean().default(false),
+    generated: z.boolean().default(false),
+    description: z.string().trim().min(1).optional(),
+    get fields(): z.ZodOptional<z.ZodType<Record<string, WrittenField>>> {
+      return fields.optional();
+    },
+  })
+  .refine(({ type, fields: own }) => (type === 'STRUCT') === (own !== undefined), {
+    path: ['fields'],
+    message: 'must stand with the type STRUCT, and with no other',
+  })
+  .refine(({ repeated, required }) => !(repeated && required), {
+    path: ['required'],
+    message: 'must not stand beside repeated: an array is never NULL',
+  })
+  .refine(({ type, repeated, generated }) => !generated || (type === 'STRING' && !repeated), {
+    path: ['generated'],
+    message: 'must stand with the type STRING',
+  });
+
+/** A type alone, or an object: whichever it is, its own problems are reported. */
+const field: z.ZodType<WrittenField> = z.unknown().transform((raw, context): WrittenField => {
+  const read = typeof raw === 'string' ? scalar.safeParse(raw) : longField.safeParse(raw);
+  if (read.success) return read.data;
+  // Issues of another schema, with paths below this one.
+  context.issues.push(...(read.error.issues as unknown as typeof context.issues));
+  return z.NEVER;
+});
+
+const fields = z
+  .record(fieldName, field)
+  .refine(all => Object.keys(all).length > 0, 'must name at least one')
+  .superRefine((all, context) => {
+    const seen = new Map<string, string>();
+    for (const name of Object.keys(all)) {
+      const first = seen.get(name.toLowerCase());
+      seen.set(name.toLowerCase(), name);
+      if (first === undefined) continue;
+      context.addIssue({ code: 'custom', path: [name], message: `is ${first} in another letter case` });
+    }
+  });
+
+const fileSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z][\w.-]{0,127}$/, 'must be letters, digits, ".", "-" and "_", with a letter first'),
+  description: z.string().trim().min(1).optional(),
+  table: z
+    .string()
+    .regex(/^[a-z][a-z0-9.:-]*[a-z0-9]\.\w+\.[\w-]+$/, 'must be project.dataset.table')
+    .optional(),
+  files: z.array(z.string().min(1)).min(1).optional(),
+  format: z.enum(['parquet', 'csv', 'json']).optional(),
+  columns: fields,
+});
+
+/** The sources of this repository. */
+export const ownSources = fileURLToPath(new URL('../../schema/sources', import.meta.url));
 
 /**
- * Reads the log sources.
- * @param file default: the repository's `schema/sources.json`
- * @throws Error that names the file and the source at fault
+ * Reads the sources: one file each, `<name>.yaml`.
+ * @param directory default: the repository's `schema/sources`
+ * @returns in the order of their names
+ * @throws AggregateError with a line for each problem of each file
  */
-export function readSources(
-  file: string | URL = new URL('../../schema/sources.json', import.meta.url),
-): Source[] {
-  const read = fileSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  if (!read.success) throw new Error(`${file}: ${z.prettifyError(read.error)}`);
-  return Object.entries(read.data).map(([name, { columns }]) => ({ name, columns }));
+export function readSources(directory: string = ownSources): Source[] {
+  const sources: Source[] = [];
+  const broken: DefinitionError[] = [];
+  for (const file of listFiles(directory)) {
+    try {
+      const path = join(directory, file);
+      sources.push(parseSource(file, readFileSync(path, 'utf8'), dirname(resolve(path))));
+    } catch (error) {
+      if (!(error instanceof DefinitionError)) throw error;
+      broken.push(error);
+    }
+  }
+  if (broken.length > 0) throw new AggregateError(broken, broken.map(error => error.message).join('\n'));
+  return sources;
+}
+
+function listFiles(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter(file => file.endsWith('.yaml'))
+      .sort();
+  } catch (cause) {
+    throw new Error(`The folder of sources, ${directory}, can't be read: ${String(cause)}`, { cause });
+  }
+}
+
+/**
+ * Reads the file of a source.
+ * @param file name without folder; must be `<name>.yaml`
+ * @param folder where paths of its `files` start
+ * @throws DefinitionError with every problem found
+ */
+export function parseSource(file: string, text: string, folder: string): Source {
+  const { document, lines } = readYaml(file, text);
+  const read = fileSchema.safeParse(document.toJS());
+  const issues = read.success ? extraIssues(file, read.data) : read.error.issues;
+  if (issues.length > 0) {
+    const problems: DefinitionProblem[] = issues.map(issue => problemOf(issue, document, lines));
+    throw new DefinitionError(file, problems);
+  }
+  if (!read.success) throw read.error;
+  const { name, table, files, format, columns } = read.data;
+  return {
+    name,
+    table,
+    columns: typesOf(columns),
+    required: requiredPaths(columns),
+    generated: Object.keys(columns).filter(column => {
+      const own = columns[column]!;
+      return typeof own !== 'string' && own.generated;
+    }),
+    files: files && {
+      paths: files.map(path => resolve(folder, path)),
+      format: format ?? formatOf(files[0]!)!,
+    },
+  };
+}
+
+type Issue = z.core.$ZodIssue;
+
+function extraIssues(file: string, { name, files, format }: z.infer<typeof fileSchema>): Issue[] {
+  const issue = (key: string, message: string): Issue =>
+    ({ code: 'custom', path: [key], message, input: undefined }) as Issue;
+  const formats = new Set(files?.map(formatOf));
+  const isClear = formats.size === 1 && !formats.has(undefined);
+  return [
+    ...(file === `${name}.yaml` ? [] : [issue('name', `must match the file: ${name}.yaml`)]),
+    ...(format && !files ? [issue('format', 'must stand with files')] : []),
+    ...(files && !format && !isClear
+      ? [
+          issue(
+            'files',
+            'do not say one format by their endings: put `format` beside them, parquet, csv or json',
+          ),
+        ]
+      : []),
+  ];
+}
+
+const formats: readonly (readonly [RegExp, FileFormat])[] = [
+  [/\.parquet$/i, 'parquet'],
+  [/\.[ct]sv(?:\.gz|\.zst)?$/i, 'csv'],
+  [/\.(?:nd|geo)?jsonl?(?:\.gz|\.zst)?$/i, 'json'],
+];
+
+/** The format that the end of a file's name says. */
+export function formatOf(path: string): FileFormat | undefined {
+  return formats.find(([ending]) => ending.test(path))?.[1];
+}
+
+function typesOf(written: Record<string, WrittenField>): SourceFields {
+  return Object.fromEntries(Object.entries(written).map(([name, own]) => [name, typeOf(own)]));
+}
+
+function typeOf(written: WrittenField): SourceField {
+  if (typeof written === 'string') return written;
+  const { type, repeated, fields: own = {} } = written;
+  const element = type === 'STRUCT' ? typesOf(own) : type;
+  return repeated ? [element] : element;
+}
+
+function requiredPaths(written: Record<string, WrittenField>, above = ''): string[] {
+  return Object.entries(written).flatMap(([name, own]) => {
+    if (typeof own === 'string') return [];
+    const path = above + name;
+    const below = own.fields ? requiredPaths(own.fields, `${path}.`) : [];
+    return own.required ? [path, ...below] : below;
+  });
 }

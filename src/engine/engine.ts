@@ -62,6 +62,9 @@ export type RunOptions = {
 
 export type QueryPriority = 'interactive' | 'background';
 
+/** A common table expression of a saved query, which a caller's SQL can read. */
+export type Subset = { readonly name: string; readonly columns: readonly Column[] };
+
 /** What an engine knows about a statement without running it. */
 export type Explanation = {
   readonly columns: readonly Column[];
@@ -84,6 +87,11 @@ export type Engine = {
    * @throws GatewayError `invalid_query` with line and column
    */
   describe(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Column[]>;
+  /**
+   * The subsets of a saved query, in the order of its text.
+   * @throws as `describe`
+   */
+  subsets(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Subset[]>;
   /**
    * Checks a statement as `run` would, and says what it would read (contract 4.10: the dry run).
    * @throws as `run`

@@ -56,6 +56,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
       }
     },
     describe: statement => engine.describe(statement),
+    subsets: statement => engine.subsets(statement),
     async explain(statement, explainOptions) {
       rejectWhileDown();
       try {

@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import { GatewayError } from '../base/errors.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
+import { enumTypeName } from '../endpoints/graphql-names.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
 import { scalarTypeOf } from '../endpoints/read-parameter.ts';
 import { addSqlTypes } from './add-sql-types.ts';
@@ -161,8 +162,8 @@ function argumentType(builder: Builder, endpoint: EndpointDefinition, parameter:
 
 function elementType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {
   if (parameter.type === 'enum') {
-    const { name, values = [], typeName, description } = parameter;
-    return builder.enumType(typeName ?? graphqlTypeName(endpoint.name) + graphqlTypeName(name), {
+    const { values = [], description } = parameter;
+    return builder.enumType(enumTypeName(endpoint.name, parameter), {
       description,
       values: Object.fromEntries(values.map(value => [value.toUpperCase(), { value }])),
     });

@@ -20,6 +20,7 @@ import { type HttpResponse, type Incoming, sendResponse } from '../http-messages
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
+import { answerCatalogue } from './answer-catalogue.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerWarm } from './answer-warm.ts';
@@ -215,6 +216,8 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
   switch (route.name) {
     case 'rest':
       return deps.rest(context, route.endpoint);
+    case 'catalogue':
+      return answerCatalogue(deps.pipeline, context, route.endpoint);
     case 'graphql':
       return deps.graphql(context);
     case 'openapi':
@@ -237,6 +240,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     case 'home':
       return json({
         service: 'saved-query-gateway',
+        endpoints: '/api/endpoints',
         graphql: '/graphql',
         openapi: '/openapi.json',
         health: '/health',

@@ -4,6 +4,8 @@ import { decodePathSegment } from '../http-messages/read-query-string.ts';
 /** The route of a path. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
+  /** Of all saved queries, or of one. */
+  | { readonly name: 'catalogue'; readonly endpoint: string | undefined }
   | { readonly name: 'graphql' | 'openapi' | Probe | 'metrics' | 'invalidate' | 'warm' | 'home' };
 
 /** Routes by which orchestrators probe the process. */
@@ -12,6 +14,7 @@ type Probe = 'health' | 'livez' | 'readyz';
 /** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
 export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
+  catalogue: ['GET', 'HEAD'],
   graphql: ['GET', 'POST'],
   openapi: ['GET', 'HEAD'],
   health: ['GET', 'HEAD'],
@@ -24,7 +27,7 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
 };
 
 /** The paths of the fixed routes. */
-const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
+const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue'>> = {
   '/graphql': 'graphql',
   '/openapi.json': 'openapi',
   '/health': 'health',
@@ -40,6 +43,9 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest'>> = {
 const restPath =
   /^(?:\/api\/endpoints\/query\/name\/|\/api\/endpoints\/query\/|\/endpoints\/query\/)([^/]+)$/;
 
+/** `query` alone would be the beginning of a path above. */
+const cataloguePath = /^\/api\/endpoints(?:\/(?!query$)([^/]+))?$/;
+
 /**
  * Finds the route of a path.
  * @throws GatewayError `route_not_found`, `invalid_request`
@@ -47,6 +53,8 @@ const restPath =
 export function matchRoute(path: string): Route {
   const segment = restPath.exec(path)?.[1];
   if (segment !== undefined) return { name: 'rest', endpoint: decodePathSegment(segment) };
+  const listed = cataloguePath.exec(path);
+  if (listed) return { name: 'catalogue', endpoint: listed[1] && decodePathSegment(listed[1]) };
   const name = Object.hasOwn(fixedRoutes, path) ? fixedRoutes[path] : undefined;
   if (name) return { name };
   throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);

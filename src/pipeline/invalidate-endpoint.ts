@@ -5,7 +5,7 @@ import { bindQuery, type RawParameters } from './bind-parameters.ts';
 import { findEndpoint } from './plan-request.ts';
 
 type InvalidateDeps = {
-  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find'>;
   readonly cache: Pick<Cache, 'invalidateEntry' | 'invalidateGroup'>;
 };
 
@@ -24,7 +24,7 @@ export async function invalidateEndpoint(
   reference: string,
   parameters: RawParameters | undefined,
 ): Promise<'endpoint' | 'entry'> {
-  const definition = findEndpoint(endpoints, reference);
+  const definition = findEndpoint(endpoints, reference, caller);
   if (caller) requireEndpoint(caller, definition.name);
   const fixed = caller?.fixedParameters;
   if (!parameters && !fixed) {

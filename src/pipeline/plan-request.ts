@@ -1,8 +1,9 @@
 import type { Authenticator } from '../auth/authenticator.ts';
-import { type Caller, requireEndpoint, requireScope } from '../auth/caller.ts';
+import { type Caller, mayAsk, requireEndpoint, requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import type { RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { QueryOptions } from '../batch/run-batch.ts';
@@ -20,7 +21,7 @@ import type { Stages } from './stages.ts';
 
 export type PlanDeps = {
   readonly tokens: Authenticator;
-  readonly endpoints: Pick<EndpointRegistry, 'find' | 'version'>;
+  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'version'>;
   readonly runQuery: RunQuery;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
@@ -78,7 +79,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
   const caller = found instanceof Promise ? await found : found;
   if (!request.isCounted) countRequests(caller.meter, 1);
-  const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint) : endpoint;
+  const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint, caller) : endpoint;
   const { definition, version: endpointsVersion } = served;
   addFacts(request.facts, { endpoint: definition.name, tokenId: caller.tokenId });
   requireEndpoint(caller, definition.name);
@@ -132,9 +133,9 @@ function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, head
   return { load, refreshLoad, optionsFor };
 }
 
-function findServed(endpoints: PlanDeps['endpoints'], reference: string): ServedEndpoint {
+function findServed(endpoints: PlanDeps['endpoints'], reference: string, caller: Caller): ServedEndpoint {
   const { version } = endpoints;
-  return { definition: findEndpoint(endpoints, reference), version };
+  return { definition: findEndpoint(endpoints, reference, caller), version };
 }
 
 /** What a worker asks for one key: a request of nobody's. */
@@ -185,16 +186,22 @@ function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string)
 
 /**
  * Finds an endpoint by name or UUID.
+ * @param caller who is told the name that was probably meant, of those that the token covers; absent: of all
  * @throws GatewayError `endpoint_not_found`
  */
 export function findEndpoint(
-  endpoints: Pick<EndpointRegistry, 'find'>,
+  endpoints: Pick<EndpointRegistry, 'all' | 'find'>,
   reference: string,
+  caller: Pick<Caller, 'endpoints'> = {},
 ): EndpointDefinition {
   const definition = endpoints.find(reference);
   if (definition) return definition;
   const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
-  throw new GatewayError('endpoint_not_found', `No endpoint has the name or UUID ${JSON.stringify(shown)}`);
+  const names = endpoints.all().flatMap(({ name }) => (mayAsk(caller, name) ? [name] : []));
+  throw new GatewayError(
+    'endpoint_not_found',
+    `No endpoint has the name or UUID ${JSON.stringify(shown)}${didYouMean(reference, names)}`,
+  );
 }
 
 /** The smaller of two limits, of which either may be absent. */

@@ -18,8 +18,8 @@ import { type Rendered, type Representation, redactError, representationOf } fro
 import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
-  /** For requests that ask what their query would do. */
-  readonly engine: Pick<Engine, 'explain'>;
+  /** For requests that ask what their query would do, or what it is made of. */
+  readonly engine: Pick<Engine, 'explain' | 'subsets'>;
   /** For handlers that batch the queries of one operation themselves. */
   readonly runStatement: RunStatement;
   readonly cache: Cache;

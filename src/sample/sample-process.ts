@@ -3,7 +3,10 @@ import { readSources } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 
 /** The task: all of WriteSampleOptions that can be sent. The process reads the sources itself. */
-export type SampleTask = Omit<WriteSampleOptions, 'sources' | 'onProgress'>;
+export type SampleTask = Omit<WriteSampleOptions, 'sources' | 'onProgress'> & {
+  /** Folder of the sources. */
+  readonly sourcesDirectory: string;
+};
 
 /** What the process reports. */
 export type SampleReport =
@@ -24,7 +27,7 @@ async function write(): Promise<SampleReport> {
   try {
     const onProgress = (progress: { done: number; total: number }) =>
       report({ type: 'progress', ...progress });
-    await writeSample({ ...task, sources: readSources(), onProgress });
+    await writeSample({ ...task, sources: readSources(task.sourcesDirectory), onProgress });
     return { type: 'written' };
   } catch (error) {
     if (error instanceof DatabaseBusyError) return { type: 'busy' };

@@ -11,6 +11,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'http.refused': 'debug',
   'http.connection_ended': 'warn',
   'process.failed': 'error',
+  'source.unreadable': 'error',
   'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',

@@ -194,7 +194,7 @@ describe('a table that lacks what its source has fails only what reads it', () =
     expect(lines.slice(0, 4)).toEqual([
       'ok     engine: opens',
       expect.stringMatching(`^advice engine: ${edgeSource} is ${edgeTable}`),
-      `       to do: give the table the columns of schema/sources.json, or correct ${edgeSource} in BIGQUERY_TABLES; until then, queries that read it fail`,
+      `       to do: give the table the columns of ${edgeSource}.yaml in SOURCES_DIR, or correct ${edgeSource} in BIGQUERY_TABLES; until then, queries that read it fail`,
       'ok     saved queries: 2 valid: logs.all, usage.api-counts',
     ]);
     expect(lines[1]).toMatch(found);

@@ -17,17 +17,16 @@ const subsets = [
 
 /** A value of each type, in every leaf. */
 function filled(field: SourceField): unknown {
-  if (Array.isArray(field)) {
-    const [element] = field;
-    return [typeof element === 'string' ? filled(element) : filledRecord(element)];
-  }
-  return {
+  if (Array.isArray(field)) return [filled(field[0])];
+  if (typeof field === 'object') return filledRecord(field);
+  const values: Partial<Record<typeof field, unknown>> = {
     STRING: 'a "quoted" text',
     INT64: 9_007_199_254_740_991,
     FLOAT64: 1.5,
     BOOL: true,
     TIMESTAMP: '2026-01-15T11:00:00Z',
-  }[field];
+  };
+  return values[field];
 }
 
 const filledRecord = (fields: SourceFields): object =>

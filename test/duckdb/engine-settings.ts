@@ -4,6 +4,7 @@ import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
 export function engineSettings(databasePath: string): EngineSettings {
   return {
     databasePath,
+    sources: [],
     macros: [],
     memoryLimitMb: 256,
     residentLimitMb: 4096,

@@ -33,11 +33,12 @@ export async function emulatorRows(nowMs: number): Promise<SourceRows> {
     return windowsMs.every(windowMs => Math.abs(ageMs - windowMs) > marginMs);
   };
   return new Map(
-    sources.map(({ name, columns }) => {
+    sources.map(source => {
+      const { name } = source;
       const own = name === 'cloudflare.logs.prod' ? recentEdgeRows(nowMs) : [];
       const rows = [...(sample.get(name) ?? []).filter(isSteady), ...own];
       const findings = { ignoredFields: new Set<string>(), severalElements: new Set<string>() };
-      return [name, rows.map(row => normaliseRow(columns, row, findings))];
+      return [name, rows.map(row => normaliseRow(source, row, findings))];
     }),
   );
 }

@@ -14,7 +14,7 @@ export type WarehousePlace = {
 const batchRows = 20;
 
 /**
- * Makes the dataset and its tables, with the columns of `schema/sources.json`, and inserts the rows: by BigQuery's REST and, for
+ * Makes the dataset and its tables, with the columns of the sources, and inserts the rows: by BigQuery's REST and, for
  * the reasons in `emulator-manners.test.ts`, by SQL where tables.insert and tabledata.insertAll would do.
  */
 export async function fillEmulator(
@@ -45,11 +45,10 @@ export async function fillEmulator(
 const fieldsOf = (record: object) => Object.entries(record).filter(([name]) => name !== 'limit');
 
 function typeOf(field: SourceField): string {
-  if (!Array.isArray(field)) return field;
-  const [element] = field;
-  if (typeof element === 'string') return `array<${element}>`;
-  const fields = fieldsOf(element).map(([name, inner]) => `\`${name}\` ${typeOf(inner)}`);
-  return `array<struct<${fields.join(', ')}>>`;
+  if (typeof field === 'string') return field;
+  if (Array.isArray(field)) return `array<${typeOf(field[0])}>`;
+  const fields = fieldsOf(field).map(([name, inner]) => `\`${name}\` ${typeOf(inner)}`);
+  return `struct<${fields.join(', ')}>`;
 }
 
 /** A value of `normaliseRow`, in SQL. Every array says its type: GoogleSQL converts no array to another type. */

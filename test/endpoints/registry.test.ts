@@ -89,17 +89,41 @@ test('a removed file is no longer served', async () => {
   expect(registry.all().map(({ name }) => name)).toEqual(['a']);
 });
 
-test('two files that answer to one id or one GraphQL field are refused at start, each named', async () => {
-  await expect(openRegistry({ 'a.sql': file('a', 1), 'b.sql': file('b', 1) })).rejects.toThrow(
-    'b.sql:1: id: is taken by a.sql already',
+const withEnum = (name: string, id: number, lines: string) =>
+  file(name, id).replace(
+    'columns:',
+    `parameters:\n  kind: { type: enum, values: [a], description: K.${lines} }\ncolumns:`,
   );
-  await expect(openRegistry({ 'a.b.sql': file('a.b', 1), 'a-b.sql': file('a-b', 2) })).rejects.toThrow(
-    'a.b.sql:1: name: is taken by a-b.sql already',
-  );
-  const sandboxed = file('a', 1).replace('*/', 'sandbox: true\n*/');
-  await expect(openRegistry({ 'a.sql': sandboxed, 'a.sql.sql': file('a.sql', 2) })).rejects.toThrow(
-    'a.sql.sql:1: name: is taken by a.sql already',
-  );
+
+test.each([
+  ['one id', { 'a.sql': file('a', 1), 'b.sql': file('b', 1) }, 'b.sql:2: id: is taken by a.sql already'],
+  ['one field', { 'a.b.sql': file('a.b', 1), 'a-b.sql': file('a-b', 2) }, 'a.b.sql:3: name: has the GraphQL field aB, which is taken by a-b.sql already'],
+  ['a field and the one for SQL', { 'a.sql': file('a', 1).replace('*/', 'sandbox: true\n*/'), 'a.sql.sql': file('a.sql', 2) }, 'a.sql.sql:3: name: has the GraphQL field aSql, which is taken by a.sql already'],
+  ['one name of an enum', { 'a.sql': withEnum('a', 1, ', typeName: Kind'), 'b.sql': withEnum('b', 2, ', typeName: Kind') }, 'b.sql:6: parameters.kind.typeName: has the GraphQL type Kind, which is taken by a.sql already'],
+  ['an enum and rows', { 'a.sql': withEnum('a', 1, ', typeName: BRow'), 'b.sql': file('b', 2) }, 'b.sql:3: name: has the GraphQL type BRow, which is taken by a.sql already'],
+  ['enums by their full names', { 'a.b.sql': file('a.b', 1).replace('columns:', 'parameters:\n  c: { type: enum, values: [a], description: C. }\ncolumns:'), 'a.sql': file('a', 2).replace('columns:', 'parameters:\n  b_c: { type: enum, values: [a], description: C. }\ncolumns:') }, 'a.sql:6: parameters.b_c: has the GraphQL type ABC, which is taken by a.b.sql already'],
+  ['a type of the service', { 'a.sql': withEnum('a', 1, ', typeName: DateTime') }, 'a.sql:6: parameters.kind.typeName: has the GraphQL type DateTime, which is taken by the service itself already'],
+  ['no name at all', { 'a.sql': file('a', 1).replaceAll('  n:', '  _1:').replace('as n', 'as _1') }, 'a.sql:6: columns._1: has no name in GraphQL'],
+])('saved queries with %s are refused at start, by file, line and key', async (_, files, message) => {
+  await expect(openRegistry(files as Record<string, string>)).rejects.toThrow(message);
+}); // biome-ignore format: a table
+
+test('a new file that collides harms only itself, whichever name sorts first, and is served once the name is free', async () => {
+  const { directory, registry, waitFor, events } = await openRegistry({
+    'shop.revenue.sql': file('shop.revenue', 1),
+  });
+  const first = registry.find('shop.revenue');
+  events.length = 0;
+  await writeFile(join(directory, 'shop-revenue.sql'), file('shop-revenue', 2));
+  expect(await waitFor('endpoint.broken')).toMatchObject({
+    file: 'shop-revenue.sql',
+    message: expect.stringContaining('has the GraphQL field shopRevenue, which is taken by shop.revenue.sql'),
+  });
+  expect(registry.all()).toEqual([first]);
+  events.length = 0;
+  await rename(join(directory, 'shop.revenue.sql'), join(directory, 'off'));
+  await waitFor('endpoint.loaded');
+  expect(registry.all().map(({ name }) => name)).toEqual(['shop-revenue']);
 });
 
 test('a definition that its check refuses is not served', async () => {

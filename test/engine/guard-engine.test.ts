@@ -26,6 +26,7 @@ beforeEach(() => {
       return rows;
     },
     describe: async () => [],
+    subsets: async () => [],
     async explain() {
       explained++;
       if (failure) throw new GatewayError(failure, 'failed');

@@ -15,6 +15,7 @@ test('no statement reaches an engine without the bounds of its window, to be run
       return { columns: [], sources: [] };
     },
     describe: async () => [],
+    subsets: async () => [],
     close: async () => undefined,
   };
   const kept = keepWindows(engine, createStandingClock());

@@ -11,7 +11,7 @@ import { composeGateway } from '../../src/composition/composition-root.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
-import { readSources } from '../../src/endpoints/sources.ts';
+import { ownSources, readSources, type Source } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { drawSettings } from './draw-settings.ts';
@@ -23,6 +23,8 @@ type OpenGatewayOptions = {
   rows?: Readonly<Record<string, readonly object[]>>;
   /** Where the clock stands; ISO 8601. */
   now?: string;
+  /** Further sources by file, beside those of the repository; `files` of them lie in the same folder. */
+  sources?: Readonly<Record<string, string>>;
   /** Further saved queries beside the two of the repository; over a fake engine they are the only ones. */
   sqlFiles?: Readonly<Record<string, string>>;
   /** Takes the place of the embedded engine: for what that can't say, such as what a query cost. */
@@ -55,22 +57,31 @@ export const testToken = 'the-token-of-the-tests';
  * on a free port, and a clock that stands still. Settings that no caller may notice, a Redis among them, are drawn.
  */
 export async function openGateway(options: OpenGatewayOptions) {
-  const { rows = {}, now, sqlFiles = {}, tokens = {}, environment = {} } = options;
+  const { rows = {}, now, sources = {}, sqlFiles = {}, tokens = {}, environment = {} } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
-  const engine = options.engine && { explain: refuse, close: async () => undefined, ...options.engine };
+  const engine = options.engine && {
+    explain: refuse,
+    subsets: async () => [],
+    close: async () => undefined,
+    ...options.engine,
+  };
   if (engine) await mkdir(join(directory, 'sql'));
   else await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
   for (const [file, text] of Object.entries(sqlFiles)) await writeFile(join(directory, 'sql', file), text);
+  const sourcesDirectory = join(directory, 'sources');
+  await cp(ownSources, sourcesDirectory, { recursive: true });
+  for (const [file, text] of Object.entries(sources)) await writeFile(join(sourcesDirectory, file), text);
   const drawn = drawSettings(environment);
   const redis = drawn.isOnRedis ? await startRedisServer() : undefined;
   const config = readConfig({
     ...(redis && { REDIS_URL: redis.url }),
     DATA_DIR: directory,
     SQL_DIR: join(directory, 'sql'),
+    SOURCES_DIR: sourcesDirectory,
     PORT: '0',
     ...drawn.environment,
   });
-  if (!engine) await importRows(databasePath(config), rows);
+  if (!engine) await importRows(databasePath(config), readSources(sourcesDirectory), rows);
   const clock = createStandingClock(now);
   const commandTokens = await openCommandTokens(config);
   const issued = new Map<string, string>();
@@ -173,8 +184,11 @@ async function refuse(): Promise<never> {
   throw new Error('the engine of this test explains nothing');
 }
 
-async function importRows(path: string, rows: Readonly<Record<string, readonly object[]>>): Promise<void> {
-  const sources = readSources();
+async function importRows(
+  path: string,
+  sources: readonly Source[],
+  rows: Readonly<Record<string, readonly object[]>>,
+): Promise<void> {
   for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
     const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
     await importLogs({ databasePath: path, sources, source, input, format: 'ndjson' });

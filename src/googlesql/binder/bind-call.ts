@@ -1,3 +1,4 @@
+import { didYouMean } from '../../base/nearest-name.ts';
 import { scalarFunctionRows, specialFunctions, unsupportedFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
@@ -17,6 +18,13 @@ const windowFunctions = rowsByName(windowRows);
 /** Functions that would reveal something outside of the query. A dotted name does too: a user's function, a model, a remote one. */
 const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
 
+function* allNames(): Iterable<string> {
+  for (const rows of [scalarRows, aggregates, windowFunctions]) {
+    for (const name of rows.keys()) yield name.toLowerCase();
+  }
+  for (const name of Object.keys(specialFunctions)) yield name.toLowerCase();
+}
+
 /** Binds a call of a scalar, aggregate or analytic function. */
 export function bindCall(context: BindContext, call: CallSyntax): BoundExpression {
   const parts = call.name.map(part => part.name.toUpperCase());
@@ -30,7 +38,8 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   if (!bound) {
     const written = call.name.map(part => part.name).join('.');
     const reachesOut = written.includes('.') || outsideFunctions.has(name);
-    throw (reachesOut ? sandboxRefused : invalidQuery)(`Function not found: ${written}`, call.at);
+    if (reachesOut) throw sandboxRefused(`Function not found: ${written}`, call.at);
+    throw invalidQuery(`Function not found: ${written}${didYouMean(written, allNames())}`, call.at);
   }
   context.statement.functions.add(name);
   return bound;

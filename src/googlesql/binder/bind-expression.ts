@@ -1,11 +1,20 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { asComputed, cast, unify } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
-import { columnsOfName, foldName, resolveName, rowValue, sameName } from '../tree/scope.ts';
+import {
+  columnsOfName,
+  foldName,
+  namesInScope,
+  namesOf,
+  resolveName,
+  rowValue,
+  sameName,
+} from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
 import { type SqlType, type StructField, type StructType, scalar, typeName } from '../tree/types.ts';
@@ -76,13 +85,20 @@ export function bindPath(context: BindContext, parts: readonly Identifier[]): Bo
     const isClock =
       parts.length === 1 && !first!.quoted && /^current_(timestamp|date|datetime|time)$/i.test(first!.name);
     if (isClock) return bindCall(context, emptyCall(parts));
-    throw invalidQuery(`Unrecognized name: ${parts.map(part => part.name).join('.')}`, first!.at);
+    const written = parts.map(part => part.name).join('.');
+    throw invalidQuery(
+      `Unrecognized name: ${written}${didYouMean(first!.name, namesInScope(context.scope))}`,
+      first!.at,
+    );
   }
   if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
   const { columns } = found.variable;
   if (!second) return rowValue(columns);
   const [column, ...others] = columnsOfName(columns, second.name);
-  if (!column) throw invalidQuery(`Name ${second.name} not found inside ${first!.name}`, second.at);
+  if (!column) {
+    const hint = didYouMean(second.name, namesOf(columns));
+    throw invalidQuery(`Name ${second.name} not found inside ${first!.name}${hint}`, second.at);
+  }
   if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
   return parts.slice(2).reduce(fieldOf, column.value);
 }
@@ -97,6 +113,12 @@ function emptyCall(name: readonly Identifier[]) {
     orderBy: [],
     at: name[0]!.at,
   } as const;
+}
+
+/** A record's type may be longer than a message; what comes after it counts too. */
+function shownType(type: SqlType): string {
+  const name = typeName(type);
+  return name.length > 300 ? `${name.slice(0, 300).toWellFormed()}…` : name;
 }
 
 const fieldIndexes = new WeakMap<StructType, ReadonlyMap<string, readonly StructField[]>>();
@@ -116,7 +138,10 @@ function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression
     throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
   }
   const [field, ...others] = fieldsOfName(of.type, name);
-  if (!field) throw invalidQuery(`Field name ${name} does not exist in ${typeName(of.type)}`, at);
+  if (!field) {
+    const hint = didYouMean(name, namesOf(of.type.fields));
+    throw invalidQuery(`Field name ${name} does not exist in ${shownType(of.type)}${hint}`, at);
+  }
   if (others.length > 0) throw invalidQuery(`Struct field name ${name} is ambiguous`, at);
   return { kind: 'field', type: field.type, of, name: field.name };
 }

@@ -1,4 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { operator } from '../functions/operators.ts';
 import type { BindContext, BoundSource, Environment } from '../tree/bind-context.ts';
 import type {
@@ -87,13 +88,22 @@ function findTable(
     if (subset) return subset;
     root = level;
   }
-  if (!root.catalog)
-    throw sandboxRefused(`Table not found: ${key}; the caller's SQL can read subsets only`, item.at);
+  const hint = () => didYouMean(key, [...subsetNames(context.environment), ...(root.catalog?.keys() ?? [])]);
+  if (!root.catalog) {
+    const rule = "; the caller's SQL can read subsets only";
+    throw sandboxRefused(`Table not found: ${key}${hint() || rule}`, item.at);
+  }
   const table = root.catalog.get(key);
-  if (!table) throw invalidQuery(`Table not found: ${key}`, item.at);
+  if (!table) throw invalidQuery(`Table not found: ${key}${hint()}`, item.at);
   const impliedAlias = item.alias ? undefined : item.path.at(-1)?.name;
   context.statement.tables.push({ name: table.name, at: item.at, impliedAlias });
   return table;
+}
+
+function* subsetNames(environment: Environment): Iterable<string> {
+  for (let level: Environment | undefined = environment; level; level = level.parent) {
+    for (const { name } of level.subsets.values()) yield name;
+  }
 }
 
 function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {

@@ -55,6 +55,22 @@ export function resolveName(scope: Scope, identifier: Identifier): Resolved | un
   return undefined;
 }
 
+/** The names that an expression can write, innermost query first; for messages. */
+export function* namesInScope(scope: Scope): Iterable<string> {
+  for (let level: Scope | undefined = scope; level; level = level.parent) {
+    yield* namesOf(level.aliases);
+    yield* namesOf(level.merged);
+    for (const variable of level.variables) {
+      if (variable.name !== undefined) yield variable.name;
+      yield* namesOf(columnsOf(variable));
+    }
+  }
+}
+
+export function* namesOf(named: Iterable<{ readonly name: string }>): Iterable<string> {
+  for (const { name } of named) if (name !== '') yield name;
+}
+
 function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefined {
   const { name } = identifier;
   const alias = onlyOne(columnsOfName(scope.aliases, name), identifier);

@@ -1,0 +1,120 @@
+import { access } from 'node:fs/promises';
+import type { Clock } from '../base/clock.ts';
+import { statementOf } from '../batch/endpoint-query.ts';
+import { databasePath, openEngine } from '../composition/compose-engine.ts';
+import type { Config } from '../composition/config.ts';
+import { checkDefinition } from '../endpoints/check-definition.ts';
+import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
+import { readSources } from '../endpoints/sources.ts';
+import type { Engine } from '../engine/engine.ts';
+import { bindQuery } from '../pipeline/bind-parameters.ts';
+import { findEndpoint } from '../pipeline/plan-request.ts';
+import { parseCommand, readAssignments, UsageError } from './command-line.ts';
+import { testEndpoints } from './endpoint-tests.ts';
+import { writeNewEndpoint } from './new-endpoint.ts';
+
+const endpointUsage = `npm run endpoint -- new <name> --from <source>    write a saved query that shows a source's columns
+npm run endpoint -- lint                          check all saved queries against the engine
+npm run endpoint -- test [<name> …]               run the tests of <name>.test.yaml
+npm run endpoint -- explain <name> [--param <name>=<value>] [--sql <query>]
+                                                  what a query would read, without running it
+`;
+
+type Deps = { readonly clock: Clock; readonly print: (line: string) => void };
+
+/**
+ * `npm run endpoint`: writes, checks, explains and tests saved queries.
+ * @returns whether all is well; else the process ends with 1
+ * @throws UsageError, and what the parts throw
+ */
+export async function runEndpointCommand(config: Config, deps: Deps, args: string[]): Promise<boolean> {
+  const { values, positionals } = parseCommand(args, {
+    from: { type: 'string' },
+    param: { type: 'string', multiple: true },
+    sql: { type: 'string' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  });
+  const [action, ...names] = positionals;
+  if (values.help) return say(deps, endpointUsage.trimEnd());
+  const print = (found: object, line: string) => deps.print(values.json ? JSON.stringify(found) : line);
+  switch (action) {
+    case 'new': {
+      const [name, ...more] = names;
+      const source = readSources(config.SOURCES_DIR).find(({ name: own }) => own === values.from);
+      if (!name || more.length > 0) throw new UsageError('endpoint new takes the name of the saved query');
+      if (!source)
+        throw new UsageError(`--from is ${JSON.stringify(values.from ?? '')}; allowed: the name of a source`);
+      const path = await writeNewEndpoint(config.SQL_DIR, name, source);
+      print({ written: path }, `${path} is written. Next: npm run endpoint -- lint`);
+      return true;
+    }
+    case 'lint':
+      return withEngine(config, deps, async engine => {
+        const registry = await openRegistry(config, engine);
+        const found = registry.all().map(({ name }) => name);
+        print({ valid: found }, `${found.length} saved queries are valid: ${found.join(', ')}`);
+        return true;
+      });
+    case 'explain': {
+      const [name = ''] = names;
+      const raw = { ...readAssignments(values.param ?? []), sql: values.sql };
+      return withEngine(config, deps, async engine => {
+        const definition = findEndpoint(await openRegistry(config, engine), name);
+        const query = bindQuery(definition, raw, undefined);
+        const signal = new AbortController().signal;
+        const explained = await engine.explain(statementOf(query), {
+          signal,
+          timeoutMs: config.QUERY_TIMEOUT_MS,
+        });
+        const { sources, columns, estimatedBytes } = explained;
+        const shown = columns.map(column => `${column.name} ${column.type}`).join(', ');
+        const bytes = estimatedBytes === undefined ? '' : `${estimatedBytes} bytes of `;
+        print(explained, `${name} reads ${bytes}${sources.join(', ') || 'no source'}\nand gives ${shown}`);
+        return true;
+      });
+    }
+    case 'test': {
+      const outcomes = await testEndpoints(config, names);
+      for (const outcome of outcomes) {
+        const { endpoint, name, problem } = outcome;
+        print(
+          outcome,
+          `${problem === undefined ? 'ok    ' : 'FAILED'} ${endpoint}: ${name}${problem === undefined ? '' : `\n       ${problem}`}`,
+        );
+      }
+      return outcomes.every(({ problem }) => problem === undefined);
+    }
+    default:
+      throw new UsageError('endpoint takes new, lint, explain or test');
+  }
+}
+
+function say({ print }: Deps, text: string): true {
+  print(text);
+  return true;
+}
+
+async function withEngine(
+  config: Config,
+  { clock }: Deps,
+  use: (engine: Engine) => Promise<boolean>,
+): Promise<boolean> {
+  // The engine would make the database that is not there.
+  if (config.ENGINE === 'duckdb') await access(databasePath(config));
+  const engine = await openEngine(config, { clock, emit: () => undefined });
+  try {
+    return await use(engine);
+  } finally {
+    await engine.close();
+  }
+}
+
+function openRegistry(config: Config, engine: Engine): Promise<EndpointRegistry> {
+  return createEndpointRegistry({
+    directory: config.SQL_DIR,
+    check: definition => checkDefinition(engine, definition),
+    emit: () => undefined,
+    watch: false,
+  });
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseDefinition } from '../endpoints/parse-definition.ts';
+import type { Source, SourceField } from '../endpoints/sources.ts';
+
+/**
+ * Writes the file of a saved query that shows the columns of a source, to begin with.
+ * @returns its path
+ * @throws DefinitionError for a name that no saved query can have; Error where the file is there already
+ */
+export async function writeNewEndpoint(directory: string, name: string, source: Source): Promise<string> {
+  const columns = Object.entries(source.columns);
+  const text = `/*
+id: ${randomUUID()}
+name: ${name}
+description: Rows of ${source.name}.
+parameters:
+  size: { type: INT64, min: 1, max: 1000, default: 100, description: The most rows. }
+columns:
+${columns.map(([column, field]) => `  ${column}: { type: ${typeOf(field)}${Array.isArray(field) ? ', repeated: true' : ''}, description: The column ${column}. }`).join('\n')}
+maxRows: 1000
+*/
+select ${columns.map(([column]) => column).join(', ')}
+from (
+  select *, row_number() over () as row_at
+  from \`${source.name}\`
+)
+where row_at <= @size
+`;
+  parseDefinition(`${name}.sql`, text);
+  const path = join(directory, `${name}.sql`);
+  await writeFile(path, text, { flag: 'wx' });
+  return path;
+}
+
+function typeOf(field: SourceField): string {
+  const element = Array.isArray(field) ? field[0] : field;
+  return typeof element === 'string' ? element : 'STRUCT';
+}

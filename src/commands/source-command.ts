@@ -1,0 +1,143 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import type { Config } from '../composition/config.ts';
+import { checkFiles } from '../duckdb/check-files.ts';
+import { type InferredColumn, inferColumns } from '../duckdb/infer-columns.ts';
+import { formatOf, parseSource, readSources, type Source, type SourceField } from '../endpoints/sources.ts';
+import { parseCommand, UsageError } from './command-line.ts';
+
+const usage = `npm run source -- add <name> <file or glob> …    write the file of a source, with the columns that its files have
+npm run source -- list                           what there is
+npm run source -- check [<name> …]               read all rows of sources that have files, in their declared types
+npm run source -- drop <name>                    remove the file of a source; its rows stay where they are`;
+
+type Print = (line: string) => void;
+
+/**
+ * `npm run source`: adds, lists, checks and removes sources.
+ * @returns whether all is well; else the process ends with 1
+ * @throws UsageError, and what reading the files throws
+ */
+export async function runSourceCommand(config: Config, printLine: Print, args: string[]): Promise<boolean> {
+  const { values, positionals } = parseCommand(args, {
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  });
+  const [action, ...names] = positionals;
+  const print = (found: object, line: string) => printLine(values.json ? JSON.stringify(found) : line);
+  if (values.help) {
+    printLine(usage);
+    return true;
+  }
+  switch (action) {
+    case 'add':
+      return add(config, print, names);
+    case 'list':
+      for (const { name, files, columns, table } of readSources(config.SOURCES_DIR)) {
+        const place = files ? files.paths.join(', ') : 'a table of the embedded engine';
+        const found = { name, files: files?.paths, table, columns: Object.keys(columns) };
+        print(found, `${name}: ${Object.keys(columns).length} columns, ${place}${table ? `, ${table}` : ''}`);
+      }
+      return true;
+    case 'check':
+      return check(config, print, names);
+    case 'drop': {
+      const source = sourcesOf(config, names)[0];
+      if (!source || names.length !== 1) throw new UsageError('source drop takes the name of a source');
+      const path = join(config.SOURCES_DIR, `${source.name}.yaml`);
+      await rm(path);
+      print({ removed: path }, `${path} is removed; its rows stay where they are`);
+      return true;
+    }
+    default:
+      throw new UsageError('source takes add, list, check or drop');
+  }
+}
+
+type PrintFound = (found: object, line: string) => void;
+
+async function add(config: Config, print: PrintFound, [name, ...files]: string[]): Promise<boolean> {
+  if (!name || files.length === 0) throw new UsageError('source add takes a name, and files or globs');
+  const format = formatOf(files[0]!);
+  if (!format) throw new UsageError(`${files[0]} does not end as a Parquet, CSV or JSON file does`);
+  const { columns, rows } = await inferColumns({ paths: files.map(file => resolve(file)), format });
+  const folder = resolve(config.SOURCES_DIR);
+  const paths = files.map(file => relative(folder, resolve(file)));
+  const text = [
+    `name: ${name}`,
+    `files: ${JSON.stringify(paths)}`,
+    'columns:',
+    ...columns.flatMap(({ name: column, field, why }) => columnLines(column, field, why, '  ')),
+    '',
+  ].join('\n');
+  parseSource(`${name}.yaml`, text, folder);
+  const path = join(config.SOURCES_DIR, `${name}.yaml`);
+  await writeFile(path, text, { flag: 'wx' });
+  for (const column of columns) print(column, `  ${column.name}: ${show(column)}`);
+  print(
+    { written: path, rows },
+    `${path} is written, from ${rows} rows. Next: npm run endpoint -- new ${name}.first --from ${name}`,
+  );
+  return true;
+}
+
+function show({ field, why }: InferredColumn): string {
+  return `${typeName(field)}${why ? `, for ${why}` : ''}`;
+}
+
+function typeName(field: SourceField): string {
+  if (Array.isArray(field)) return `ARRAY<${typeName(field[0])}>`;
+  if (typeof field === 'string') return field;
+  return `STRUCT<${Object.entries(field)
+    .map(([name, inner]) => `${name} ${typeName(inner)}`)
+    .join(', ')}>`;
+}
+
+function columnLines(name: string, field: SourceField, why: string | undefined, indent: string): string[] {
+  const element = Array.isArray(field) ? field[0] : field;
+  const comment = why ? ` # ${why}` : '';
+  const key = JSON.stringify(name).replace(
+    /^"([A-Za-z_]\w*)"$/,
+    /^(?:y|n|yes|no|on|off|true|false|null)$/i.test(name) ? '"$1"' : '$1',
+  );
+  if (typeof element === 'string') {
+    const type = Array.isArray(field) ? `{ type: ${element}, repeated: true }` : element;
+    return [`${indent}${key}: ${type}${comment}`];
+  }
+  return [
+    `${indent}${key}:${comment}`,
+    `${indent}  type: STRUCT`,
+    ...(Array.isArray(field) ? [`${indent}  repeated: true`] : []),
+    `${indent}  fields:`,
+    ...Object.entries(element).flatMap(([inner, own]) => columnLines(inner, own, undefined, `${indent}    `)),
+  ];
+}
+
+async function check(config: Config, print: PrintFound, names: readonly string[]): Promise<boolean> {
+  let isAllWell = true;
+  for (const source of sourcesOf(config, names)) {
+    if (!source.files) continue;
+    const { name } = source;
+    try {
+      const rows = await checkFiles(source);
+      print({ name, rows }, `ok     ${name}: ${rows} rows`);
+    } catch (error) {
+      const [problem = ''] = String(error instanceof Error ? error.message : error).split('\n');
+      print({ name, problem }, `WRONG  ${name}: ${problem}`);
+      isAllWell = false;
+    }
+  }
+  return isAllWell;
+}
+
+/** Those of these names; without any, all. @throws UsageError for another name */
+function sourcesOf(config: Config, names: readonly string[]): Source[] {
+  const all = readSources(config.SOURCES_DIR);
+  const unknown = names.find(name => all.every(source => source.name !== name));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `No source is named ${JSON.stringify(unknown)}; allowed: ${all.map(({ name }) => name).join(', ')}`,
+    );
+  }
+  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+}

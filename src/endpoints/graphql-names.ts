@@ -1,0 +1,74 @@
+import type { EndpointDefinition } from './definition.ts';
+import { graphqlName, graphqlTypeName, sqlFieldName } from './names.ts';
+import { type DefinitionProblem, headerLine } from './parse-definition.ts';
+
+/** A name that a saved query has in GraphQL, and the key of the header that it comes from. */
+type TakenName = {
+  readonly kind: 'field' | 'type';
+  readonly name: string;
+  readonly key: readonly string[];
+};
+
+/** Types of the schema that belong to no saved query. */
+export const sharedTypes: readonly string[] = [
+  'Query', 'String', 'Int', 'Float', 'Boolean', 'ID', 'BigInt', 'Date', 'DateTime', 'Float64', 'JSON', 'SqlColumn', 'SqlResult',
+]; // biome-ignore format: one list
+
+/** What is wrong with the names that a saved query has in GraphQL, alone and beside others. One schema has them all. */
+export function nameProblems(
+  definition: EndpointDefinition,
+  others: readonly EndpointDefinition[],
+): DefinitionProblem[] {
+  const { file, sql, id } = definition;
+  const problem = (key: readonly string[], message: string) => ({
+    line: headerLine(file, sql, key),
+    key: key.join('.'),
+    message,
+  });
+  const problems = others
+    .filter(other => other.id === id)
+    .map(other => problem(['id'], `is taken by ${other.file} already`));
+  const taken = new Map(sharedTypes.map(name => [`type ${name}`, 'the service itself']));
+  for (const other of others) {
+    for (const { kind, name } of namesOf(other)) taken.set(`${kind} ${name}`, other.file);
+  }
+  for (const { kind, name, key } of namesOf(definition)) {
+    const owner = taken.get(`${kind} ${name}`);
+    taken.set(`${kind} ${name}`, 'this file');
+    if (owner)
+      problems.push(problem(key, `has the GraphQL ${kind} ${name}, which is taken by ${owner} already`));
+  }
+  return [
+    ...problems,
+    ...unspeakable(definition).map(key => problem(key, 'has no name in GraphQL: it has no letter first')),
+  ];
+}
+
+function namesOf({ name, sandbox, parameters }: EndpointDefinition): TakenName[] {
+  const enums = parameters.filter(({ type }) => type === 'enum');
+  return [
+    { kind: 'field', name: graphqlName(name), key: ['name'] },
+    ...(sandbox ? [{ kind: 'field', name: sqlFieldName(name), key: ['name'] } as const] : []),
+    { kind: 'type', name: `${graphqlTypeName(name)}Row`, key: ['name'] },
+    ...enums.map(parameter => ({
+      kind: 'type' as const,
+      name: enumTypeName(name, parameter),
+      key: ['parameters', parameter.name, ...(parameter.typeName ? ['typeName'] : [])],
+    })),
+  ];
+}
+
+/** The GraphQL type of an enum parameter. */
+export function enumTypeName(
+  endpoint: string,
+  { name, typeName }: Pick<EndpointDefinition['parameters'][number], 'name' | 'typeName'>,
+): string {
+  return typeName ?? graphqlTypeName(endpoint) + graphqlTypeName(name);
+}
+
+/** Keys of parameters and columns such as `_1`: SQL takes them, GraphQL has no name for them. */
+function unspeakable({ parameters, columns }: EndpointDefinition): string[][] {
+  const keysOf = (section: string, all: readonly { readonly name: string }[]) =>
+    all.filter(({ name }) => !/^[A-Za-z]/.test(graphqlName(name))).map(({ name }) => [section, name]);
+  return [...keysOf('parameters', parameters), ...keysOf('columns', columns)];
+}

@@ -1,0 +1,78 @@
+import { countRequests } from '../auth/usage/meters.ts';
+import type { ParameterDefinition } from '../endpoints/definition.ts';
+import { graphqlName, sqlFieldName } from '../endpoints/names.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import { type ListedEndpoint, listEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+
+/**
+ * `GET /api/endpoints` and `GET /api/endpoints/<name or UUID>`: what the token may ask for (contract 10.5).
+ * @param reference name or UUID; absent: all of them
+ * @throws GatewayError `unauthorized`, `forbidden`, `endpoint_not_found`, `too_many_requests`
+ */
+export async function answerCatalogue(
+  deps: PipelineDeps,
+  context: RequestContext,
+  reference: string | undefined,
+): Promise<HttpResponse> {
+  const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
+  countRequests(caller.meter, 1);
+  const body =
+    reference === undefined
+      ? { endpoints: (await listEndpoints(deps, caller)).map(render) }
+      : render(await listEndpoint(deps, caller, reference));
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+/** The form that `docs/rest.md` describes; unknown members are left out. */
+function render({ definition, subsets, fixed }: ListedEndpoint): object {
+  const { name, id, description, parameters, columns, sandbox, window, redactPii, labels } = definition;
+  const path = `/api/endpoints/query/${name}`;
+  return {
+    name,
+    id,
+    description,
+    path,
+    graphql: { field: graphqlName(name), sql_field: sandbox ? sqlFieldName(name) : undefined },
+    parameters: parameters.map(parameter => renderParameter(parameter, fixed.includes(parameter.name))),
+    columns,
+    subsets,
+    sandbox,
+    redact_pii: redactPii,
+    labels,
+    limits: {
+      max_rows: definition.maxRows,
+      max_bytes_billed: definition.maxBytesBilled,
+      window: window && { ...window, default: window.default.text, max: window.max.text },
+    },
+    cache: {
+      fresh_seconds: definition.cacheSeconds,
+      stale_seconds: definition.staleSeconds,
+      stale_if_error_seconds: definition.staleIfErrorSeconds,
+      warm_seconds: definition.warmSeconds,
+    },
+    example: path + exampleQuery(parameters.filter(parameter => !fixed.includes(parameter.name))),
+  };
+}
+
+function renderParameter(parameter: ParameterDefinition, isFixed: boolean): object {
+  const { minLength: min_length, maxLength: max_length, typeName: _, ...rest } = parameter;
+  return { ...rest, min_length, max_length, fixed: isFixed || undefined };
+}
+
+/** The query string of a request that has the examples, and the first of the allowed values; `<name>` where there is neither. */
+function exampleQuery(parameters: readonly ParameterDefinition[]): string {
+  const pairs = parameters.flatMap(({ name, required, examples, values }): [string, string][] => {
+    const [value = required ? values?.[0] : undefined] = examples ?? [];
+    if (Array.isArray(value)) return value.map(element => [name, element]);
+    if (value !== undefined) return [[name, String(value)]];
+    return required ? [[name, `<${name}>`]] : [];
+  });
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}
