@@ -1,6 +1,7 @@
 import type { CaseGroup } from './case-group.ts';
 import { aggregateCases } from './cases-aggregates.ts';
 import { arrayCases } from './cases-arrays.ts';
+import { branchCases } from './cases-branches.ts';
 import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
 import { edgeCases } from './cases-edges.ts';
@@ -51,6 +52,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['units', unitCases],
   ['zones', zoneCases],
   ['edges', edgeCases],
+  ['branches', branchCases],
   ['value tables', valueTableCases],
   ['windows', windowCases],
   ['joins', joinCases],

@@ -1,5 +1,11 @@
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression, BoundOrder, BoundSelect, OutputColumn } from '../tree/bound-tree.ts';
+import {
+  type BoundExpression,
+  type BoundOrder,
+  type BoundSelect,
+  holdsAggregate,
+  type OutputColumn,
+} from '../tree/bound-tree.ts';
 import { nullsOf } from '../tree/coercion.ts';
 import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
@@ -10,6 +16,7 @@ import { bindFrom } from './bind-from.ts';
 import { distinctStruct } from './bind-nested.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import { refuseUngrouped } from './grouping.ts';
+import { guardAggregates, guardBranches } from './guard-branches.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
 
@@ -59,17 +66,20 @@ export function bindSelect(
   const clauses = [having, qualify].filter(clause => clause !== undefined);
   refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from, keyOf });
 
+  const isGrouped = groupBy !== undefined || having || items.some(({ value }) => holdsAggregate(value));
+  const guard = isGrouped ? guardAggregates : guardBranches;
+  const guarded = items.map(item => ({ ...item, value: guard(item.value) }));
   const body = {
     kind: 'select',
     distinct: select.distinct,
     from: source?.from,
-    where,
+    where: where && guardBranches(where),
     groupBy,
     groupingSets: typeof select.groupBy === 'object' ? select.groupBy.sets : undefined,
     having,
     qualify,
   } as const;
-  return packed(select, items, { body, columns, orderBy });
+  return packed(select, guarded, { body, columns, orderBy });
 }
 
 /** The type of a value as a column, without a trace of how it was computed. */

@@ -239,6 +239,42 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
   }
 }
 
+/** The same expression over other children, those of ORDER BY and OVER left alone; one without any is returned as it is. */
+export function mapChildren(
+  expression: BoundExpression,
+  map: (child: BoundExpression) => BoundExpression,
+): BoundExpression {
+  switch (expression.kind) {
+    case 'field':
+    case 'arrayLength':
+    case 'cast':
+    case 'isNull':
+    case 'try':
+    case 'inQuery':
+      return { ...expression, of: map(expression.of) };
+    case 'element':
+      return { ...expression, of: map(expression.of), index: map(expression.index) };
+    case 'struct':
+      return { ...expression, values: expression.values.map(map) };
+    case 'array':
+      return { ...expression, elements: expression.elements.map(map) };
+    case 'call':
+    case 'aggregate':
+      return { ...expression, arguments: expression.arguments.map(map) };
+    case 'case':
+      return {
+        ...expression,
+        branches: expression.branches.map(({ when, result }) => ({ when: map(when), result: map(result) })),
+        otherwise: expression.otherwise && map(expression.otherwise),
+      };
+    case 'let':
+      // The body finds its values by what they are: they stay.
+      return { ...expression, body: map(expression.body) };
+    default:
+      return expression;
+  }
+}
+
 /** Whether a value is the same in every row. */
 export function isConstant(value: BoundExpression): boolean {
   if (value.kind === 'named') return isConstant(value.value);

@@ -1,0 +1,36 @@
+import type { CaseGroup } from './case-group.ts';
+
+/** Subqueries in branches that are not taken. */
+export const branchCases: CaseGroup = {
+  same: [
+    'select if(id > 100, (select x from unnest([1,2]) x), 0) from facts',
+    'select if(array_length(numbers) > 1, 0, (select x from unnest(numbers) x)) from lists',
+    'select case when id = 1 then 1 else (select 1/(id-1)) end from facts',
+    'select if(i = 0, 0, (select max(1/f) from facts b where b.id = a.id and f != 0)) from facts a',
+    'select if(id = 3, 0, (select cast(1/f as int64) from facts b where b.id = a.id)) from facts a',
+    'select if(id in (1, 3), 0, (select cast(1/f as int64) from facts b where b.id = a.id)) from facts a where id != 5',
+    'select coalesce(1, (select x from unnest([1,2]) x))',
+    'select ifnull(1, (select x from unnest([1,2]) x))',
+    'select if(id < 0, (select cast(a.s as int64)), 2) from facts a',
+    'select coalesce(id, (select x from unnest([1,2]) x)) from facts',
+    'select coalesce(i, (select b.id from facts b where b.id <= 1), 5) from facts',
+    'select if(i is null, (select b.id from facts b where b.id < a.id limit 1), (select 7/i from facts b where i != 0 and b.id = a.id)) from facts a where id in (1, 2, 4)',
+    'select id from facts a where if(i = 0, false, (select 1/i from facts b where b.id = a.id) > 0) order by id',
+    'select case id when 1 then (select x from unnest([5]) x) when 2 then (select x from unnest([1,2]) x where x > 1) else (select min(x) from unnest([1,2]) x) end from facts order by id',
+    'select case mod(id, 5) when 1 then 1 when 0 then (select 5/(id - 4)) else (select 5/mod(id, 5)) end from facts order by id',
+    'select if(f > 0, (select array_agg(cast(x as string)) from unnest([1,2]) x), null) from facts order by id',
+    "select if(id = 1, array(select cast(x as int64) from unnest(['1']) x), array(select cast(s as int64))) from facts a where id in (1, 8)",
+    "select if(id = 1, 1 in (select cast(x as int64) from unnest(['1']) x), id in (select cast(a.s as int64))) from facts a where id in (1, 8)",
+    'select if(id = 8, exists(select 1 from facts b where cast(a.s as int64) > 5), false) from facts a',
+    'select if(b, if(id = 1, 0, (select 1/(a.id-1))), -1) from facts a',
+    'select sum(if(id = 1, 0, (select 1/(a.id-1)))) from facts a',
+    'select b, if(count(*) > 1, (select max(x) from unnest([1,2]) x), 0) from facts group by b',
+    'select if(b, (select max(x) from unnest([1,2]) x), 0), count(*) from facts group by b',
+    'select distinct if(id > 0, 1, (select x from unnest([1,2]) x)) from facts',
+    'select if(m.score is null, 0, (select 1/m.score)) from logs, unnest(metadata) m',
+    'select id, if(id = 1, 0, (select 1/(a.id-1))) v from facts a order by v, id',
+    'select if(false, (select 1/0), 2)',
+    'select (select if(x = 1, 0, (select 1/(x-1))) from unnest([a.id]) x) from facts a',
+  ],
+  fail: ['select if(true, 1, (select x from unnest([1,2]) x)) order by 1'],
+};
