@@ -29,30 +29,69 @@ export function toCallersError(
     return new GatewayError('cancelled', 'Nobody waits for the answer any more', { cause: error });
   }
   const [, kind = '', words = ''] = /^([\w ]+?) Error: ([^\n]*)/.exec(error.message) ?? [];
-  const detail = failureOf(words) ?? words;
-  if (dataFaults.has(kind) && patternFault.test(detail)) {
-    return new GatewayError('invalid_query', `Cannot parse regular expression: ${detail}`, { cause: error });
-  }
-  const [, zone] = /^Unknown TimeZone '(.*)'/.exec(detail) ?? [];
-  if (zone !== undefined)
-    return new GatewayError('invalid_query', `Invalid time zone: ${zone}`, { cause: error });
-  if (dataFaults.has(kind) && !detail.startsWith('Cannot ')) {
-    return new GatewayError('invalid_query', detail.replace(/ when casting from source column .*$/, ''), {
+  const own = failureOf(words);
+  if (own === undefined && dataFaults.has(kind) && patternFault.test(words))
+    return new GatewayError('invalid_query', `Cannot parse regular expression: ${words}`, { cause: error });
+  const said = own ?? (dataFaults.has(kind) ? callersWords(words) : undefined);
+  if (said !== undefined) return new GatewayError('invalid_query', said, { cause: error });
+  if (kind === 'Binder' && /correlated/i.test(words))
+    return new GatewayError('invalid_query', 'A correlated subquery of this kind is not supported', {
       cause: error,
     });
-  }
   if (kind === 'Out of Memory') return outOfMemory();
-  if (kind === 'Result') return new GatewayError('result_too_large', detail);
+  if (kind === 'Result') return new GatewayError('result_too_large', words);
   // The rest are faults of the translation; "Cannot …" comes from the locked configuration.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
 }
 
-/** The message of a check in printed SQL, see `bq_fail`: DuckDB quotes it as a text that is no number. */
+/** The message of a check in printed SQL, see `bq_fail`, or of a function of ours: DuckDB quotes the first as a text that is no number. */
 function failureOf(words: string): string | undefined {
-  const [, message] =
-    new RegExp(`^Could not convert string '${failureMark}(.*?)(?:' to INT32.*)?$`).exec(words) ?? [];
-  return message;
+  const checked = new RegExp(`^Could not convert string '${failureMark}(.*?)(?:' to INT32.*)?$`).exec(words);
+  return checked?.[1] ?? new RegExp(`^${failureMark}(.*)$`).exec(words)?.[1];
+}
+
+/** DuckDB's words for what a query's own values do, and BigQuery's. */
+const faultWords: readonly (readonly [RegExp, string])[] = [
+  [/^Overflow in \w+ of INT64 \((.*)\)!?$/, 'int64 overflow: $1'],
+  [/^Overflow (?:on|in) (?:abs|negation of INT64 ?)\(?(-?\d+)\)?!?$/i, 'int64 overflow: -$1'],
+  [/^Overflow in division of (.*)$/, 'int64 overflow: $1'],
+  [/^Overflow in negation of .*$/, 'int64 overflow'],
+  [/^Overflow in .*(?:DECIMAL|HUGEINT).*$/, 'numeric overflow'],
+  [/^Type INT128 with value (\S+) can't be cast.*$/, 'int64 overflow: $1'],
+  [/^Type \S+ with value (\S+) can't be cast.* type INT64$/, 'int64 out of range: $1'],
+  [/^Type \S+ with value (\S+) can't be cast.*$/, 'The value $1 is out of range'],
+  [/^(?:Could not cast|Casting) value "?(\S+?)"? to DECIMAL.*$/, 'numeric out of range: $1'],
+  [/^Could not convert string ['"]not a number: (.*)['"] to DOUBLE.*$/, 'Bad double value: $1'],
+  [/^Could not convert string ['"](?:not a number: )?(.*)['"] to DECIMAL.*$/, 'Invalid NUMERIC value: $1'],
+  [/^Could not convert string ['"](.*)['"] to INT64.*$/, 'Bad int64 value: $1'],
+  [/^.*"not a supported TIMESTAMP: (.*?)(?:", expected.*)?$/, "Invalid timestamp: '$1'"],
+  [/^.*"not a supported DATE: (.*?)(?:", expected.*)?$/, "Invalid date: '$1'"],
+  [/^.*"not a supported (DATETIME|TIME): (.*?)(?:", expected.*)?$/, 'Invalid $1 string "$2"'],
+  [/^(?:timestamp|date|time) field .*?"([^"]*)".*$/, "Invalid date or time: '$1'"],
+  [
+    /^Could not parse string "(.*?)"? ?(?:according to format specifier.*)?$/,
+    'Failed to parse input string "$1"',
+  ],
+  [/^More than one row returned by a subquery.*$/, 'Scalar subquery produced more than one element'],
+  [/^cannot take square root of a negative number$/i, 'Argument to SQRT cannot be negative'],
+  [/^cannot take logarithm of .*$/i, 'Floating point error in function: LOG'],
+  [/^Invalid UTF8 Codepoint (-?\d+)$/i, 'Invalid codepoint $1'],
+  [/^(Date|Time) out of range: (.*)$/, 'Input calculates to invalid date or time: $2'],
+  [
+    /^(?:Timestamp|ICU date|Date|Interval|Overflow).*(?:range|overflow).*$/i,
+    'A date or time is out of range',
+  ],
+  [/^Failure in decode.*$/, 'Invalid cast of bytes to UTF8 string'],
+  [/^\S+ is out of range!?$/, 'Floating point overflow'],
+];
+
+/** What a caller reads of a fault in a query's values; undefined for words of the locked configuration. */
+function callersWords(words: string): string | undefined {
+  for (const [pattern, text] of faultWords) {
+    if (pattern.test(words)) return words.replace(pattern, text);
+  }
+  return words.startsWith('Cannot ') ? undefined : 'A value is out of range, or not what its function takes';
 }
 
 function outOfMemory(): GatewayError {

@@ -15,6 +15,7 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
+import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
 import type { JsonStep } from '../googlesql/json/json-path.ts';
 import { readJsonText } from '../googlesql/json/json-text.ts';
 import { parseJson } from '../googlesql/json/parse-json.ts';
@@ -153,6 +154,13 @@ function register(
   // As `parameterTypes` say.
   call: (...values: never[]) => DuckDBValue,
 ): void {
+  const run: typeof call = (...values) => {
+    try {
+      return call(...values);
+    } catch (error) {
+      throw new Error(`${failureMark}${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
   connection.registerScalarFunction(
     DuckDBScalarFunction.create({
       name,
@@ -162,7 +170,7 @@ function register(
         const columns = parameterTypes.map((_, at) => rows.getColumnVector(at));
         for (let row = 0; row < rows.rowCount; row++) {
           const values = columns.map(column => column.getItem(row));
-          answers.setItem(row, values.some(value => value === null) ? null : call(...(values as never[])));
+          answers.setItem(row, values.some(value => value === null) ? null : run(...(values as never[])));
         }
         answers.flush();
       },

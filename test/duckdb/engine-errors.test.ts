@@ -13,14 +13,19 @@ function translate(error: unknown) {
 test.each([
   [
     "Conversion Error: Could not convert string 'abc' to INT64\n\nLINE 1: select secret\n   ^",
-    "Could not convert string 'abc' to INT64",
+    'Bad int64 value: abc',
   ],
   [
     "Conversion Error: Could not convert string 'x' to INT64 when casting from source column hidden",
-    "Could not convert string 'x' to INT64",
+    'Bad int64 value: x',
   ],
-  ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'Overflow in addition of INT64 (1 + 2)!'],
-  ["Not implemented Error: Unknown TimeZone 'Nowhere/Land'!", 'Invalid time zone: Nowhere/Land'],
+  [
+    "Conversion Error: Could not convert string '! Bad bool value: it's' to INT32\n\nLINE 1: select secret",
+    "Bad bool value: it's",
+  ],
+  ['Invalid Input Error: ! Invalid time zone: Nowhere/Land', 'Invalid time zone: Nowhere/Land'],
+  ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'int64 overflow: 1 + 2'],
+  ['Out of Range Error: words of a later DuckDB', 'A value is out of range, or not what its function takes'],
   ['Invalid Input Error: missing ): (', 'Cannot parse regular expression: missing ): ('],
 ])("a fault of the query's own values is the caller's: %s", (message, expected) => {
   const { translated, events } = translate(new Error(message));

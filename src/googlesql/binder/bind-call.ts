@@ -59,10 +59,19 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
       return { kind: 'named', type: value.type, value };
     },
   };
-  const of = bindNamed({ ...context, binder }, call, name);
-  if (!of) return undefined;
+  const bound = bindNamed({ ...context, binder }, call, name);
+  if (!bound) return undefined;
+  const of = inRange(bound);
   const body: BoundExpression = { kind: 'try', type: of.type, of };
   return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };
+}
+
+/** Dates and times beyond the years 1 to 9999 fail as they leave; what asks whether a call fails must see it at once. */
+function inRange(value: BoundExpression): BoundExpression {
+  const { type } = value;
+  if (!['DATE', 'DATETIME', 'TIMESTAMP'].includes(type.kind)) return value;
+  const template = `bq_ranged_${type.kind.toLowerCase()}($1)`;
+  return { kind: 'call', name: 'RANGED', template, arguments: [value], type };
 }
 
 function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {

@@ -41,7 +41,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_divide(a, b)': "a / case when b = 0 then bq_fail('division by zero: ' || a || ' / ' || b) else b end",
   'bq_div(a, b)': "case when b = 0 then bq_fail('division by zero: ' || a || ' / ' || b) else a // b end",
   'bq_mod(a, b)':
-    "case when b = 0 then bq_fail('division by zero: MOD(' || a || ', ' || b || ')') else a % b end",
+    "case when b = 0 then bq_fail('division by zero: MOD(' || a || ', ' || b || ')') when b = -1 and a is not null then 0 else a % b end",
   'bq_finite(x)':
     "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; calculating with NaN or infinity is not supported') end",
   // What the product of two FLOAT64 loses to rounding, exactly. Source: Dekker, 1971.
@@ -54,6 +54,12 @@ const macros: Readonly<Record<string, string>> = {
   // Of minus infinity it is NaN; of other negative numbers it fails.
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
+  'bq_log(x, b)':
+    "case when isinf(b) then cast('nan' as double) when b = 1 then bq_fail('Floating point error in function: LOG(' || x || ', ' || b || ')') else bq_ln(x) / bq_ln(b) end",
+  'bq_exp(x)':
+    "case when isfinite(exp(x)) or not isfinite(x) then exp(x) else bq_fail('Floating point error in function: EXP(' || x || ')') end",
+  'bq_pow(x, y)':
+    "case when isfinite(pow(x, y)) or not isfinite(x) or not isfinite(y) then pow(x, y) else bq_fail('Floating point error in function: POW(' || x || ', ' || y || ')') end",
   'bq_sign(x)': 'case when isnan(x) then x else sign(x) end',
   // DuckDB would multiply by 10^9 in FLOAT64; a whole number stays exact.
   'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',
@@ -95,19 +101,22 @@ const macros: Readonly<Record<string, string>> = {
     "bq_float_text(x) || case when isfinite(x) and not contains(bq_float_text(x), '.') and not contains(bq_float_text(x), 'e') then '.0' else '' end",
   'bq_float_literal(x)':
     "case when isfinite(x) then bq_float_with_point(x) else 'CAST(\"' || bq_float_text(x) || '\" AS FLOAT64)' end",
-  'bq_wire_datetime(x)':
-    "case when year(x) not between 1 and 9999 then error('DATETIME out of range: ' || x) else replace(strftime(x, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '') end",
+  'bq_wire_datetime(x)': `case when year(x) not between 1 and 9999 then error('${failureMark}DATETIME out of range: ' || x) else replace(strftime(x, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '') end`,
   'bq_time_text(x)': "substr(bq_datetime_text(date '1970-01-01' + x), 12)",
   'bq_wire_time(x)': "substr(bq_wire_datetime(date '1970-01-01' + x), 12)",
-  'bq_wire_date(x)':
-    "case when x between date '0001-01-01' and date '9999-12-31' then cast(x as varchar) when x is null then null else error('DATE out of range: ' || x) end",
-  'bq_wire_timestamp(x)':
-    "case when epoch_us(x) between -62135596800000000 and 253402300799999999 then epoch_us(x) when x is null then null else error('TIMESTAMP out of range: ' || x) end",
+  'bq_wire_date(x)': `case when x between date '0001-01-01' and date '9999-12-31' then cast(x as varchar) when x is null then null else error('${failureMark}DATE out of range: ' || x) end`,
+  'bq_wire_timestamp(x)': `case when epoch_us(x) between -62135596800000000 and 253402300799999999 then epoch_us(x) when x is null then null else error('${failureMark}TIMESTAMP out of range: ' || x) end`,
   'bq_not_nan(x)':
     "case when isnan(x) then bq_fail('NaN is not supported where an aggregate sorts its values') else x end",
   'bq_wire_float(x)':
     "case when isnan(x) then to_json('NaN') when isinf(x) then to_json(case when x > 0 then 'Infinity' else '-Infinity' end) else to_json(x) end",
   'bq_wire_numeric(x)': "rtrim(rtrim(cast(x as varchar), '0'), '.')",
+  'bq_ranged_date(x)':
+    "case when x between date '0001-01-01' and date '9999-12-31' then x when x is not null then cast(bq_fail_text('DATE out of range: ' || x) as date) end",
+  'bq_ranged_datetime(x)':
+    "case when year(x) between 1 and 9999 then x when x is not null then cast(bq_fail_text('DATETIME out of range: ' || x) as timestamp) end",
+  'bq_ranged_timestamp(x)':
+    "case when epoch_us(x) between -62135596800000000 and 253402300799999999 then x when x is not null then cast(bq_fail_text('TIMESTAMP out of range: ' || x) as timestamptz) end",
   'bq_array_concat(a, b)': 'case when a is null or b is null then null else list_concat(a, b) end',
   // Offsets from 0, negative ones from the end, both ends included.
   'bq_array_slice(a, s, e)':
@@ -115,7 +124,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_array_to_string(a, s)':
     'case when s is null then null else array_to_string(list_filter(a, lambda e: e is not null), s) end',
   'bq_generate_array(a, b, s)': `case when s = 0 then [bq_fail('Sequence step cannot be 0')] when (b - a) // s >= ${maxElements} then [bq_fail('GENERATE_ARRAY produces too many elements; the limit is ${maxElements}')] when (b - a) * sign(s) < 0 then [] else generate_series(a, b, s) end`,
-  'bq_checked_step(a, b, s)': `case when epoch_us(s) = 0 then to_days(bq_fail('Sequence step cannot be 0')) when abs(epoch_us(b) - epoch_us(a)) // abs(epoch_us(s)) >= ${maxElements} then to_days(bq_fail('The array has too many elements; the limit is ${maxElements}')) else s end`,
+  'bq_checked_step(a, b, s)': `case when epoch_us(s) = 0 then to_days(bq_fail('Sequence step cannot be 0')) when (epoch_us(b) - epoch_us(a)) // epoch_us(s) >= ${maxElements} then to_days(bq_fail('The array has too many elements; the limit is ${maxElements}')) else s end`,
   'bq_generate_timestamps(a, b, s)': 'generate_series(a, b, bq_checked_step(a, b, s))',
   'bq_generate_dates(a, b, s)':
     'list_transform(generate_series(cast(a as timestamp), cast(b as timestamp), bq_checked_step(cast(a as timestamp), cast(b as timestamp), s)), lambda e: cast(e as date))',
@@ -135,26 +144,26 @@ const macros: Readonly<Record<string, string>> = {
   'bq_lower(x)':
     "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then bq_fail_text('LOWER is not supported for the letter Σ') else lower(replace(x, 'İ', 'i̇')) end",
   'bq_ascii(x)':
-    "case when x = '' then 0 when ascii(x) > 127 then bq_fail('ASCII takes a text of ASCII characters only') else ascii(x) end",
+    "case when x = '' then 0 when ascii(x) > 127 then bq_fail('Argument to ASCII is not a structurally valid ASCII string: ''' || x || '''') else ascii(x) end",
   'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then cast(bq_fail('LIKE pattern ends with a backslash') as boolean) else x like p escape '\' end`,
   // DuckDB reverses what looks like one character: a letter and its accents stay together there.
   'bq_reverse(x)':
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
-  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('REPEAT count must not be negative') when n * length(x) > ${maxCharacters} then bq_fail_text('REPEAT output is too long') else repeat(cast(x as varchar), n) end`,
+  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * length(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
   'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
   'bq_decode_base64(x)':
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
   // White space is passed over, and the padding may lack.
   'bq_from_base64(x)': String.raw`bq_decode_base64(regexp_replace(x, '[\t-\r ]', '', 'g'))`,
-  'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else n end',
+  'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else least(n, 4294967295) end',
   'bq_substr(x, n, l)':
     "case when l is null then null when l < 0 then bq_fail_text('Third argument in SUBSTR() cannot be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
   'bq_left(x, n)':
-    "case when n < 0 then bq_fail_text('LEFT length must not be negative') else left(x, n) end",
+    "case when n < 0 then bq_fail_text('Second argument in LEFT() cannot be negative') else left(x, least(n, 4294967295)) end",
   'bq_right(x, n)':
-    "case when n < 0 then bq_fail_text('RIGHT length must not be negative') else right(x, n) end",
-  'bq_lpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then bq_fail_text('LPAD length is out of range') when p = '' and x is not null then bq_fail_text('The pattern of LPAD must not be empty') else lpad(x, cast(n as integer), p) end`,
-  'bq_rpad(x, n, p)': `case when n < 0 or n > ${maxCharacters} then bq_fail_text('RPAD length is out of range') when p = '' and x is not null then bq_fail_text('The pattern of RPAD must not be empty') else rpad(x, cast(n as integer), p) end`,
+    "case when n < 0 then bq_fail_text('Second argument in RIGHT() cannot be negative') else right(x, least(n, 4294967295)) end",
+  'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else lpad(x, cast(n as integer), p) end`,
+  'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else rpad(x, cast(n as integer), p) end`,
   'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':

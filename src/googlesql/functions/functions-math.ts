@@ -9,7 +9,7 @@ const exactNumeric: ReadonlySet<string> = new Set([
 
 const floatFunctions = Object.entries({
   SQRT: 'sqrt($1)',
-  EXP: 'bq_finite(exp($1))',
+  EXP: 'bq_exp($1)',
   LN: 'bq_ln($1)',
   LOG10: 'bq_log10($1)',
   SIN: ofAngle('sin'),
@@ -28,7 +28,7 @@ function ofAngle(name: string): string {
 }
 
 const power = ['POW', 'POWER'].flatMap(name => [
-  row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'bq_finite(pow($1, $2))'),
+  row(`${name}(FLOAT64, FLOAT64) FLOAT64`, 'bq_pow($1, $2)'),
   ...exact(name, 2),
 ]);
 
@@ -40,7 +40,7 @@ function exact(name: string, count: number): readonly FunctionRow[] {
 
 const signs: Readonly<Record<string, string>> = {
   INT64: 'cast(sign($1) as bigint)',
-  NUMERIC: 'sign($1)',
+  NUMERIC: 'cast(sign($1) as decimal(38, 9))',
   FLOAT64: 'bq_sign($1)',
 };
 
@@ -59,10 +59,10 @@ export const mathRows = [
   ]),
   ...floatFunctions,
   ...power,
-  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, cast($2 as integer))'),
+  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, cast(greatest(-400, least($2, 400)) as integer))'),
   ...['ROUND', 'TRUNC'].map(name => row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported)),
   row('LOG(FLOAT64) FLOAT64', 'bq_ln($1)'),
-  row('LOG(FLOAT64, FLOAT64) FLOAT64', '(bq_ln($1) / bq_ln($2))'),
+  row('LOG(FLOAT64, FLOAT64) FLOAT64', 'bq_log($1, $2)'),
   row('MOD(INT64, INT64) INT64', 'bq_mod($1, $2)'),
   row('DIV(INT64, INT64) INT64', 'bq_div($1, $2)'),
   row('SAFE_DIVIDE(FLOAT64, FLOAT64) FLOAT64', finiteQuotient, {

@@ -1,5 +1,6 @@
 import type { SpecialFunction } from '../tree/bind-context.ts';
 import { coerce } from '../tree/coercion.ts';
+import { isPlainConstant } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { scalar } from '../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
@@ -14,12 +15,11 @@ export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'):
     const of = argument(context, syntax, 0, kind);
     const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
     const step = intervalTemplate(interval.part, kind, interval.at).replaceAll('$1', '$2');
-    return timeCall(
-      `${kind}_SHIFT`,
-      kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`,
-      [of, count],
-      kind,
-    );
+    const plain = kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`;
+    // A column may be anything; what is known before the query runs is looked at as it leaves.
+    const isKnown = isPlainConstant(of) && count.kind === 'literal';
+    const template = isKnown ? plain : `bq_ranged_${kind.toLowerCase()}(${plain})`;
+    return timeCall(`${kind}_SHIFT`, template, [of, count], kind);
   };
 }
 
