@@ -122,6 +122,33 @@ export const queryCases: CaseGroup = {
   ],
   answered: [
     [
+      'select sum(i) as s, count(*) as n, 1 as o from facts where false group by all',
+      [[null, '0', '1']],
+    ],
+    ['select 1 as o from facts group by all', [['1']]],
+    [
+      'select b, sum(id) as s, rank() over (order by b) as r from facts group by all qualify r < 3 order by b',
+      [
+        [null, '10', '1'],
+        [false, '15', '2'],
+      ],
+    ],
+    [
+      'select x + 1 as y, 5 as z, count(*) as n from unnest([1, 1, 2]) x group by all order by 1',
+      [
+        ['2', '5', '2'],
+        ['3', '5', '1'],
+      ],
+    ],
+    [
+      'select b, count(*) over () as n from facts group by all order by b',
+      [
+        [null, '3'],
+        [false, '3'],
+        [true, '3'],
+      ],
+    ],
+    [
       'select b, count(*) as n from facts group by all order by b',
       [
         [null, '2'],

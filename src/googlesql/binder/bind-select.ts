@@ -1,6 +1,7 @@
 import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundExpression,
+  type BoundFrom,
   type BoundOrder,
   type BoundSelect,
   holdsAggregate,
@@ -15,7 +16,7 @@ import { bindBoolean, bindExpression } from './bind-expression.ts';
 import { bindFrom } from './bind-from.ts';
 import { distinctStruct } from './bind-nested.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
-import { refuseUngrouped } from './grouping.ts';
+import { inferredKeys, refuseUngrouped } from './grouping.ts';
 import { guardAggregates, guardBranches } from './guard-branches.ts';
 import { orderTerm, outputIndex } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
@@ -50,7 +51,7 @@ export function bindSelect(
   );
   const withAliases: BindContext = { ...list, scope: { ...fromScope, aliases: aliasesOf(items) } };
 
-  const groupBy = bindGroupBy(withAliases, select, items);
+  const groupBy = bindGroupBy(withAliases, select, items, source?.from);
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
   const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: columnType(value) }));
@@ -148,16 +149,19 @@ function bindGroupBy(
   context: BindContext,
   { groupBy }: Select,
   items: readonly SelectedItem[],
+  from: BoundFrom | undefined,
 ): BoundSelect['groupBy'] {
-  if (groupBy === undefined || groupBy === 'ALL') return groupBy;
-  return groupBy.keys.map(expression => {
-    const value = groupKey({ ...context, aggregatesRefusedIn: 'GROUP BY clause' }, expression, items);
-    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
-      throw invalidQuery(
-        `Grouping by expressions of type ${typeName(value.type)} is not allowed`,
-        expression.at,
-      );
-    }
+  if (groupBy === undefined) return undefined;
+  const keys =
+    groupBy === 'ALL'
+      ? inferredKeys(items, from)
+      : groupBy.keys.map(expression => ({
+          value: groupKey({ ...context, aggregatesRefusedIn: 'GROUP BY clause' }, expression, items),
+          at: expression.at,
+        }));
+  return keys.map(({ value, at }) => {
+    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind))
+      throw invalidQuery(`Grouping by expressions of type ${typeName(value.type)} is not allowed`, at);
     return value;
   });
 }

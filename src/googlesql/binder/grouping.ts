@@ -6,6 +6,7 @@ import {
   type BoundSelect,
   childrenOf,
   holdsAggregate,
+  holdsAnyAggregate,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
@@ -29,7 +30,6 @@ export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clause
   const { select, items, others, from, keyOf } = clauses;
   refuseStrangeGrouping(groupBy, clauses);
   refuseKeysWithinKeys(groupBy, clauses);
-  if (groupBy === 'ALL') return;
   const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
   if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
     throw invalidQuery('The HAVING clause requires GROUP BY or aggregation to be present', select.having.at);
@@ -43,12 +43,31 @@ export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clause
   }
 }
 
+/**
+ * The keys of GROUP BY ALL: the items without an aggregate or analytic call that read something of FROM. Where there is none, all
+ * rows are one group.
+ */
+export function inferredKeys(
+  items: readonly SelectedItem[],
+  from: BoundFrom | undefined,
+): readonly SelectedItem[] {
+  const relations = relationsOf(from);
+  return items.filter(({ value }) => !holdsAnyAggregate(value) && readsAny(value, relations));
+}
+
+/** A subquery counts as one that reads the rows around it. */
+function readsAny(value: BoundExpression, relations: ReadonlySet<number>): boolean {
+  if (value.kind === 'column') return relations.has(value.relation);
+  if (value.kind === 'subquery' || value.kind === 'inQuery') return true;
+  return childrenOf(value).some(child => readsAny(child, relations));
+}
+
 /** GROUPING says whether a row is grouped by a key; it takes nothing but keys. */
 function refuseStrangeGrouping(
   groupBy: BoundSelect['groupBy'],
   { select, items, others, keyOf }: Clauses,
 ): void {
-  const keys = new Set(groupBy === 'ALL' ? [] : groupBy?.map(keyOf));
+  const keys = new Set(groupBy?.map(keyOf));
   for (const call of [...items.map(item => item.value), ...others].flatMap(groupingCalls)) {
     if (!keys.has(keyOf(call.arguments[0]!)))
       throw invalidQuery(

@@ -151,7 +151,7 @@ function printGroupBy(
   keys: NonNullable<BoundSelect['groupBy']>,
   { items, groupingSets }: BoundSelect,
 ): string {
-  if (keys === 'ALL') return 'all';
+  if (keys.length === 0) return '()';
   const positions = new Map(items.map((item, i) => [printer.keyOf(item), i + 1] as const).reverse());
   const printed = keys.map(key => positions.get(printer.keyOf(key)) ?? printer.expression(printer, key));
   if (!groupingSets) return printed.join(', ');

@@ -53,8 +53,8 @@ export type BoundSelect = {
   readonly items: readonly BoundExpression[];
   readonly from?: BoundFrom;
   readonly where?: BoundExpression;
-  /** Undefined: no GROUP BY. `ALL`: what DuckDB also takes for it, every item without an aggregate. */
-  readonly groupBy?: 'ALL' | readonly BoundExpression[];
+  /** Undefined: no GROUP BY. Empty: all rows are one group, be there none. */
+  readonly groupBy?: readonly BoundExpression[];
   /** Indexes of keys: the rows are grouped by each set of them. */
   readonly groupingSets?: readonly (readonly number[])[];
   readonly having?: BoundExpression;

@@ -100,7 +100,7 @@ function arranged(context: BindContext, part: BoundPart, names: Names, index: In
       : { ...columns[position]!, name };
   });
   // DISTINCT, and GROUP BY ALL, are about the columns that a query selects.
-  const isPlain = body.kind === 'select' && !body.distinct && body.groupBy !== 'ALL';
+  const isPlain = body.kind === 'select' && !body.distinct;
   if (isPlain) {
     const items = positions.map(position => (position === undefined ? missing : body.items[position]!));
     return { body: { ...body, items }, columns: arrangedColumns };
