@@ -121,10 +121,7 @@ export const queryCases: CaseGroup = {
     'select id, id as id from facts',
   ],
   answered: [
-    [
-      'select sum(i) as s, count(*) as n, 1 as o from facts where false group by all',
-      [[null, '0', '1']],
-    ],
+    ['select sum(i) as s, count(*) as n, 1 as o from facts where false group by all', [[null, '0', '1']]],
     ['select 1 as o from facts group by all', [['1']]],
     [
       'select b, sum(id) as s, rank() over (order by b) as r from facts group by all qualify r < 3 order by b',

@@ -2,7 +2,7 @@ import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { jsonSubscript } from '../functions/json/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { coerce, unify } from '../tree/coercion.ts';
+import { coerce, typeAsPart, unify } from '../tree/coercion.ts';
 import { impliedName } from '../tree/implied-name.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, TypeSyntax } from '../tree/syntax-tree.ts';
@@ -57,7 +57,8 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
       );
     }
     const coerced = values.map((value, i) => coerce(value, declared.fields[i]!.type, syntax.at));
-    return { kind: 'struct', type: declared, values: coerced };
+    const fields = declared.fields.map((field, i) => ({ ...field, type: typeAsPart(coerced[i]!) }));
+    return { kind: 'struct', type: { ...declared, fields }, values: coerced };
   }
   const settled = values.map(value =>
     value.type.kind === 'NULL' ? coerce(value, scalar('INT64'), syntax.at) : value,
@@ -66,7 +67,7 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
     settled.map((value, i) => {
       const { expression, alias } = syntax.fields[i]!;
       const implied = syntax.isTuple ? undefined : impliedName(expression);
-      return { name: alias?.name ?? implied ?? '', type: value.type };
+      return { name: alias?.name ?? implied ?? '', type: typeAsPart(value) };
     }),
     syntax.at,
   );

@@ -7,11 +7,11 @@ import {
   holdsAggregate,
   type OutputColumn,
 } from '../tree/bound-tree.ts';
-import { nullsOf } from '../tree/coercion.ts';
+import { typeAsPart } from '../tree/coercion.ts';
 import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, OrderItem, Select } from '../tree/syntax-tree.ts';
-import { type SqlType, typeName } from '../tree/types.ts';
+import { typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
 import { bindFrom } from './bind-from.ts';
 import { distinctStruct } from './bind-nested.ts';
@@ -54,7 +54,7 @@ export function bindSelect(
   const groupBy = bindGroupBy(withAliases, select, items, source?.from);
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
-  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: columnType(value) }));
+  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: typeAsPart(value) }));
   const { keyOf } = outer.statement;
   const keyed = order.length > 0 ? items.map(({ value }, i) => [keyOf(value), i] as const) : [];
   const positions = new Map(keyed.toReversed());
@@ -81,11 +81,6 @@ export function bindSelect(
     qualify,
   } as const;
   return packed(select, guarded, { body, columns, orderBy });
-}
-
-/** The type of a value as a column, without a trace of how it was computed. */
-export function columnType(value: BoundExpression): SqlType {
-  return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
 }
 
 /** DISTINCT leaves the selected values only: nothing else is left to order by. */
@@ -129,7 +124,7 @@ function packed(
   }
   const fields = items.map(({ name, anonymous, value }) => ({
     name: anonymous ? '' : name,
-    type: value.type,
+    type: typeAsPart(value),
   }));
   const type = distinctStruct(fields, select.at);
   const struct: BoundExpression = { kind: 'struct', type, values };

@@ -49,6 +49,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_product_error(a, b)':
     '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
+  'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
   'bq_round(x, n)':
     'case when not isfinite(x) then x when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and bq_product_error(x, pow(10.0, n)) * sign(x) < 0 then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end',
   // Of minus infinity it is NaN; of other negative numbers it fails.
@@ -155,13 +156,13 @@ const macros: Readonly<Record<string, string>> = {
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
   // White space is passed over, and the padding may lack.
   'bq_from_base64(x)': String.raw`bq_decode_base64(regexp_replace(x, '[\t-\r ]', '', 'g'))`,
-  'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 else least(n, 4294967295) end',
+  'bq_start(x, n)': 'case when n = 0 or n < -length(x) then 1 when n > 4294967295 then 4294967295 else n end',
   'bq_substr(x, n, l)':
     "case when l is null then null when l < 0 then bq_fail_text('Third argument in SUBSTR() cannot be negative') else substr(x, bq_start(x, n), least(l, 4294967295)) end",
   'bq_left(x, n)':
-    "case when n < 0 then bq_fail_text('Second argument in LEFT() cannot be negative') else left(x, least(n, 4294967295)) end",
+    "case when n < 0 then bq_fail_text('Second argument in LEFT() cannot be negative') else left(x, case when n > 4294967295 then 4294967295 else n end) end",
   'bq_right(x, n)':
-    "case when n < 0 then bq_fail_text('Second argument in RIGHT() cannot be negative') else right(x, least(n, 4294967295)) end",
+    "case when n < 0 then bq_fail_text('Second argument in RIGHT() cannot be negative') else right(x, case when n > 4294967295 then 4294967295 else n end) end",
   'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else lpad(x, cast(n as integer), p) end`,
   'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else rpad(x, cast(n as integer), p) end`,
   'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,

@@ -84,7 +84,11 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
   ];
   const goal = goals.find(type => expressions.every(e => coercionCost(e, type) !== undefined));
-  return goal && plainWhenMixed(goal, expressions);
+  if (!goal) return undefined;
+  const nulls = expressions
+    .filter(e => e.type.kind === goal.kind)
+    .reduce((type, e) => commonNulls(type, e.type), goal);
+  return plainWhenMixed(nulls, expressions);
 }
 
 /** Brings expressions to their supertype. */
@@ -186,6 +190,24 @@ export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
   return type.single || childrenOf(value).some(holdsStoredArray) ? 'UNCLEAR' : 'NULL';
 }
 
+/** The type of a value as a column or a field, where nothing tells any more how it came about. */
+export function typeAsPart(value: BoundExpression): SqlType {
+  return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
+}
+
+/** A type whose arrays within structs say what NULL means in both of two types. */
+function commonNulls(a: SqlType, b: SqlType): SqlType {
+  if (a.kind === 'ARRAY' && b.kind === 'ARRAY') return { ...a, element: commonNulls(a.element, b.element) };
+  if (a.kind !== 'STRUCT' || b.kind !== 'STRUCT' || a.fields.length !== b.fields.length) return a;
+  const fields = a.fields.map((field, i) => {
+    const [type, other] = [commonNulls(field.type, b.fields[i]!.type), b.fields[i]!.type];
+    if (type.kind !== 'ARRAY' || other.kind !== 'ARRAY' || type.nulls === other.nulls)
+      return { ...field, type };
+    return { ...field, type: { ...type, nulls: 'UNCLEAR' as const } };
+  });
+  return { ...a, fields };
+}
+
 /** A field of a field of a column; anything else on the way may be NULL. */
 function isPlainPath(value: BoundExpression): boolean {
   return value.kind === 'column' || (value.kind === 'field' && isPlainPath(value.of));
@@ -227,7 +249,11 @@ function plainWhenMixed(type: SqlType, expressions: readonly BoundExpression[]):
 export function plainStorage(type: SqlType): SqlType {
   if (type.kind === 'ARRAY') return arrayOf(plainStorage(type.element));
   if (type.kind !== 'STRUCT') return type;
-  const fields = type.fields.map(field => ({ ...field, type: plainStorage(field.type) }));
+  const fields = type.fields.map(field => {
+    const plain = plainStorage(field.type);
+    const isArray = plain.kind === 'ARRAY' && field.type.kind === 'ARRAY';
+    return { ...field, type: isArray ? { ...plain, nulls: field.type.nulls } : plain };
+  });
   return { kind: 'STRUCT', fields, presence: false };
 }
 

@@ -20,7 +20,8 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from '../bind-from.ts';
-import { bindSelect, columnType } from '../bind-select.ts';
+import { typeAsPart } from '../../tree/coercion.ts';
+import { bindSelect } from '../bind-select.ts';
 import { everyColumn } from '../bind-select-list.ts';
 import { orderTerm, outputIndex } from '../order-term.ts';
 import { rowCount } from './row-count.ts';
@@ -166,9 +167,9 @@ function asQuery(
   let unnamed = 0;
   const named = columns.map(({ name, value }): OutputColumn => {
     const anonymous = name === '';
-    return { name: anonymous ? `f${unnamed++}_` : name, anonymous, type: columnType(value), isRow };
+    return { name: anonymous ? `f${unnamed++}_` : name, anonymous, type: typeAsPart(value), isRow };
   });
-  const hidden = more.map((value): OutputColumn => ({ name: '', anonymous: true, type: columnType(value) }));
+  const hidden = more.map((value): OutputColumn => ({ name: '', anonymous: true, type: typeAsPart(value) }));
   const items = [...columns.map(({ value }) => value), ...more];
   const body: BoundSelect = { kind: 'select', distinct: false, items, from: source.from, where };
   return { body, orderBy, columns: [...named, ...hidden], ...slice };
@@ -279,7 +280,7 @@ function afterSelect(
   orderBy: readonly BoundOrder[],
 ): Piped {
   const keys = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
-  const behind = keys.map((value): OutputColumn => ({ name: '', anonymous: true, type: columnType(value) }));
+  const behind = keys.map((value): OutputColumn => ({ name: '', anonymous: true, type: typeAsPart(value) }));
   const query: BoundQuery = {
     subsets: [],
     body: { ...body, items: [...body.items, ...keys] },

@@ -16,7 +16,7 @@ import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tr
 import { scalar, typeName } from '../../tree/types.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
-import { columnType } from '../bind-select.ts';
+import { typeAsPart } from '../../tree/coercion.ts';
 import { everyColumn } from '../bind-select-list.ts';
 
 type Pivot = Extract<FromItem, { kind: 'pivot' }>;
@@ -49,7 +49,7 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
   const keptColumns = kept.map(({ name, value }): OutputColumn & { value: BoundExpression } => ({
     name,
     anonymous: name === '',
-    type: columnType(value),
+    type: typeAsPart(value),
     value,
   }));
   const pivoted = values.flatMap(value => {
@@ -57,7 +57,7 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
     return calls.map((call, i) => {
       const name = columnName(aggregates[i]!, value);
       const filtered = withFilter(call, test, aggregates[i]!.expression.at);
-      return { name, anonymous: name === '', type: columnType(filtered), value: filtered };
+      return { name, anonymous: name === '', type: typeAsPart(filtered), value: filtered };
     });
   });
   const groupBy = kept.length > 0 ? kept.map(({ value }) => value) : undefined;

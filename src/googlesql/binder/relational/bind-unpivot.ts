@@ -5,7 +5,7 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { FromItem, Identifier, UnpivotGroup } from '../../tree/syntax-tree.ts';
 import { arrayOf, type SqlType, sameType, scalar, structOf, typeName } from '../../tree/types.ts';
 import { nextRelation } from '../bind-from.ts';
-import { columnType } from '../bind-select.ts';
+import { typeAsPart } from '../../tree/coercion.ts';
 import { everyColumn } from '../bind-select-list.ts';
 import { derivedSource } from './bind-pivot.ts';
 
@@ -49,7 +49,7 @@ export function bindUnpivot(context: BindContext, item: Unpivot, input: BoundSou
     ({ name: own, value }): OutputColumn => ({
       name: own,
       anonymous: own === '',
-      type: columnType(value),
+      type: typeAsPart(value),
     }),
   );
   const added = names.map(

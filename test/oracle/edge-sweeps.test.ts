@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
+import { toCallersError } from '../../src/duckdb/engine-errors.ts';
+import { arrayRows } from '../../src/googlesql/functions/functions-array.ts';
+import { conditionalRows } from '../../src/googlesql/functions/functions-conditional.ts';
+import { jsonRows } from '../../src/googlesql/functions/functions-json.ts';
+import { mathRows } from '../../src/googlesql/functions/functions-math.ts';
+import { stringRows } from '../../src/googlesql/functions/functions-string.ts';
+import { timeRows } from '../../src/googlesql/functions/functions-time.ts';
+import { compareEngines } from './compare-engines.ts';
+import { signaturesOf, specialTemplates, sweepOf, templateOf } from './edge-sweeps.ts';
+import { type ReferenceServer, startReferenceServer } from './reference-server.ts';
+import { openSmallEngine, type SmallEngine } from './small-engine.ts';
+
+const rows = [...arrayRows, ...conditionalRows, ...jsonRows, ...mathRows, ...stringRows, ...timeRows];
+const templates = new Set([
+  ...rows.filter(({ template }) => template).flatMap(row => signaturesOf(row).map(templateOf)),
+  ...specialTemplates,
+]);
+const sweeps = [...templates].flatMap(template => sweepOf(template) ?? []);
+const nothing = { tables: [], rows: {}, parameters: {} };
+
+/** Calls whose answer is known to differ, and why. */
+const known: readonly (readonly [calls: RegExp, reason: string])[] = [
+  [/^DATETIME\(.*-9223372036854775808/, 'the reference keeps 32 bits of a part'],
+  [/^GENERATE_DATE_ARRAY\(/, 'the reference makes 16,000 elements at most'],
+  [/^GENERATE_ARRAY\(/, 'the reference makes 16,000 elements at most'],
+  [/^CONTAINS_SUBSTR\(/, 'the reference lacks it'],
+];
+
+/** What is refused by name when it runs; anything else that the reference answers must be answered. */
+const refusals = [/^ARRAY_TO_STRING is supported with constants/];
+
+/** Words that only DuckDB would use. */
+const words =
+  /Error:|Conversion|Binder|Out of Range|Overflow in|\b(?:INT32|INT128|HUGEINT|VARCHAR|DOUBLE|BIGINT|DECIMAL\()|Could not (?:convert|cast|parse|decode)|can't be cast|ICU|A value is out of range, or/;
+
+let reference: ReferenceServer;
+let engine: SmallEngine;
+beforeAll(async () => {
+  reference = await startReferenceServer();
+  engine = await openSmallEngine([]);
+});
+afterAll(() => {
+  reference?.stop();
+  engine?.stop();
+});
+
+it('answers every signature like the reference at the edges of its types, NULL among them', async () => {
+  const wrong: string[] = [];
+  for (const { sql, calls } of sweeps) {
+    if ((await compareEngines(reference, engine, sql, nothing)).kind === 'equal') continue;
+    for (const call of calls.filter(text => !known.some(([pattern]) => pattern.test(text)))) {
+      const { kind, detail } = await compareEngines(reference, engine, `select ${call} as v`, nothing);
+      const isRefused = kind === 'refused' && refusals.some(reason => reason.test(detail));
+      if (kind !== 'equal' && kind !== 'bothFail' && !isRefused) wrong.push(`${call}: ${kind} ${detail}`);
+    }
+  }
+  expect(sweeps.length).toBeGreaterThan(150);
+  expect(wrong).toEqual([]);
+}, 120_000);
+
+it("says in BigQuery's words why a call fails, never in DuckDB's, and that it is the caller's", async () => {
+  const strange: string[] = [];
+  let failures = 0;
+  for (const { sql, calls } of sweeps) {
+    const answer = await engine.evaluate(sql, {});
+    const values = 'rows' in answer ? (answer.rows[0] as readonly (readonly unknown[][])[]).flat(2) : [];
+    for (const [i, call] of calls.entries()) {
+      const isAnswered = values.length === calls.length && values[i] !== null;
+      if (isAnswered || call.includes('cast(null as')) continue;
+      const alone = await engine.evaluate(`select ${call} as v`, {});
+      if (!('error' in alone)) continue;
+      failures += 1;
+      const error = toCallersError(new Error(alone.error.replace(/^Error: /, '')), 'sweep', () => undefined);
+      const isCallers = error instanceof GatewayError && error.code === 'invalid_query';
+      if (!isCallers || words.test(error.message)) strange.push(`${call}: ${String(error)}`);
+    }
+  }
+  expect(failures).toBeGreaterThan(50);
+  expect(strange).toEqual([]);
+}, 120_000);

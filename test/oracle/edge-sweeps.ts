@@ -1,0 +1,177 @@
+import type { FunctionRow } from '../../src/googlesql/functions/function-row.ts';
+import { type SqlType, typeName } from '../../src/googlesql/tree/types.ts';
+
+/** Values at the edges of each type, NULL among them, as GoogleSQL writes them. */
+const edges: Readonly<Record<string, readonly string[]>> = {
+  INT64: ['1', '0', '-1', '3', '9223372036854775807', '-9223372036854775808', 'cast(null as int64)'],
+  FLOAT64: [
+    ...['1.5', '0.0', '-0.0', '-2.5', '1e308', '-1e308', '5e-324', "cast('inf' as float64)"],
+    ...["cast('-inf' as float64)", "cast('nan' as float64)", 'cast(null as float64)'],
+  ],
+  NUMERIC: [
+    ...["numeric '1.5'", "numeric '0'", "numeric '-0.000000001'", 'cast(null as numeric)'],
+    ...[
+      "numeric '99999999999999999999999999999.999999999'",
+      "numeric '-99999999999999999999999999999.999999999'",
+    ],
+  ],
+  STRING: [
+    ...[
+      "'abc'",
+      "''",
+      "' Ab '",
+      "'😀x'",
+      "'é'",
+      String.raw`'e\u0301'`,
+      String.raw`'\n'`,
+      "'12'",
+      "'YWI'",
+      "'%_'",
+    ],
+    'cast(null as string)',
+  ],
+  BYTES: ["b'abc'", "b''", String.raw`b'\xff\x00'`, 'cast(null as bytes)'],
+  BOOL: ['true', 'false', 'cast(null as bool)'],
+  TIMESTAMP: [
+    ...["timestamp '2026-01-15 10:00:00.5+00'", "timestamp '0001-01-01 00:00:00+00'"],
+    ...["timestamp '9999-12-31 23:59:59.999999+00'", "timestamp '1969-12-31 23:59:59.999999+00'"],
+    'cast(null as timestamp)',
+  ],
+  DATETIME: [
+    ...["datetime '2026-01-15 10:00:00.5'", "datetime '0001-01-01 00:00:00'"],
+    ...["datetime '9999-12-31 23:59:59.999999'", 'cast(null as datetime)'],
+  ],
+  DATE: [
+    ...[
+      "date '2026-01-15'",
+      "date '0001-01-01'",
+      "date '9999-12-31'",
+      "date '1970-01-01'",
+      "date '2024-02-29'",
+    ],
+    'cast(null as date)',
+  ],
+  TIME: ["time '10:00:00.5'", "time '00:00:00'", "time '23:59:59.999999'", 'cast(null as time)'],
+  JSON: [
+    ...[`json '{"a": 1}'`, "json 'null'", "json '1'", `json '"a"'`, "json 'true'", "json '[]'", "json '1.5'"],
+    'cast(null as json)',
+  ],
+  'ARRAY<INT64>': ['[1, 2]', '[3, null]', 'cast([] as array<int64>)', 'cast(null as array<int64>)'],
+  'ARRAY<FLOAT64>': ['[1.5, 2.5]', "[cast('nan' as float64), null]", 'cast(null as array<float64>)'],
+  'ARRAY<STRING>': ["['a', 'b']", "['', null]", 'cast([] as array<string>)', 'cast(null as array<string>)'],
+};
+
+/** What a type variable stands for in a sweep. */
+const variableKinds = ['FLOAT64', 'STRING'];
+
+/** One function with the types of its arguments: `f(STRING, INT64)`. */
+export type Signature = { readonly name: string; readonly parameters: readonly string[] };
+
+/** The signatures of a row of the allow-list, its type variables filled in. */
+export function signaturesOf({ name, parameters, variadic }: FunctionRow): readonly Signature[] {
+  const kinds = parameters.some(({ kind }) => kind !== 'exact') ? variableKinds : [''];
+  return kinds.map(variable => {
+    const types = parameters.map(parameter => {
+      if (parameter.kind === 'exact') return typeName(parameter.type as SqlType);
+      return parameter.kind === 'variable' ? variable : `ARRAY<${variable}>`;
+    });
+    const last = types.at(-1);
+    return { name, parameters: variadic && last !== undefined ? [...types, last] : types };
+  });
+}
+
+/** A call with the edges of each of its arguments: one statement for all of them, and each call by itself. */
+export type Sweep = { readonly template: string; readonly sql: string; readonly calls: readonly string[] };
+
+/**
+ * For each argument of a call all edges of its type, the other arguments as they are: an array for each, NULL where the call fails.
+ * @param template the call, a hole `{TYPE}` for each argument
+ * @returns undefined where a type has no edges
+ */
+export function sweepOf(template: string): Sweep | undefined {
+  const holes = [...template.matchAll(/\{([\w<>]+)\}/g)].map(([, type]) => type!);
+  if (holes.length === 0 || holes.some(type => !Object.hasOwn(edges, type))) return undefined;
+  const usual = holes.map(type => edges[type]![0]!);
+  const arrays = holes.map((type, at) => {
+    const rows = edges[type]!.map(value => `struct(${value} as z)`).join(', ');
+    const call = filled(template, usual.with(at, 'z'));
+    return `array(select as struct safe.${call} as v from unnest([${rows}]) with offset o order by o) as c${at}`;
+  });
+  const calls = holes.flatMap((type, at) =>
+    edges[type]!.map(value => filled(template, usual.with(at, value))),
+  );
+  return { template, sql: `select ${arrays.join(', ')}`, calls };
+}
+
+function filled(template: string, values: readonly string[]): string {
+  const rest = [...values];
+  return template.replace(/\{[\w<>]+\}/g, () => rest.shift()!);
+}
+
+/** The template of a signature: `f({STRING}, {INT64})`. */
+export const templateOf = ({ name, parameters }: Signature): string =>
+  `${name}(${parameters.map(type => `{${type}}`).join(', ')})`;
+
+/** Calls of functions that take a date part, a format, a pattern or a path as a constant. */
+export const specialTemplates: readonly string[] = [
+  'timestamp_trunc({TIMESTAMP}, day)',
+  'timestamp_trunc({TIMESTAMP}, week)',
+  'timestamp_trunc({TIMESTAMP}, isoyear)',
+  "timestamp_trunc({TIMESTAMP}, hour, 'America/New_York')",
+  'datetime_trunc({DATETIME}, week)',
+  'date_trunc({DATE}, week(monday))',
+  'date_trunc({DATE}, quarter)',
+  'timestamp_add({TIMESTAMP}, interval {INT64} microsecond)',
+  'timestamp_add({TIMESTAMP}, interval {INT64} day)',
+  'timestamp_sub({TIMESTAMP}, interval {INT64} hour)',
+  'datetime_add({DATETIME}, interval {INT64} month)',
+  'datetime_sub({DATETIME}, interval {INT64} second)',
+  'date_add({DATE}, interval {INT64} day)',
+  'date_sub({DATE}, interval {INT64} month)',
+  'date_add({DATE}, interval {INT64} year)',
+  'date_add({DATE}, interval {INT64} week)',
+  'timestamp_diff({TIMESTAMP}, {TIMESTAMP}, microsecond)',
+  'timestamp_diff({TIMESTAMP}, {TIMESTAMP}, day)',
+  'datetime_diff({DATETIME}, {DATETIME}, month)',
+  'datetime_diff({DATETIME}, {DATETIME}, microsecond)',
+  'date_diff({DATE}, {DATE}, day)',
+  'date_diff({DATE}, {DATE}, week)',
+  'date_diff({DATE}, {DATE}, year)',
+  "format_timestamp('%Y-%m-%d %H:%M:%E6S', {TIMESTAMP})",
+  "format_datetime('%F %T', {DATETIME})",
+  "format_date('%D %e %G %V', {DATE})",
+  "parse_timestamp('%F %T', {STRING})",
+  "parse_date('%F', {STRING})",
+  "parse_datetime('%F', {STRING})",
+  'timestamp({STRING})',
+  'timestamp({DATE})',
+  'timestamp({DATETIME})',
+  "timestamp({DATETIME}, 'America/New_York')",
+  'datetime({TIMESTAMP})',
+  "datetime({TIMESTAMP}, 'Asia/Tokyo')",
+  'datetime({DATE})',
+  'date({TIMESTAMP})',
+  "date({TIMESTAMP}, 'America/New_York')",
+  'date({DATETIME})',
+  'time({TIMESTAMP})',
+  'time({DATETIME})',
+  'string({TIMESTAMP})',
+  "json_value({STRING}, '$.a')",
+  "json_value({JSON}, '$.a')",
+  "json_query({JSON}, '$.a')",
+  "json_query({STRING}, '$')",
+  'json_query_array({STRING})',
+  'json_value_array({JSON})',
+  'json_value_array({STRING})',
+  'to_json_string({STRING})',
+  'to_json_string({INT64})',
+  'to_json_string({JSON})',
+  'regexp_contains({STRING}, {STRING})',
+  "regexp_contains({STRING}, 'a|^b$')",
+  "regexp_extract({STRING}, '(b)?')",
+  "regexp_extract_all({STRING}, '.')",
+  "regexp_replace({STRING}, 'b*', 'x')",
+  'array_length({ARRAY<INT64>})',
+  "array_to_string({ARRAY<STRING>}, ',', 'n')",
+  'array_reverse({ARRAY<FLOAT64>})',
+];
