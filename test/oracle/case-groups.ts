@@ -6,6 +6,7 @@ import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
 import { edgeCases } from './cases-edges.ts';
 import { formatFunctionCases } from './cases-format-function.ts';
+import { evaluationCases } from './cases-evaluation.ts';
 import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
 import { joinCases } from './cases-joins.ts';
@@ -53,6 +54,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['zones', zoneCases],
   ['edges', edgeCases],
   ['branches', branchCases],
+  ['evaluation', evaluationCases],
   ['value tables', valueTableCases],
   ['windows', windowCases],
   ['joins', joinCases],

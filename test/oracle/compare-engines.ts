@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { toCallersError } from '../../src/duckdb/engine-errors.ts';
 import type { ReferenceInput, ReferenceServer } from './reference-server.ts';
 import type { SmallEngine } from './small-engine.ts';
 import { comparableRows } from './wire-values.ts';
@@ -36,10 +37,12 @@ export async function compareEngines(
   }
   const show = (rows: unknown) => JSON.stringify(rows);
   if ('error' in actual) {
-    const refusal =
-      /(?:Invalid Input Error: |Conversion Error: Could not convert string '! )(.*not supported[^'\n]*)/.exec(
-        actual.error,
-      )?.[1];
+    const { message } = toCallersError(
+      new Error(actual.error.replace(/^Error: /, '')),
+      '',
+      () => undefined,
+    ) as Error;
+    const refusal = /not supported/.test(message) ? message : undefined;
     if (refusal) return { kind: 'refused', detail: refusal };
     return { kind: 'wrong', detail: `reference: ${show(expected.rows)}\nours fails: ${actual.error}` };
   }

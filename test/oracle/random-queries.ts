@@ -72,6 +72,12 @@ const sources: readonly Source[] = [
   source('(select id, if(b, [i, id], null) as l from facts) a', { int: ['a.id'], ints: ['a.l'] }),
   source('(select id, numbers, words from lists union all select i, [id], null from facts) b', lists('b')),
   source('facts a left join logs l on l.id = a.s cross join lists b', facts('a'), logs, lists('b')),
+  source('(select as struct id, i, f, s, b, t, d from facts) a', facts('a')),
+  source(
+    '(select as value m from logs, unnest(metadata) m) m left join unnest(m.request) r',
+    metadata,
+    request,
+  ),
   source('facts a right join lists b using (id)', facts('a'), lists('b'), { int: ['id'] }),
   source('(select s, f from facts union all select event_message, 2.5 from logs) u', {
     text: ['u.s'],
@@ -93,6 +99,7 @@ export function randomQueries(): Arbitrary<string> {
       arraySelect(from, arrays, where),
       grouped(from, expressions, item, where),
       windowed(from, expressions, item, where),
+      ranged(from, expressions, where),
     ];
   });
   return fc.oneof(...queries);
@@ -175,6 +182,36 @@ function grouped(
           `select ${named(list)} from ${from}${clause('where', condition)}${clause('group by', positions || undefined)}${clause('having', filter)} order by ${order}`,
       );
     });
+}
+
+const frames = [
+  'between 1 preceding and 2 following',
+  'between 1 preceding and current row',
+  'between unbounded preceding and 3 following',
+  'between 1 following and unbounded following',
+];
+
+/** Frames along the values of a number: rows of equal value are in the same frames. */
+function ranged(
+  from: string,
+  { int, float, bool }: Expressions,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  const analytic = fc.oneof(
+    fc.constant('count(*)'),
+    int.map(e => `sum(${e})`),
+    int.map(e => `min(${e})`),
+    bool.map(e => `countif(${e})`),
+  );
+  const order = fc.constantFrom('', ' desc', ' nulls last', ' desc nulls first');
+  return fc
+    .tuple(fc.oneof(int, float), bool, analytic, where, order, fc.constantFrom(...frames))
+    .chain(([key, group, call, condition, direction, frame]) =>
+      everyColumn(3).map(
+        rows =>
+          `select ${key} as c0, ${group} as c1, ${call} over (partition by ${group} order by ${key}${direction} range ${frame}) as c2 from ${from}${clause('where', condition)} order by ${rows}`,
+      ),
+    );
 }
 
 /** Each window is ordered by everything that the select list shows, so that ties change nothing. */

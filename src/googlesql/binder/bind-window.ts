@@ -1,6 +1,12 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression, BoundFrameBound, BoundOrder, BoundWindow } from '../tree/bound-tree.ts';
+import {
+  type BoundExpression,
+  type BoundFrameBound,
+  type BoundOrder,
+  type BoundWindow,
+  holdsSubquery,
+} from '../tree/bound-tree.ts';
 import { coerce } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, FrameBound, OrderItem, WindowFrame, WindowSpec } from '../tree/syntax-tree.ts';
@@ -118,6 +124,9 @@ function checkFrame({ unit, start, end }: BoundFrame, orderBy: readonly BoundOrd
     throw invalidQuery('A RANGE frame with a distance must have exactly one ORDER BY key', at);
   if (typeof key.by === 'number' || !numericRange(key.by.type))
     throw invalidQuery('The ORDER BY key of a RANGE frame with a distance must be numeric', at);
+  // DuckDB fails to copy it.
+  if (holdsSubquery(key.by))
+    throw invalidQuery('A RANGE frame with a distance is not supported for a key with a subquery', at);
 }
 
 /** ORDER BY inside a call or a window: expressions, never positions. */

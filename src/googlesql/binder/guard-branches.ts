@@ -4,6 +4,7 @@ import {
   type BoundQuery,
   childrenOf,
   holdsAnyAggregate,
+  holdsSubquery,
   mapChildren,
 } from '../tree/bound-tree.ts';
 import { scalar } from '../tree/types.ts';
@@ -89,10 +90,6 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
 
 const isPlain = (condition: BoundExpression): boolean =>
   !holdsSubquery(condition) && !holdsAnyAggregate(condition);
-
-function holdsSubquery(expression: BoundExpression): boolean {
-  return ['subquery', 'inQuery'].includes(expression.kind) || childrenOf(expression).some(holdsSubquery);
-}
 
 /** Only a SELECT has a WHERE; what a set operation gives is left alone. */
 function withConditions(query: BoundQuery, conditions: readonly BoundExpression[]): BoundQuery {

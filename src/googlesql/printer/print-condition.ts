@@ -2,8 +2,8 @@ import {
   type BoundExpression,
   type BoundFrom,
   type BoundQuery,
-  childrenOf,
   holdsAggregate,
+  holdsSubquery,
 } from '../tree/bound-tree.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { isPresent } from './print-storage.ts';
@@ -62,9 +62,4 @@ function existsInList(
   return printer.readsOuterQuery(test)
     ? undefined
     : `(len(list_filter(${array}, lambda ${element}: ${test})) > 0)`;
-}
-
-function holdsSubquery(expression: BoundExpression): boolean {
-  if (expression.kind === 'subquery' || expression.kind === 'inQuery') return true;
-  return childrenOf(expression).some(holdsSubquery);
 }

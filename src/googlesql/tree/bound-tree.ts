@@ -275,6 +275,12 @@ export function mapChildren(
   }
 }
 
+/** Whether a subquery is in an expression. */
+export function holdsSubquery(expression: BoundExpression): boolean {
+  if (expression.kind === 'subquery' || expression.kind === 'inQuery') return true;
+  return childrenOf(expression).some(holdsSubquery);
+}
+
 /** Whether a value is the same in every row. */
 export function isConstant(value: BoundExpression): boolean {
   if (value.kind === 'named') return isConstant(value.value);
