@@ -8,6 +8,7 @@ import {
   holdsAnyAggregate,
   type OutputColumn,
 } from '../../tree/bound-tree.ts';
+import { typeAsPart } from '../../tree/coercion.ts';
 import {
   emptyScope,
   foldName,
@@ -20,7 +21,6 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from '../bind-from.ts';
-import { typeAsPart } from '../../tree/coercion.ts';
 import { bindSelect } from '../bind-select.ts';
 import { everyColumn } from '../bind-select-list.ts';
 import { orderTerm, outputIndex } from '../order-term.ts';

@@ -9,14 +9,13 @@ import {
   isConstant,
   type OutputColumn,
 } from '../../tree/bound-tree.ts';
-import { coerce } from '../../tree/coercion.ts';
+import { coerce, typeAsPart } from '../../tree/coercion.ts';
 import { emptyScope } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tree.ts';
 import { scalar, typeName } from '../../tree/types.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
-import { typeAsPart } from '../../tree/coercion.ts';
 import { everyColumn } from '../bind-select-list.ts';
 
 type Pivot = Extract<FromItem, { kind: 'pivot' }>;
