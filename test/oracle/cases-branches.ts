@@ -31,6 +31,10 @@ export const branchCases: CaseGroup = {
     'select id, if(id = 1, 0, (select 1/(a.id-1))) v from facts a order by v, id',
     'select if(false, (select 1/0), 2)',
     'select (select if(x = 1, 0, (select 1/(x-1))) from unnest([a.id]) x) from facts a',
+    'select id, countif(b) over (order by if(id > 0, id, (select x from unnest([1, 2]) x where x > length(a.s)))) as v from facts a order by id',
+    'select id from facts a where true qualify rank() over (order by if(id > 0, id, (select x from unnest([1, 2]) x where x > length(a.s)))) < 3 order by id',
+    'select id, sum(if(id = 1, 0, (select 1/(a.id-1)))) over (partition by b order by id) as v from facts a order by id',
   ],
   fail: ['select if(true, 1, (select x from unnest([1,2]) x)) order by 1'],
+  refused: ['select if(id = 1, 0, (select sum(1/(a.id-1)) over () from unnest([1]) x)) from facts a'],
 };

@@ -77,8 +77,8 @@ export function bindSelect(
     where: where && guardBranches(where),
     groupBy,
     groupingSets: typeof select.groupBy === 'object' ? select.groupBy.sets : undefined,
-    having,
-    qualify,
+    having: having && guardAggregates(having),
+    qualify: qualify && guard(qualify),
   } as const;
   return packed(select, guarded, { body, columns, orderBy });
 }

@@ -239,7 +239,7 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
   }
 }
 
-/** The same expression over other children, those of ORDER BY and OVER left alone; one without any is returned as it is. */
+/** The same expression over other children; one without any is returned as it is. */
 export function mapChildren(
   expression: BoundExpression,
   map: (child: BoundExpression) => BoundExpression,
@@ -259,8 +259,20 @@ export function mapChildren(
     case 'array':
       return { ...expression, elements: expression.elements.map(map) };
     case 'call':
-    case 'aggregate':
       return { ...expression, arguments: expression.arguments.map(map) };
+    case 'aggregate': {
+      const { over } = expression;
+      return {
+        ...expression,
+        arguments: expression.arguments.map(map),
+        orderBy: mapOrder(expression.orderBy, map),
+        over: over && {
+          ...over,
+          partitionBy: over.partitionBy.map(map),
+          orderBy: mapOrder(over.orderBy, map),
+        },
+      };
+    }
     case 'case':
       return {
         ...expression,
@@ -273,6 +285,13 @@ export function mapChildren(
     default:
       return expression;
   }
+}
+
+function mapOrder(
+  items: readonly BoundOrder[],
+  map: (child: BoundExpression) => BoundExpression,
+): readonly BoundOrder[] {
+  return items.map(item => (typeof item.by === 'number' ? item : { ...item, by: map(item.by) }));
 }
 
 /** Whether a subquery is in an expression. */
