@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Overflow, NaN and infinity, NULL beside the greatest, texts that are broken in part, odd names of members. */
 export const edgeCases: CaseGroup = {
   same: [
+    "initcap('abcd', 'abc')",
+    "initcap('ABC DEF', 'Bd')",
     'select left(s, cast(null as int64)), right(s, cast(null as int64)), substr(s, cast(null as int64)) from facts',
     'select round(f, cast(null as int64)), round(f, i), round(f, 9223372036854775807) from facts where f < 1e10',
     'select left(s, i), right(s, i), substr(s, i) from facts where i >= 0',

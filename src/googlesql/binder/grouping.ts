@@ -80,7 +80,7 @@ function refuseStrangeGrouping(
 /** With sets a value of the list is that of the one key or is made of the other, and the two differ. */
 function refuseKeysWithinKeys(groupBy: BoundSelect['groupBy'], { select, keyOf }: Clauses): void {
   const hasSets = typeof select.groupBy === 'object' && select.groupBy.sets !== undefined;
-  if (!hasSets || groupBy === undefined || groupBy === 'ALL') return;
+  if (!hasSets || groupBy === undefined) return;
   const keys = new Set(groupBy.map(keyOf));
   const holdsKey = (value: BoundExpression): boolean =>
     childrenOf(value).some(child => keys.has(keyOf(child)) || holdsKey(child));

@@ -104,9 +104,11 @@ function single(letter: string, changed: string): string {
 function capitalised(text: string, between: ReadonlySet<string>): string {
   let isFirst = true;
   return Array.from(text, letter => {
-    const out = isFirst ? single(letter, letter.toUpperCase()) : single(letter, letter.toLowerCase());
+    const wasFirst = isFirst;
     isFirst = between.has(letter);
-    return out;
+    // A delimiter that is a letter keeps its case.
+    if (isFirst) return letter;
+    return single(letter, wasFirst ? letter.toUpperCase() : letter.toLowerCase());
   }).join('');
 }
 
