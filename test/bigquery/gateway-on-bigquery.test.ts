@@ -55,6 +55,17 @@ test("contract 4.9: a caller's SQL goes from the handler to the warehouse and ba
   expect(labels).toMatchObject({ endpoint: 'logs_all' });
 });
 
+test("contract 4.9: what has no DuckDB form goes to the warehouse in the caller's own words", async () => {
+  const { gateway, warehouse } = await open({
+    results: [complete(['7'], { schema: { fields } })],
+  });
+  const callerSql =
+    'select HLL_COUNT.EXTRACT( hll_count.init(Net.Reg_Domain(event_message)) ) as n from postgres_logs';
+  const { status, text } = await gateway.send(`${path}?project=p1&sql=${encodeURIComponent(callerSql)}`);
+  expect([status, text]).toEqual([200, '{"result":[{"n":7}]}']);
+  expect(inserted(warehouse).query.query.split('\n').at(-1)).toBe(callerSql);
+});
+
 test.each([
   ['100 GiB where nothing is said', '', '107374182400'],
   ['none where 0 is said', '0', undefined],

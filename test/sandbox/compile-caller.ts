@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { firstLayout } from '../../src/duckdb/layout.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
+import { type BoundStatement, bindStatement } from '../../src/googlesql/binder/bind-statement.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import type { Catalog } from '../../src/googlesql/tree/types.ts';
 
@@ -15,6 +16,11 @@ export const catalog: Catalog = new Map(
     ({ name, columns }) => [name, { name, columns: firstLayout(columns) }],
   ),
 );
+
+/** Binds a caller's SQL, which is what decides on the warehouse. */
+export function bindCaller(callerSql: string): BoundStatement {
+  return bindStatement({ sql: savedSql, callerSql, catalog, parameterNames });
+}
 
 /** Compiles a caller's SQL as the service does. */
 export function compileCaller(callerSql: string, tables = catalog): CompiledStatement {

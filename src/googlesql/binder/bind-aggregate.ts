@@ -14,7 +14,7 @@ import {
   isConstant,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, scalar } from '../tree/types.ts';
 import { bindCallOrder, bindWindow } from './bind-window.ts';
@@ -58,7 +58,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
   const { template } = matched;
   const { overflows, sortsBy } = matched.row;
-  checkModifiers(call, name, template);
+  const unsupported = matched.unsupported ?? unsupportedModifier(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
   if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
   const over = call.over && bindWindow(context, name, call.over, call.at);
@@ -72,6 +72,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     ignoreNulls: call.nulls === 'IGNORE',
     orderBy,
     over,
+    unsupported,
   };
   if (call.distinct && (aggregate.over?.orderBy.length || aggregate.over?.frame))
     throw invalidQuery('Window ORDER BY and frames are not allowed if DISTINCT is specified', call.at);
@@ -92,19 +93,20 @@ const sameWhenDistinct = new Set(
   'ANY_VALUE APPROX_COUNT_DISTINCT BIT_AND BIT_OR LOGICAL_AND LOGICAL_OR MAX MIN'.split(' '),
 );
 
-function checkModifiers(call: CallSyntax, name: string, template: string): void {
-  const refuse = (what: string): never => {
-    throw invalidQuery(`Aggregate function ${name} does not support ${what}`, call.at);
-  };
-  if (call.distinct && !template.includes('$distinct') && !sameWhenDistinct.has(name))
-    refuse('DISTINCT in arguments');
-  if (call.orderBy.length > 0 && !template.includes('$order')) refuse('ORDER BY in arguments');
+/** A modifier that DuckDB does not take beside a function; which ones BigQuery takes, it knows. */
+function unsupportedModifier(call: CallSyntax, name: string, template: string): Unsupported | undefined {
+  if (call.over && call.orderBy.length > 0)
+    throw invalidQuery(`Aggregate function ${name} does not support ORDER BY with an OVER clause`, call.at);
   // A percentile passes over NULL anyway.
   const passesOver = call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_');
-  if (call.nulls && !passesOver && !template.includes('$filter')) refuse(`${call.nulls} NULLS`);
-  if (call.limit && !['ARRAY_AGG', 'STRING_AGG'].includes(name)) refuse('LIMIT in arguments');
-  if (call.over && (!template.includes('$over') || call.limit)) refuse('an OVER clause');
-  if (call.over && call.orderBy.length > 0) refuse('ORDER BY with an OVER clause');
+  const found = [
+    call.distinct && !template.includes('$distinct') && !sameWhenDistinct.has(name) && 'DISTINCT',
+    call.orderBy.length > 0 && !template.includes('$order') && 'ORDER BY',
+    call.nulls && !passesOver && !template.includes('$filter') && `${call.nulls} NULLS`,
+    call.limit && !['ARRAY_AGG', 'STRING_AGG'].includes(name) && 'LIMIT',
+    call.over && (!template.includes('$over') || call.limit) && 'OVER',
+  ].find(Boolean);
+  return found ? onlyOnWarehouse(`${found} in ${name}`, call.at).reason : undefined;
 }
 
 /** DISTINCT leaves the arguments only: nothing else is left to order by. */

@@ -2,17 +2,22 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { scalarFunctionRows, specialFunctions, unsupportedFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
-import type { BindContext, Binder } from '../tree/bind-context.ts';
-import { type BoundExpression, isConstant } from '../tree/bound-tree.ts';
-import { refuseOuterArray } from '../tree/coercion.ts';
+import {
+  warehouseAggregateRows,
+  warehouseRows,
+  warehouseRowsByName,
+} from '../functions/warehouse-functions.ts';
+import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
+import { type BoundExpression, isConstant, unsupportedCall } from '../tree/bound-tree.ts';
+import { unclearArray } from '../tree/coercion.ts';
 import { isPlainConstant } from '../tree/let-in.ts';
-import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
+import { invalidQuery, onlyOnWarehouse, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
+import type { CallSyntax, Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { bindAggregate } from './bind-aggregate.ts';
 
-const scalarRows = rowsByName(scalarFunctionRows);
-const aggregates = rowsByName(aggregateRows);
+const scalarRows = rowsByName([...scalarFunctionRows, ...warehouseRows]);
+const aggregates = rowsByName([...aggregateRows, ...warehouseAggregateRows]);
 const windowFunctions = rowsByName(windowRows);
 
 /** Functions that would reveal something outside of the query. A dotted name does too: a user's function, a model, a remote one. */
@@ -84,19 +89,25 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   const rows = scalarRows.get(name);
   if (!special && !rows && name !== 'ARRAY_LENGTH') return undefined;
   refuseModifiers(call, name);
-  if (special) return special(context, call);
+  if (special) return bindSpecial(context, call, { name, special });
   refuseNamed(call, name);
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
-  if (name === 'ARRAY_TO_STRING' && !values.slice(1).every(isConstant))
-    throw invalidQuery('ARRAY_TO_STRING is supported with constants for the separator and for NULL', call.at);
-  if (rows) return bindRow(rows, `function ${name}`, values, call.at);
+  if (rows) {
+    const bound = bindRow(rows, `function ${name}`, values, call.at);
+    if (name !== 'ARRAY_TO_STRING' || values.slice(1).every(isConstant)) return bound;
+    return {
+      ...bound,
+      unsupported: onlyOnWarehouse('ARRAY_TO_STRING with a separator that is not constant', call.at).reason,
+    };
+  }
   const [of] = values;
   if (values.length !== 1 || of?.type.kind !== 'ARRAY') {
     throw invalidQuery('No matching signature for function ARRAY_LENGTH; it takes one ARRAY', call.at);
   }
-  refuseOuterArray(of, 'ARRAY_LENGTH', call.at);
+  const unclear = unclearArray(of, 'ARRAY_LENGTH', call.at);
+  if (unclear) return unsupportedCall(unclear, scalar('INT64'), [of]);
   return { kind: 'arrayLength', type: scalar('INT64'), of };
 }
 
@@ -106,6 +117,36 @@ function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {
       `Named argument ${first.name.name} not found in signature for call to function ${name}`,
       first.name.at,
     );
+}
+
+/** What a function of its own has no DuckDB form for may be a call that the warehouse answers. */
+function bindSpecial(
+  context: BindContext,
+  call: CallSyntax,
+  { name, special }: { name: string; special: SpecialFunction },
+): BoundExpression {
+  const rows = warehouseRowsByName.get(name);
+  if (!rows) return special(context, call);
+  // Bound once, for both.
+  const bound = new Map<Expression, BoundExpression>();
+  const binder: Binder = {
+    ...context.binder,
+    expression(inner, argument) {
+      const value =
+        bound.get(argument) ?? context.binder.expression({ ...inner, binder: context.binder }, argument);
+      bound.set(argument, value);
+      return value;
+    },
+  };
+  const remembering = { ...context, binder };
+  try {
+    return special(remembering, call);
+  } catch (error) {
+    if (!(error instanceof UnsupportedSql)) throw error;
+    refuseNamed(call, name);
+    const values = call.arguments.map(argument => binder.expression(remembering, argument));
+    return { ...bindRow(rows, `function ${name}`, values, call.at), unsupported: error.reason };
+  }
 }
 
 function refuseModifiers(call: CallSyntax, name: string): void {

@@ -4,7 +4,7 @@ import { jsonMember } from '../functions/functions-json.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { asComputed, cast, unify } from '../tree/coercion.ts';
+import { asComputed, unify } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import {
   columnsOfName,
@@ -19,9 +19,10 @@ import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
 import { type SqlType, type StructField, type StructType, scalar, typeName } from '../tree/types.ts';
 import { bindCall } from './bind-call.ts';
+import { bindCast, bindInterval } from './bind-cast.ts';
 import { bindExtract } from './bind-extract.ts';
 import { bindLiteral } from './bind-literal.ts';
-import { bindArray, bindStruct, bindSubscript, typeOfSyntax } from './bind-nested.ts';
+import { bindArray, bindStruct, bindSubscript } from './bind-nested.ts';
 import { bindPredicate } from './bind-predicate.ts';
 
 const bool = scalar('BOOL');
@@ -43,7 +44,7 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
     case 'call':
       return bindCall(context, syntax);
     case 'cast':
-      return cast(bind(syntax.of), typeOfSyntax(syntax.to), syntax.safe, syntax.at);
+      return bindCast(bind, syntax);
     case 'case':
       return bindCase(context, syntax);
     case 'unary': {
@@ -59,7 +60,7 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
     case 'struct':
       return bindStruct(bind, syntax);
     case 'interval':
-      return operator(`INTERVAL ${syntax.part}`, [bind(syntax.of)], syntax.at);
+      return bindInterval(bind, syntax);
     case 'extract':
       return bindExtract(bind, syntax);
     case 'subquery':

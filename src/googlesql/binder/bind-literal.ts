@@ -1,8 +1,8 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { temporalLiteral } from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 
@@ -28,9 +28,12 @@ export function bindLiteral({
     case 'FLOAT64':
       if (!Number.isFinite(Number(value))) throw invalidQuery(`Invalid floating point literal: ${value}`, at);
       return { kind: 'literal', type, value };
-    case 'BIGNUMERIC':
+    case 'BIGNUMERIC': {
+      if (!/^\s*[+-]?(?:\d{1,39}\.?\d{0,38}|\.\d{1,38})(?:[eE][+-]?\d+)?\s*$/.test(value))
+        throw invalidQuery(`Invalid BIGNUMERIC literal: "${value}"`, at);
       // 38 digits after the point fit into no type of DuckDB's.
-      throw invalidQuery('BIGNUMERIC is not supported', at);
+      return unsupportedCall(onlyOnWarehouse('BIGNUMERIC', at).reason, type, []);
+    }
     case 'NUMERIC':
       if (!/^\s*[+-]?(?:\d{1,29}\.?\d{0,9}|\.\d{1,9})\s*$/.test(value))
         throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);

@@ -1,7 +1,7 @@
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
-import { coerce, refuseOuterArray, supertype } from '../tree/coercion.ts';
+import { type BoundExpression, type BoundQuery, unsupportedCall } from '../tree/bound-tree.ts';
+import { coerce, supertype, unclearArray } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
@@ -57,7 +57,8 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
         operator('IS TRUE', [of], at);
         return negate({ kind: 'isNull', type: bool, of }, syntax.not);
       }
-      if (syntax.what === 'NULL') refuseOuterArray(of, 'IS NULL', at);
+      const unclear = syntax.what === 'NULL' ? unclearArray(of, 'IS NULL', at) : undefined;
+      if (unclear) return negate(unsupportedCall(unclear, bool, [of]), syntax.not);
       if (syntax.what === 'NULL') return negate({ kind: 'isNull', type: bool, of }, syntax.not);
       return negate(operator(`IS ${syntax.what}`, [of], at), syntax.not);
     }

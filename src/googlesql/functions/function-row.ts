@@ -1,14 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
-import {
-  asComputed,
-  coerce,
-  coercionCost,
-  isEmptyArray,
-  refuseOuterArray,
-  supertype,
-} from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
+import { asComputed, coerce, coercionCost, isEmptyArray, supertype, unclearArray } from '../tree/coercion.ts';
+import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
 import { arrayOf, type ScalarKind, type SqlType, scalar, structOf, typeName } from '../tree/types.ts';
 
 /** A type in a signature: `T` is any one type, `ARRAY<T>` an array of it, `ORDERED` any type that sorts. */
@@ -47,7 +40,7 @@ export type Variant = {
 /** What some rows have beside their signature and template. */
 type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'overflows' | 'sortsBy'>>;
 
-/** Stands for the template of a signature that BigQuery has and DuckDB cannot answer: a call is refused by name. */
+/** Stands for the template of a signature that DuckDB has no form of: only the warehouse answers a call. */
 export const unsupported = '';
 
 /**
@@ -77,6 +70,7 @@ export type MatchedRow = {
   readonly template: string;
   readonly arguments: readonly BoundExpression[];
   readonly type: SqlType;
+  readonly unsupported?: Unsupported;
 };
 
 /**
@@ -101,11 +95,6 @@ export function matchRow(
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
   const { targets, variable } = best;
-  if (!given.some(isEmptyArray)) for (const value of given) refuseOuterArray(value, what, at);
-  if (best.row.template === unsupported) {
-    const types = targets.map(typeName).join(', ');
-    throw invalidQuery(`${what} is not supported for argument types: ${types}`, at);
-  }
   const coerced = values.map((value, i) => coerce(value, targets[i]!, at));
   const variant = best.row.variants.find(({ applies }) => applies(coerced));
   return {
@@ -113,7 +102,31 @@ export function matchRow(
     template: (variant ?? best.row).template,
     arguments: coerced,
     type: filled(best.row.returns, variable),
+    unsupported:
+      unsupportedRow(rows, best.row, { what, types: targets, at }) ?? unclearArgument(given, what, at),
   };
+}
+
+/** Why DuckDB can't answer a row: the whole function, or these types of it. */
+function unsupportedRow(
+  rows: readonly FunctionRow[],
+  chosen: FunctionRow,
+  { what, types, at }: { what: string; types: readonly SqlType[]; at: SqlPosition },
+): Unsupported | undefined {
+  if (chosen.template !== unsupported) return undefined;
+  const isWhole = rows.every(({ template }) => template === unsupported);
+  const named = isWhole ? '' : ` for argument types: ${types.map(typeName).join(', ')}`;
+  const { reason } = onlyOnWarehouse(what, at);
+  return { ...reason, message: `${reason.message}${named}` };
+}
+
+function unclearArgument(
+  given: readonly BoundExpression[],
+  what: string,
+  at: SqlPosition,
+): Unsupported | undefined {
+  if (given.some(isEmptyArray)) return undefined;
+  return given.map(value => unclearArray(value, what, at)).find(Boolean);
 }
 
 /** A scalar call of whichever row fits. */
@@ -122,9 +135,9 @@ export function bindRow(
   what: string,
   values: readonly BoundExpression[],
   at: SqlPosition,
-): BoundExpression {
-  const { row: chosen, template, arguments: coerced, type } = matchRow(rows, what, values, at);
-  return { kind: 'call', name: chosen.name, template, arguments: coerced, type };
+): BoundCall {
+  const { row: chosen, ...call } = matchRow(rows, what, values, at);
+  return { kind: 'call', name: chosen.name, ...call };
 }
 
 function fits(

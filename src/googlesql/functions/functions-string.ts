@@ -3,7 +3,7 @@ import { type BindContext, isCallers, type SpecialFunction } from '../tree/bind-
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { concatenable } from '../tree/coercion.ts';
 import { constantText } from '../tree/constant-text.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { patternProblem, patternSize } from '../values/pattern-size.ts';
@@ -208,7 +208,7 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
 /** `\C` takes a character apart, and what is left is no text. */
 function refuseSingleBytes(pattern: string, at: SqlPosition): void {
   const escapes = [...pattern.matchAll(/\\[\s\S]/g)].map(([pair]) => pair);
-  if (escapes.includes('\\C')) throw invalidQuery('\\C in a regular expression is not supported', at);
+  if (escapes.includes('\\C')) throw onlyOnWarehouse('\\C in a regular expression', at);
 }
 
 /** A pattern as an error quotes it: its first 100 characters. */

@@ -9,6 +9,7 @@ import type {
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { UnsupportedSql } from '../tree/sql-error.ts';
 import type { SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
@@ -206,7 +207,8 @@ const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join('
 /** BigQuery's TRIM takes off what Unicode calls white space, DuckDB's the space character alone. */
 const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
 
-function printCall(printer: Printer, { template, arguments: values }: BoundCall): string {
+function printCall(printer: Printer, { template, arguments: values, unsupported }: BoundCall): string {
+  if (unsupported) throw new UnsupportedSql(unsupported);
   return printOnce(printer, values, printed =>
     fill(template, printed, {
       '*': () => printed.join(', '),
@@ -233,6 +235,7 @@ function textForms([sql = '']: readonly string[], [value]: readonly BoundExpress
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
+  if (aggregate.unsupported) throw new UnsupportedSql(aggregate.unsupported);
   const printed = aggregate.arguments.map(value => printExpression(printer, value));
   // Functions of windows alone pass over NULL by words in their brackets.
   const isInside = aggregate.template.includes('$filter)');

@@ -178,10 +178,14 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     cursor.needSymbol('(');
     const of = parser.expression();
     cursor.needKeyword('AS');
-    const to = parseType(cursor);
-    if (cursor.isKeyword('FORMAT')) cursor.fail('CAST with FORMAT is not supported');
+    const type = parseType(cursor, { mayHaveLimits: true });
+    const limits = type.kind === 'scalar' && cursor.takeSymbol('(') ? cursor.list(parser.operand) : undefined;
+    if (limits) cursor.needSymbol(')');
+    const to = limits ? { ...type, limits } : type;
+    const format = cursor.takeKeyword('FORMAT') ? [parser.expression()] : undefined;
+    if (format && cursor.takeKeyword('AT', 'TIME', 'ZONE')) format.push(parser.expression());
     cursor.needSymbol(')');
-    return { kind: 'cast', safe: keyword === 'SAFE_CAST', of, to, at };
+    return { kind: 'cast', safe: keyword === 'SAFE_CAST', of, to, format, at };
   }
 
   function extract(): Expression {
@@ -204,8 +208,8 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     const { at } = cursor.next();
     const of = parser.operand();
     const part = cursor.anyIdentifier().name.toUpperCase();
-    if (cursor.isKeyword('TO')) cursor.fail('INTERVAL ranges are not supported');
-    return { kind: 'interval', of, part, at };
+    const to = cursor.takeKeyword('TO') ? cursor.anyIdentifier().name.toUpperCase() : undefined;
+    return { kind: 'interval', of, part, to, at };
   }
 
   function array(): Expression {

@@ -27,8 +27,8 @@ const scalarNames: Readonly<Record<string, ScalarKind>> = {
   JSON: 'JSON',
 };
 
-/** Reads a type. */
-export function parseType(cursor: TokenCursor): TypeSyntax {
+/** Reads a type. With `mayHaveLimits` it may stop before the bracket of `STRING(10)`. */
+export function parseType(cursor: TokenCursor, { mayHaveLimits = false } = {}): TypeSyntax {
   const { keyword, value, at } = cursor.peek();
   if (cursor.takeKeyword('ARRAY')) {
     cursor.needSymbol('<');
@@ -45,7 +45,7 @@ export function parseType(cursor: TokenCursor): TypeSyntax {
   const type = Object.hasOwn(scalarNames, keyword) ? scalarNames[keyword] : undefined;
   if (!type) return cursor.fail(`Type not found: ${value}`, at);
   cursor.next();
-  if (cursor.isSymbol('(')) cursor.fail(`Parameterized types are not supported: ${type}`);
+  if (cursor.isSymbol('(') && !mayHaveLimits) cursor.fail(`Parameterized types are not supported: ${type}`);
   return { kind: 'scalar', type };
 }
 

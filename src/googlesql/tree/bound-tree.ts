@@ -1,3 +1,4 @@
+import type { Unsupported } from './sql-error.ts';
 import type { CatalogTable, SqlType, StructType } from './types.ts';
 
 /**
@@ -112,6 +113,8 @@ export type BoundCall = {
   /** DuckDB text; `$1` is the first argument, `$*` all of them between commas. */
   readonly template: string;
   readonly arguments: readonly BoundExpression[];
+  /** Present where DuckDB has no form of it. */
+  readonly unsupported?: Unsupported;
 };
 
 export type BoundAggregate = {
@@ -128,6 +131,8 @@ export type BoundAggregate = {
   readonly filter?: BoundExpression;
   /** Present on an analytic call. */
   readonly over?: BoundWindow;
+  /** Present where DuckDB has no form of it. */
+  readonly unsupported?: Unsupported;
 };
 
 /** JSON_VALUE of a text by a path that DuckDB's own reader takes too. */
@@ -200,6 +205,15 @@ export type BoundExpression =
       readonly of: BoundExpression;
       readonly query: BoundQuery;
     };
+
+/** A value that DuckDB has no form of, and what it is made of. */
+export function unsupportedCall(
+  unsupported: Unsupported,
+  type: SqlType,
+  parts: readonly BoundExpression[],
+): BoundCall {
+  return { kind: 'call', name: unsupported.message, type, template: '', arguments: parts, unsupported };
+}
 
 /** The expressions directly inside one; what a subquery holds is its own affair. */
 export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {

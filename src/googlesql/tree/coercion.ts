@@ -1,8 +1,8 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { readTemporal } from '../times/read-temporal.ts';
-import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import { type BoundExpression, childrenOf, unsupportedCall } from './bound-tree.ts';
 import { tryWith } from './let-in.ts';
-import { invalidQuery } from './sql-error.ts';
+import { invalidQuery, onlyOnWarehouse, type Unsupported, UnsupportedSql } from './sql-error.ts';
 import { type ArrayType, arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
 
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
@@ -121,7 +121,9 @@ export function concatenable(
 /** An explicit CAST or SAFE_CAST. */
 export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPosition): BoundExpression {
   // 38 digits after the point fit into no type of DuckDB's.
-  if (to.kind === 'BIGNUMERIC') throw invalidQuery('BIGNUMERIC is not supported', at);
+  if (to.kind === 'BIGNUMERIC' && explicitCasts[of.type.kind]?.includes(to.kind)) {
+    return unsupportedCall(onlyOnWarehouse('BIGNUMERIC', at).reason, to, [of]);
+  }
   if (of.kind === 'null') return { kind: 'null', type: to };
   if (sameType(of.type, to) || isEmptyArray(of)) return coerce(of, to, at);
   if (of.kind === 'struct' && to.kind === 'STRUCT' && of.values.length === to.fields.length) {
@@ -169,13 +171,18 @@ function isWider(type: SqlType, than: SqlType): boolean {
   return implicitCasts[than.kind]?.includes(type.kind) ?? false;
 }
 
-/** Refuses what depends on whether an array is NULL or empty where the two look alike. */
+/** What depends on whether an array is NULL or empty is unsupported where the two are stored alike. */
+export function unclearArray(value: BoundExpression, what: string, at: SqlPosition): Unsupported | undefined {
+  if (value.type.kind !== 'ARRAY' || nullsOf(value) !== 'UNCLEAR') return undefined;
+  const { reason } = onlyOnWarehouse(what, at);
+  const where = 'for an array that an outer join or a missing element may leave out';
+  return { ...reason, message: `${reason.message} ${where}` };
+}
+
+/** @throws UnsupportedSql where `unclearArray` has a reason */
 export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPosition): void {
-  if (value.type.kind !== 'ARRAY' || nullsOf(value) !== 'UNCLEAR') return;
-  throw invalidQuery(
-    `${what} is not supported for an array that an outer join or a missing element may leave out`,
-    at,
-  );
+  const unclear = unclearArray(value, what, at);
+  if (unclear) throw new UnsupportedSql(unclear);
 }
 
 /** See `ArrayType.nulls`, of a value that becomes a column. */

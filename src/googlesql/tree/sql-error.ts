@@ -14,6 +14,25 @@ export function sandboxRefused(message: string, at: SqlPosition): GatewayError {
   });
 }
 
+/** Valid GoogleSQL that has no DuckDB form. The warehouse runs it; the embedded engine refuses it by name. */
+export type Unsupported = { readonly message: string; readonly at: SqlPosition };
+
+/** The refusal of what only the warehouse runs. A function with such rows becomes a call of them where this is thrown. */
+export class UnsupportedSql extends GatewayError {
+  readonly reason: Unsupported;
+
+  constructor(reason: Unsupported) {
+    const { message, position } = invalidQuery(reason.message, reason.at);
+    super('invalid_query', message, { position });
+    this.reason = reason;
+  }
+}
+
+/** @param what `function SOUNDEX`, `PIVOT` */
+export function onlyOnWarehouse(what: string, at: SqlPosition): UnsupportedSql {
+  return new UnsupportedSql({ message: `${what} is not supported on the embedded engine`, at });
+}
+
 /** Characters of a message: a name or a type in it may be as long as the text. */
 const maxMessage = 1000;
 

@@ -6,7 +6,8 @@ export type Identifier = { readonly name: string; readonly quoted: boolean; read
 
 /** A type as written in CAST, `ARRAY<…>` or `STRUCT<…>`. */
 export type TypeSyntax =
-  | { readonly kind: 'scalar'; readonly type: ScalarKind }
+  /** `limits`: those of `STRING(10)` and `NUMERIC(10, 2)`. */
+  | { readonly kind: 'scalar'; readonly type: ScalarKind; readonly limits?: readonly Expression[] }
   | { readonly kind: 'array'; readonly element: TypeSyntax }
   | { readonly kind: 'struct'; readonly fields: readonly { name: string; type: TypeSyntax }[] };
 
@@ -66,7 +67,14 @@ export type Expression = { readonly at: SqlPosition } & (
       readonly index: Expression;
     }
   | CallSyntax
-  | { readonly kind: 'cast'; readonly safe: boolean; readonly of: Expression; readonly to: TypeSyntax }
+  | {
+      readonly kind: 'cast';
+      readonly safe: boolean;
+      readonly of: Expression;
+      readonly to: TypeSyntax;
+      /** `FORMAT 'YYYY' AT TIME ZONE 'UTC'`, as two expressions. */
+      readonly format?: readonly Expression[];
+    }
   | {
       readonly kind: 'case';
       readonly operand?: Expression;
@@ -131,7 +139,8 @@ export type Expression = { readonly at: SqlPosition } & (
       readonly type?: TypeSyntax;
       readonly fields: readonly { expression: Expression; alias?: Identifier }[];
     }
-  | { readonly kind: 'interval'; readonly of: Expression; readonly part: string }
+  /** `to`: the last part of `HOUR TO SECOND`. */
+  | { readonly kind: 'interval'; readonly of: Expression; readonly part: string; readonly to?: string }
   | {
       readonly kind: 'extract';
       readonly part: string;

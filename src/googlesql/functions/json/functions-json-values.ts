@@ -5,7 +5,7 @@ import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { asComputed, coerce, refuseOuterArray } from '../../tree/coercion.ts';
 import { constantText } from '../../tree/constant-text.ts';
 import { letIn } from '../../tree/let-in.ts';
-import { invalidQuery } from '../../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
 import { arrayOf, type SqlType, scalar } from '../../tree/types.ts';
 import { bindRow, row } from '../function-row.ts';
@@ -134,7 +134,7 @@ function refuseKinds(type: SqlType, at: SqlPosition): void {
   if (type.kind === 'ARRAY') refuseKinds(type.element, at);
   else if (type.kind === 'STRUCT') for (const field of type.fields) refuseKinds(field.type, at);
   else if (type.kind === 'INTERVAL' || type.kind === 'BIGNUMERIC')
-    throw invalidQuery(`${type.kind} in JSON is not supported`, at);
+    throw onlyOnWarehouse(`${type.kind} in JSON`, at);
 }
 
 const asValue = (of: BoundExpression): BoundExpression => call('JSON', 'cast($1 as json)', [of], json);

@@ -1,6 +1,6 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
 import { coerce } from '../../tree/coercion.ts';
-import { invalidQuery } from '../../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import { type ScalarKind, scalar } from '../../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
 import { argument, arity, timeCall, utc } from '../time-arguments.ts';
@@ -77,8 +77,7 @@ function bucket(kind: ScalarKind): SpecialFunction {
     if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
     const isCalendar = !(interval.part in fixedUnits) && interval.part !== 'WEEK';
     // DuckDB's buckets of months begin with a month, wherever they are counted from.
-    if (isCalendar)
-      throw invalidQuery(`${kind}_BUCKET is not supported for intervals of ${interval.part}`, syntax.at);
+    if (isCalendar) throw onlyOnWarehouse(`${kind}_BUCKET for intervals of ${interval.part}`, syntax.at);
     const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
     const width = intervalTemplate(
       interval.part,

@@ -1,0 +1,79 @@
+import { row, rowsByName, unsupported } from './function-row.ts';
+
+/** Signatures of one name, or of several that take and give the same. */
+const all = (names: string, ...signatures: readonly string[]) =>
+  names.split(' ').flatMap(name => signatures.map(signature => `${name}${signature}`));
+
+const numbers = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
+
+/**
+ * Scalar functions of BigQuery that the embedded engine has no form of, and further signatures of those that it has: only the warehouse
+ * answers them. All of them read their arguments and nothing else. A row of the other tables with the same signature goes before.
+ * Source: BigQuery, GoogleSQL reference.
+ */
+const scalarSignatures: readonly string[] = [
+  // Text
+  ...all('SEARCH', '(STRING, STRING) BOOL', '(JSON, STRING) BOOL', '(ARRAY<STRING>, STRING) BOOL'),
+  'TO_BASE32(BYTES) STRING',
+  'FROM_BASE32(STRING) BYTES',
+  // Where DuckDB's functions can't read the pattern
+  ...all('REGEXP_EXTRACT REGEXP_SUBSTR', '(STRING, STRING) STRING'),
+  'REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>',
+  'REGEXP_REPLACE(STRING, STRING, STRING) STRING',
+  // Numbers
+  ...all('COSINE_DISTANCE EUCLIDEAN_DISTANCE', '(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64'),
+  'PARSE_BIGNUMERIC(STRING) BIGNUMERIC',
+  'RANGE_BUCKET(BIGNUMERIC, ARRAY<BIGNUMERIC>) INT64',
+  ...numbers.flatMap(type => all('NULLIFZERO ZEROIFNULL', `(${type}) ${type}`)),
+  'TRUNC(NUMERIC, INT64, STRING) NUMERIC',
+  ...all('ABS SIGN ROUND TRUNC CEIL CEILING FLOOR SQRT EXP LN LOG10 SAFE_NEGATE', '(BIGNUMERIC) BIGNUMERIC'),
+  ...all('ROUND TRUNC', '(BIGNUMERIC, INT64) BIGNUMERIC', '(BIGNUMERIC, INT64, STRING) BIGNUMERIC'),
+  ...all(
+    'MOD DIV POW POWER LOG SAFE_ADD SAFE_SUBTRACT SAFE_MULTIPLY SAFE_DIVIDE',
+    '(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC',
+  ),
+  // Dates and times
+  ...['DATE', 'DATETIME', 'TIMESTAMP'].flatMap(type =>
+    all(`${type}_BUCKET`, `(${type}, INTERVAL) ${type}`, `(${type}, INTERVAL, ${type}) ${type}`),
+  ),
+  ...all('JUSTIFY_DAYS JUSTIFY_HOURS JUSTIFY_INTERVAL', '(INTERVAL) INTERVAL'),
+  // JSON
+  ...all('TO_JSON', '(T) JSON'),
+  ...all('TO_JSON_STRING', '(T) STRING'),
+  // Arrays
+  'ARRAY_IS_DISTINCT(ARRAY<T>) BOOL',
+  // Networks
+  ...all('NET.PUBLIC_SUFFIX NET.REG_DOMAIN', '(STRING) STRING'),
+  // Sketches
+  'HLL_COUNT.EXTRACT(BYTES) INT64',
+  'KLL_QUANTILES.EXTRACT_INT64(BYTES, INT64) ARRAY<INT64>',
+  'KLL_QUANTILES.EXTRACT_FLOAT64(BYTES, INT64) ARRAY<FLOAT64>',
+  'KLL_QUANTILES.EXTRACT_POINT_INT64(BYTES, FLOAT64) INT64',
+  'KLL_QUANTILES.EXTRACT_POINT_FLOAT64(BYTES, FLOAT64) FLOAT64',
+];
+
+/** The same for aggregate functions. */
+const aggregateSignatures: readonly string[] = [
+  ...all('STRING_AGG', '(BYTES) BYTES', '(BYTES, BYTES) BYTES'),
+  ...all('SUM AVG MIN MAX', '(BIGNUMERIC) BIGNUMERIC'),
+  ...all('BIT_AND BIT_OR BIT_XOR', '(BYTES) BYTES'),
+  ...['INT64', 'NUMERIC', 'BIGNUMERIC', 'STRING', 'BYTES'].flatMap(type =>
+    all('HLL_COUNT.INIT', `(${type}) BYTES`, `(${type}, INT64) BYTES`),
+  ),
+  'HLL_COUNT.MERGE(BYTES) INT64',
+  ...all('HLL_COUNT.MERGE_PARTIAL KLL_QUANTILES.MERGE_PARTIAL', '(BYTES) BYTES'),
+  ...all('KLL_QUANTILES.INIT_INT64', '(INT64) BYTES', '(INT64, INT64) BYTES'),
+  ...all('KLL_QUANTILES.INIT_FLOAT64', '(FLOAT64) BYTES', '(FLOAT64, INT64) BYTES'),
+  'KLL_QUANTILES.MERGE_INT64(BYTES, INT64) ARRAY<INT64>',
+  'KLL_QUANTILES.MERGE_FLOAT64(BYTES, INT64) ARRAY<FLOAT64>',
+  'KLL_QUANTILES.MERGE_POINT_INT64(BYTES, FLOAT64) INT64',
+  'KLL_QUANTILES.MERGE_POINT_FLOAT64(BYTES, FLOAT64) FLOAT64',
+];
+
+const rowsOf = (signatures: readonly string[]) => signatures.map(signature => row(signature, unsupported));
+
+export const warehouseRows = rowsOf(scalarSignatures);
+export const warehouseAggregateRows = rowsOf(aggregateSignatures);
+
+/** Scalar rows by name, for calls that a function of its own refuses. */
+export const warehouseRowsByName = rowsByName(warehouseRows);

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
+import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
+import { warehouseAggregateRows, warehouseRows } from '../../src/googlesql/functions/warehouse-functions.ts';
+import { typeName } from '../../src/googlesql/tree/types.ts';
+import { catalog, compileCaller, parameterNames, savedSql } from '../sandbox/compile-caller.ts';
+
+const mapping = readTableMapping([...catalog.keys()].map(source => `${source}=acme.logs.t${source.length}`));
+
+/** The text for the warehouse; bound, as the sandbox's first check. */
+function forWarehouse(callerSql: string): string {
+  return assembleSql({ sql: savedSql, callerSql, catalog, mapping, parameterNames, arrayParameterNames: [] })
+    .text;
+}
+
+const onEmbedded = (name: string) =>
+  new RegExp(`${RegExp.escape(name)}.* is not supported on the embedded engine`, 'i');
+
+test.each([
+  ['bignumeric', "select bignumeric '1.5' as x from edge_logs"],
+  ['bignumeric', 'select cast(id as bignumeric) as x from edge_logs'],
+  ['operator +', 'select cast(id as bignumeric) + 1 as x from edge_logs'],
+  [
+    'CAST with FORMAT',
+    "select cast(timestamp as string format 'YYYY' at time zone 'UTC') as x from edge_logs",
+  ],
+  ['CAST to a type with limits', 'select safe_cast(id as numeric(10, 2)) as x from edge_logs'],
+  ['INTERVAL with two parts', "select timestamp + interval '1:30' hour to minute as x from edge_logs"],
+  ['EXTRACT from an INTERVAL', 'select extract(hour from interval 90 minute) as x from edge_logs'],
+  ['IS NULL', 'select m.request is null as x from edge_logs left join unnest(metadata) as m'],
+  ['ARRAY_LENGTH', 'select array_length(m.request) as x from edge_logs left join unnest(metadata) as m'],
+  [
+    'function ARRAY_REVERSE',
+    'select array_reverse(m.request) as x from edge_logs left join unnest(metadata) as m',
+  ],
+  ['HLL_COUNT.INIT', 'select hll_count.merge(s) as n from (select hll_count.init(id) as s from edge_logs)'],
+  ['NET.REG_DOMAIN', 'select safe.net.reg_domain(event_message) as x from edge_logs'],
+  ['SEARCH', "select id from edge_logs where search(event_message, 'timeout')"],
+  ['C in a regular expression', String.raw`select regexp_extract(id, r'\C') as x from edge_logs`],
+  ['ARRAY_TO_STRING', "select array_to_string(['a'], id) as x from edge_logs"],
+  ['KLL_QUANTILES.INIT_INT64', 'select kll_quantiles.init_int64(length(id)) over () as x from edge_logs'],
+])('refuses %s by name here, and lets the warehouse answer it', (name, callerSql) => {
+  expect(() => compileCaller(callerSql)).toThrow(onEmbedded(name));
+  expect(forWarehouse(callerSql).endsWith(callerSql)).toBe(true);
+});
+
+test('gives an INTERVAL to a caller of the warehouse as a text', () => {
+  const sql = 'select interval 1 day as x from edge_logs';
+  expect(() => compileCaller(sql)).toThrow('Column x has type INTERVAL, which a result cannot hold');
+  expect(forWarehouse(sql).endsWith(sql)).toBe(true);
+});
+
+test('answers here what does not reach what has no DuckDB form', () => {
+  const sql = 'with w as (select net.reg_domain(id) as x from edge_logs) select 1 as y';
+  expect(compileCaller(sql).columns).toHaveLength(1);
+});
+
+test.each([
+  ['select net.reg_domain(1) as x', 'No matching signature for function NET.REG_DOMAIN'],
+  ['select net.reg_domain(nope) as x from edge_logs', 'Unrecognized name: nope'],
+  ['select net.reg_domain(id) from secrets', 'secrets'],
+  ['select hll_count.init(id), id as x from edge_logs', 'neither grouped nor aggregated'],
+  ['select hll_count.init(hll_count.init(id)) as x from edge_logs', 'not allowed in'],
+  ["select cast(nope as string format 'YYYY') as x from edge_logs", 'Unrecognized name: nope'],
+  ['select cast(timestamp as string format (select id from secrets)) as x from edge_logs', 'secrets'],
+  ['select cast(id as string(id)) as x from edge_logs', 'integer literals'],
+  ["select interval '1' minute to hour as x", 'a part after the first'],
+  ['select net.nope(id) as x from edge_logs', 'Function not found: net.nope'],
+  ['select keys.new_keyset(id) as x from edge_logs', 'Function not found: keys.new_keyset'],
+  ['select ml.predict(id) as x from edge_logs', 'Function not found: ml.predict'],
+  ["select external_query('c', 'select 1') as x", 'Function not found: external_query'],
+  ['select session_user() as x', 'Function not found: session_user'],
+  ["select net.reg_domain(concat((select id from secrets), 'x')) from edge_logs", 'secrets'],
+])('refuses on the warehouse what the sandbox must: %s', (callerSql, message) => {
+  expect(() => forWarehouse(callerSql)).toThrow(message);
+});
+
+test('binds every signature that only the warehouse answers', () => {
+  const nullOf = (type: string) =>
+    type === 'INTERVAL' ? 'interval 1 day' : `(select cast(null as ${type}))`;
+  const argument = (parameter: (typeof warehouseRows)[number]['parameters'][number]) => {
+    if (parameter.kind === 'exact') return nullOf(typeName(parameter.type));
+    return nullOf(parameter.kind === 'variable' ? 'INT64' : 'ARRAY<INT64>');
+  };
+  const texts = [...warehouseRows, ...warehouseAggregateRows].map(
+    ({ name, parameters }) =>
+      `select ${name}(${parameters.map(argument).join(', ')}) is null as x from edge_logs`,
+  );
+  const refused = texts.flatMap(text => {
+    try {
+      forWarehouse(text);
+      return [];
+    } catch (error) {
+      return [`${text}: ${error}`];
+    }
+  });
+  expect(refused).toEqual([]);
+});
