@@ -44,14 +44,10 @@ const macros: Readonly<Record<string, string>> = {
     "case when b = 0 then bq_fail('division by zero: MOD(' || a || ', ' || b || ')') when b = -1 and a is not null then 0 else a % b end",
   'bq_finite(x)':
     "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; calculating with NaN or infinity is not supported') end",
-  // What the product of two FLOAT64 loses to rounding, exactly. Source: Dekker, 1971.
-  'bq_high(x)': '134217729 * x - (134217729 * x - x)',
-  'bq_product_error(a, b)':
-    '((bq_high(a) * bq_high(b) - a * b) + bq_high(a) * (b - bq_high(b)) + (a - bq_high(a)) * bq_high(b)) + (a - bq_high(a)) * (b - bq_high(b))',
-  // DuckDB multiplies and rounds: a product that only seems to be a half must go down.
   'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
+  // DuckDB multiplies and rounds: a product that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
   'bq_round(x, n)':
-    'case when not isfinite(x) then x when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and bq_product_error(x, pow(10.0, n)) * sign(x) < 0 then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end',
+    "case when not isfinite(x) then x when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end",
   // Of minus infinity it is NaN; of other negative numbers it fails.
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
