@@ -41,6 +41,25 @@ test('refuses a wide record that is named too often', () => {
   expect(() => compileCaller(rows(60))).toThrow('in the records of all its parts; the limit is 50000');
 });
 
+test('refuses records whose JSON DuckDB would prepare for seconds, but not those that need no conversion', () => {
+  const record = (depth: number, count: number, type: string) =>
+    `select cast(null as ${'struct<a '.repeat(depth - 1)}struct<${list(count, n => `c${n} ${type}`)}>${'>'.repeat(depth - 1)}) as x`;
+  expect(() => compileCaller(record(1, 1000, 'float64'))).not.toThrow();
+  expect(() => compileCaller(record(15, 80, 'float64'))).not.toThrow();
+  for (const [depth, count] of [
+    [1, 1100],
+    [15, 100],
+    [90, 20],
+  ] as const) {
+    // biome-ignore format: a list
+    expect(() => compileCaller(record(depth, count, 'float64'))).toThrow('The query is too complex');
+    expect(() => compileCaller(record(depth, count, 'int64'))).not.toThrow();
+  }
+  const half = record(1, 800, 'float64').replace('select ', '').replace(' as x', '');
+  expect(() => compileCaller(`select ${half} as x`)).not.toThrow();
+  expect(() => compileCaller(`select ${half} as x, ${half} as y`)).toThrow('The query is too complex');
+});
+
 test('refuses more than 200 operators in a row, but takes as many terms of AND and OR as the text holds', () => {
   const chain = (count: number, operator: string) =>
     `select ${Array(count + 1)

@@ -4,7 +4,7 @@ import { quoteText } from '../tree/quote-text.ts';
 import { finalShape, storedRecordShape, type WireShape } from '../tree/wire-shape.ts';
 import { createJsonReads, type JsonReads } from './json-reads.ts';
 import { printExpression } from './print-expression.ts';
-import { printJson } from './print-json.ts';
+import { jsonWork, printJson } from './print-json.ts';
 import { printQuery } from './print-query.ts';
 import type { Printer } from './printer.ts';
 
@@ -16,6 +16,9 @@ export type PrintOptions = {
   /** DuckDB's name for the statement's instant. */
   readonly nowPlaceholder: string;
 };
+
+/** Most `jsonWork` of a statement: that of a record of a thousand scalars, for which DuckDB takes half a second. */
+const maxJsonWork = 1_000_000;
 
 export type PrintedStatement = {
   readonly sql: string;
@@ -79,6 +82,8 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   const limited = { ...query, limit: Math.min(query.limit ?? maxRows, maxRows) };
   const rows = printQuery(printer, limited, { keepsOrder: true });
   const shapes = query.columns.map(({ type }) => storedRecordShape(type));
+  const work = query.columns.reduce((sum, { type }, i) => sum + (shapes[i] ? 0 : jsonWork(type)), 0);
+  if (work > maxJsonWork) throw new RangeError('Records too large');
   const fields = query.columns.map(({ name, type }, i) => {
     const value = shapes[i] ? `c${i}` : printJson(`c${i}`, type);
     return `${quoteText(name)}: ${value}`;
