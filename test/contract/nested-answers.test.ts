@@ -140,6 +140,8 @@ test.each([
 ])("an unknown time zone is the caller's fault: %s", async sql => {
   expect(await ask(sql)).toMatchObject({
     status: 400,
-    body: { error: { code: 'invalid_query', message: expect.stringMatching(/^Invalid time zone: Nowhere\/Land/) } },
+    body: {
+      error: { code: 'invalid_query', message: expect.stringMatching(/^Invalid time zone: Nowhere\/Land/) },
+    },
   });
 });

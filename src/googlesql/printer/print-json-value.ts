@@ -8,8 +8,9 @@ import type { Printer } from './printer.ts';
 /** Prints JSON_VALUE by DuckDB's own reader, with `bq_read_json_value` behind it for texts in which that may find something else. */
 export function printJsonValue(printer: Printer, value: BoundJsonValue): string {
   const { of, steps } = value;
-  const text = printer.expression(printer, of);
-  const asked = printer.jsonReads.ask(text, value);
+  // Another text may hold more calls of JSON_VALUE: printed twice at each level, it would double with each.
+  const text = isColumn(of) ? printer.expression(printer, of) : undefined;
+  const asked = text === undefined ? undefined : printer.jsonReads.ask(text, value);
   if (!asked)
     return printer.expression(
       printer,
@@ -17,6 +18,13 @@ export function printJsonValue(printer: Printer, value: BoundJsonValue): string 
     );
   const { list, position } = asked;
   return `bq_json_scalar(list_extract(${list}, ${position}), ${list}, ${text}, ${quoteText(steps)})`;
+}
+
+/** Whether a text is a column's, or a field's of records in a column. */
+function isColumn(text: BoundExpression): boolean {
+  let at = text;
+  while (at.kind === 'field') at = at.of;
+  return at.kind === 'column';
 }
 
 /** The same for a text that is calculated, or an element of an array. */
