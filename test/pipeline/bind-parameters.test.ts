@@ -78,8 +78,8 @@ test.each(['(', '(?=a)', '(?!a)', '\\1', 'a**', '[z-a]', 'a{1001}'])(
 test('refuses a pattern whose repetitions make a large program before it is compiled, and says the limit', () => {
   const startedMs = performance.now();
   for (let n = 0; n < 100; n++) expect(() => bind({ url: `${n}${'a{1000}'.repeat(140)}` })).toThrow();
-  // Compiling one of them takes as long.
-  expect(performance.now() - startedMs).toBeLessThan(1000);
+  // Compiling them would take a minute.
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
   expect(refusal({ url: 'a{1000}'.repeat(140) })).toEqual([
     'invalid_parameter',
     'Parameter "url" is refused: Regular expression is too large: its repetitions make about 140000 instructions; the limit is 1500; allowed: an RE2 regular expression of 1 to 1024 characters',
