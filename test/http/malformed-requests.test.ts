@@ -44,7 +44,7 @@ async function sendRaw(bytes: string | Buffer) {
 
 describe('contract 2.15, 2.16: a malformed request gets JSON and the right status', () => {
   test.each([
-    ['an unknown route', 'GET', '/api/endpoints', {}, 404, 'route_not_found'],
+    ['an unknown route', 'GET', '/api/queries', {}, 404, 'route_not_found'],
     ['an unknown route below the known', 'GET', `${logs}/more`, {}, 404, 'route_not_found'],
     ['an unknown endpoint', 'GET', '/api/endpoints/query/logs.none', {}, 404, 'endpoint_not_found'],
     ['an unknown UUID', 'GET', '/api/endpoints/query/00000000-0000-0000-0000-000000000000', {}, 404, 'endpoint_not_found'],
