@@ -175,9 +175,10 @@ test('a query is run again in a new process, for idle ones may have been killed 
     code: 'cancelled',
   });
   expect(await rowsOf(engine, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-  await expect.poll(started, { timeout: 10_000 }).toBe(3);
+  await expect.poll(started).toBeGreaterThanOrEqual(3);
   process.kill(engine.pids[0]!, 'SIGKILL');
-  await expect.poll(started, { timeout: 10_000 }).toBe(4);
+  // A spare one may have started by then, too.
+  await expect.poll(started).toBeGreaterThanOrEqual(4);
   caller.abort();
   await running;
 });
