@@ -75,6 +75,7 @@ export const heavyQueries: Readonly<Record<string, string>> = {
   'a long text searched for half of itself': "select instr(repeat('a', 1000000), concat(repeat('a', 500000), 'b'), 1) as n from edge_logs",
   'JSON arrays of a million in each other': `select json_set(json '{}'${list(20, n => `, '$.a${'[900000]'.repeat(n + 1)}', 1`, '')}) as x from edge_logs`,
   'a width of FORMAT that is calculated': "select format('%*d', 2000000 + length(id), 1) as x from edge_logs",
+  'BASE2 of BASE2': `select length(${nested(9, "cast(cast(", "repeat('x', 1000)", " as bytes) as string format 'base2')")}) as n`,
   'rows wider than the result': `select repeat('x', 1000000) as x from edge_logs limit 1000`,
 };
 

@@ -22,6 +22,8 @@ export const plainQueries: readonly string[] = [
     `select t.id, array_length(t.metadata) as n from ${subset} as t where exists (select 1 from t.metadata)`,
   ]),
   'select distinct event_message from edge_logs order by 1',
+  "select cast(timestamp as string format 'YYYY-MM-DD' at time zone 'UTC') as d, cast(length(id) as string format '9,990') as n from edge_logs",
+  "select safe_cast(event_message as date format id) as d, cast(cast(id as bytes) as string format 'hex') as h from auth_logs",
   'select string_agg(id, "," order by id) as ids from edge_logs union all select string_agg(event_message) from auth_logs',
   'select id from edge_logs intersect distinct select id from postgres_logs',
   'select id from edge_logs except distinct (select id from postgres_logs where id > "b") order by id',

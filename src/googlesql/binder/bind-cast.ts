@@ -1,3 +1,4 @@
+import { castWithFormat } from '../functions/cast-format.ts';
 import { operator } from '../functions/operators.ts';
 import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
@@ -12,12 +13,13 @@ type Bind = (expression: Expression) => BoundExpression;
 export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' }>): BoundExpression {
   const { to, safe, at, format = [] } = syntax;
   const type = typeOfSyntax(to);
-  const value = cast(bind(syntax.of), type, safe, at);
+  const of = bind(syntax.of);
+  const [form, zone] = format.map(text => coerce(bind(text), scalar('STRING'), text.at));
+  const value = form
+    ? castWithFormat(of, { to: type, safe, format: form, zone, at })
+    : cast(of, type, safe, at);
   const limits = to.kind === 'scalar' ? (to.limits ?? []) : [];
   if (limits.length > 0) checkLimits(type, limits, at);
-  const formats = format.map(text => coerce(bind(text), scalar('STRING'), text.at));
-  if (format.length > 0)
-    return unsupportedCall(onlyOnWarehouse('CAST with FORMAT', at).reason, type, [value, ...formats]);
   if (limits.length === 0) return value;
   return unsupportedCall(onlyOnWarehouse('CAST to a type with limits', at).reason, type, [value]);
 }

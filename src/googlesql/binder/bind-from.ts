@@ -2,12 +2,13 @@ import type { SqlPosition } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { operator } from '../functions/operators.ts';
 import type { BindContext, BoundSource, Environment } from '../tree/bind-context.ts';
-import type {
-  BoundExpression,
-  BoundFrom,
-  BoundQuery,
-  BoundSubset,
-  OutputColumn,
+import {
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  type BoundSubset,
+  call,
+  type OutputColumn,
 } from '../tree/bound-tree.ts';
 import { unify } from '../tree/coercion.ts';
 import {
@@ -180,15 +181,6 @@ function mergedValue(
 ): BoundExpression {
   if (join === 'RIGHT') return pair.right;
   return join === 'FULL' ? call('COALESCE', 'coalesce($*)', [pair.left, pair.right], pair.type) : pair.left;
-}
-
-function call(
-  name: string,
-  template: string,
-  values: readonly BoundExpression[],
-  type: SqlType,
-): BoundExpression {
-  return { kind: 'call', name, template, arguments: values, type };
 }
 
 /** UNNEST, or a path that starts with something in FROM before it: `t.metadata`. */

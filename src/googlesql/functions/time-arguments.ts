@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { readZone } from '../times/read-zone.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, call } from '../tree/bound-tree.ts';
 import { coerce, coercionCost } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
@@ -14,7 +14,7 @@ export function timeCall(
   values: readonly BoundExpression[],
   type: ScalarKind,
 ): BoundExpression {
-  return { kind: 'call', name, template, arguments: values, type: scalar(type) };
+  return call(name, template, values, scalar(type));
 }
 
 /**

@@ -14,8 +14,6 @@ const numbers = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
 const scalarSignatures: readonly string[] = [
   // Text
   ...all('SEARCH', '(STRING, STRING) BOOL', '(JSON, STRING) BOOL', '(ARRAY<STRING>, STRING) BOOL'),
-  'TO_BASE32(BYTES) STRING',
-  'FROM_BASE32(STRING) BYTES',
   // Where DuckDB's functions can't read the pattern
   ...all('REGEXP_EXTRACT REGEXP_SUBSTR', '(STRING, STRING) STRING'),
   'REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>',

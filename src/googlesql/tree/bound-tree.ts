@@ -206,6 +206,16 @@ export type BoundExpression =
       readonly query: BoundQuery;
     };
 
+/** A call with a template of its own, not a function's row. */
+export function call(
+  name: string,
+  template: string,
+  values: readonly BoundExpression[],
+  type: SqlType,
+): BoundCall {
+  return { kind: 'call', name, template, arguments: values, type };
+}
+
 /** A value that DuckDB has no form of, and what it is made of. */
 export function unsupportedCall(
   unsupported: Unsupported,

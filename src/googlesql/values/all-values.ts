@@ -1,5 +1,8 @@
 import { bitValues } from './bit-values.ts';
 import { byteValues } from './byte-values.ts';
+import { byteCasts } from './casts/byte-casts.ts';
+import { numberCasts } from './casts/number-casts.ts';
+import { timeCasts } from './casts/time-casts.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatValues } from './float-values.ts';
 import { jsonAccess } from './json-access.ts';
@@ -15,15 +18,18 @@ import { timeFormats } from './time-formats.ts';
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {
   ...bitValues,
+  ...byteCasts,
   ...byteValues,
   ...floatValues,
   ...jsonAccess,
   ...jsonChange,
   ...netValues,
+  ...numberCasts,
   ...numberFormats,
   ...numericValues,
   ...regexpValues,
   ...sqlLiterals,
   ...textValues,
+  ...timeCasts,
   ...timeFormats,
 };

@@ -50,41 +50,25 @@ export const jsonChange: EngineFunctions = {
       else if (isObject(holder) && typeof last === 'string') delete holder[last];
       return root;
     }),
-  'bq_json_array_append(STRING, STRING, STRING, BOOL) STRING': (
-    text: string,
-    path: string,
-    value: string,
-    each: boolean,
-  ) =>
-    change(text, root => {
-      const steps = JSON.parse(path) as readonly Step[];
-      const added = elementsOf(value, each);
-      return replaced(root, steps, target => {
-        if (target === null) return added;
-        if (Array.isArray(target)) sized(target.length + added.length) && target.push(...added);
-        return target;
-      });
+  'bq_json_array_append(STRING, STRING, STRING, BOOL) STRING': addition((root, steps, added) =>
+    replaced(root, steps, target => {
+      if (target === null) return added;
+      if (Array.isArray(target)) sized(target.length + added.length) && target.push(...added);
+      return target;
     }),
-  'bq_json_array_insert(STRING, STRING, STRING, BOOL) STRING': (
-    text: string,
-    path: string,
-    value: string,
-    each: boolean,
-  ) =>
-    change(text, root => {
-      const steps = JSON.parse(path) as readonly Step[];
-      const at = steps.at(-1);
-      if (typeof at !== 'number') return root;
-      const added = elementsOf(value, each);
-      return replaced(root, steps.slice(0, -1), target => {
-        const elements = target === null ? [] : target;
-        if (!Array.isArray(elements)) return target;
-        sized(Math.max(at, elements.length) + added.length);
-        while (elements.length < at) elements.push(null);
-        elements.splice(at, 0, ...added);
-        return elements;
-      });
-    }),
+  ),
+  'bq_json_array_insert(STRING, STRING, STRING, BOOL) STRING': addition((root, steps, added) => {
+    const at = steps.at(-1);
+    if (typeof at !== 'number') return root;
+    return replaced(root, steps.slice(0, -1), target => {
+      const elements = target === null ? [] : target;
+      if (!Array.isArray(elements)) return target;
+      sized(Math.max(at, elements.length) + added.length);
+      while (elements.length < at) elements.push(null);
+      elements.splice(at, 0, ...added);
+      return elements;
+    });
+  }),
   'bq_json_strip_nulls(STRING, STRING, BOOL, BOOL) STRING': (
     text: string,
     path: string,
@@ -109,6 +93,12 @@ export const jsonChange: EngineFunctions = {
 
 function change(text: string, make: (root: unknown) => unknown): string {
   return checked(writeJson(make(readJson(text))));
+}
+
+/** A change that puts a value in an array; with `each`, the elements of an array one by one. */
+function addition(add: (root: unknown, steps: readonly Step[], added: readonly unknown[]) => unknown) {
+  return (text: string, path: string, value: string, each: boolean) =>
+    change(text, root => add(root, JSON.parse(path) as readonly Step[], elementsOf(value, each)));
 }
 
 function checked(text: string): string {

@@ -8,7 +8,11 @@ export const maxFormatWidth = 1_048_576;
 const maxDigits = 1100;
 
 /** A number as a fraction, and where halves go: to even for FLOAT64, away from zero for NUMERIC. */
-type Fraction = { readonly numerator: bigint; readonly denominator: bigint; readonly halvesToEven: boolean };
+export type Fraction = {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+  readonly halvesToEven: boolean;
+};
 
 /** `flags` end with the letter of the element; a width or precision of -1 is none, but a negative width from `*` aligns left. */
 export const numberFormats: EngineFunctions = {
@@ -74,7 +78,7 @@ export const numberFormats: EngineFunctions = {
 
 type Layout = { readonly flags: string; readonly width: bigint; readonly precision: bigint };
 
-function formatted(x: Fraction, isNegative: boolean, { flags, width, precision }: Layout): string {
+export function formatted(x: Fraction, isNegative: boolean, { flags, width, precision }: Layout): string {
   const letter = flags.at(-1)!.toLowerCase();
   const digits = precision < 0n ? 6 : limited(precision);
   const keepsPoint = flags.includes('#');

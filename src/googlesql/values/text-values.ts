@@ -57,16 +57,19 @@ export const textValues: EngineFunctions = {
   'bq_bytes_farm_fingerprint(BYTES) INT64': (bytes: Uint8Array) => BigInt.asIntN(64, fingerprint(bytes)),
   'bq_edit_distance(STRING, STRING, INT64) INT64': (a: string, b: string, most: bigint) =>
     editDistance(Array.from(a), Array.from(b), most),
-  'bq_from_hex(STRING) BYTES': (text: string) => {
-    const wrong = text.search(/[^\da-f]/i);
-    if (wrong >= 0)
-      throw new Error(
-        `Failed to decode invalid hexadecimal string due to character at offset ${wrong}: ${text}`,
-      );
-    return Uint8Array.from(Buffer.from(text.length % 2 === 0 ? text : `0${text}`, 'hex'));
-  },
+  'bq_from_hex(STRING) BYTES': fromHex,
   'bq_bytes_to_string(BYTES) STRING': safeText,
 };
+
+/** Bytes of hexadecimal digits in either case; an odd one stands for itself. */
+export function fromHex(text: string): Uint8Array {
+  const wrong = text.search(/[^\da-f]/i);
+  if (wrong >= 0)
+    throw new Error(
+      `Failed to decode invalid hexadecimal string due to character at offset ${wrong}: ${text}`,
+    );
+  return Uint8Array.from(Buffer.from(text.length % 2 === 0 ? text : `0${text}`, 'hex'));
+}
 
 function findPart<Unit>(
   text: readonly Unit[],

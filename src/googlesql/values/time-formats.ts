@@ -1,7 +1,7 @@
 import type { EngineFunctions } from './engine-function.ts';
 
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const months = [
+export const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+export const months = [
   'January', 'February', 'March', 'April', 'May', 'June',
   'July', 'August', 'September', 'October', 'November', 'December',
 ]; // biome-ignore format: one list
@@ -78,7 +78,7 @@ function formatTime(format: string, moment: Moment): string {
   });
 }
 
-const floorDivide = (a: bigint, b: bigint) => (a - (((a % b) + b) % b)) / b;
+export const floorDivide = (a: bigint, b: bigint) => (a - (((a % b) + b) % b)) / b;
 
 function dateOf({ at }: Moment): Date {
   return new Date(Number(floorDivide(at, 1000n)));
@@ -157,7 +157,7 @@ function startOfYear(year: number): number {
   return new Date(0).setUTCFullYear(year, 0, 1);
 }
 
-function dayOfYear(date: Date): number {
+export function dayOfYear(date: Date): number {
   return Math.floor((date.getTime() - startOfYear(date.getUTCFullYear())) / dayMs) + 1;
 }
 

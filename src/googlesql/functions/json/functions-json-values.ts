@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { parseStrictPath } from '../../json/json-path.ts';
 import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call } from '../../tree/bound-tree.ts';
 import { asComputed, coerce, refuseOuterArray } from '../../tree/coercion.ts';
 import { constantText } from '../../tree/constant-text.ts';
 import { letIn } from '../../tree/let-in.ts';
@@ -64,15 +64,6 @@ export function jsonSubscript(of: BoundExpression, index: BoundExpression, at: S
   const isPosition = index.type.kind === 'INT64';
   const template = `cast(${isPosition ? 'bq_json_element' : 'bq_json_member'}(cast($1 as varchar), $2) as json)`;
   return call('JSON subscript', template, [of, coerce(index, isPosition ? index.type : text, at)], json);
-}
-
-function call(
-  name: string,
-  template: string,
-  values: readonly BoundExpression[],
-  type: SqlType,
-): BoundExpression {
-  return { kind: 'call', name, template, arguments: values, type };
 }
 
 const nameOf = (syntax: CallSyntax) => syntax.name.at(-1)!.name.toUpperCase();

@@ -43,7 +43,8 @@ export const bytesRows = [
   row('SHA512(BYTES) BYTES', 'bq_bytes_sha512($1)'),
   row('FARM_FINGERPRINT(STRING) INT64', 'bq_farm_fingerprint($1)'),
   row('FARM_FINGERPRINT(BYTES) INT64', 'bq_bytes_farm_fingerprint($1)'),
-  ...['TO_BASE32(BYTES) STRING', 'FROM_BASE32(STRING) BYTES'].map(signature => row(signature, unsupported)),
+  row('TO_BASE32(BYTES) STRING', 'bq_to_base32($1)'),
+  row('FROM_BASE32(STRING) BYTES', 'bq_from_base32($1)'),
 ];
 
 /** NET functions. The two that need the list of public suffixes are refused: it changes every week. */
