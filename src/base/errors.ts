@@ -66,7 +66,11 @@ export const errorCodes = {
     reason: 'methodNotAllowed',
     meaning: 'The route exists, but not for this method.',
   },
-  not_acceptable: { status: 406, reason: 'notAcceptable', meaning: 'The Accept header excludes JSON.' },
+  not_acceptable: {
+    status: 406,
+    reason: 'notAcceptable',
+    meaning: 'The Accept header excludes every format that is offered.',
+  },
   request_timeout: {
     status: 408,
     reason: 'requestTimeout',

@@ -11,6 +11,7 @@ import { checkDefinition } from '../endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
+import { createRowFormatter } from '../formats/row-formatter.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { readOperationList } from '../graphql/operation-list.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
@@ -83,12 +84,12 @@ export async function composeGateway(
     engine: given,
   });
   const tokens = await composeTokens(config, { accessToken, clock, emit });
-  const warmsHere = config.WARM_IN_PROCESS ?? !config.REDIS_URL;
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
-  const warming = openWarming(config, warmingDeps, warmsHere);
+  const warming = openWarming(config, warmingDeps, config.WARM_IN_PROCESS ?? !config.REDIS_URL);
   metrics.watch(warming.schedule);
   const runStatement = run('interactive');
   const redactor = createRedactor();
+  const formatter = createRowFormatter();
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
@@ -106,6 +107,7 @@ export async function composeGateway(
   };
   const http = createHttpServer({
     pipeline,
+    formatter,
     graphql: await openGraphql(config, { pipeline, endpoints, store, emit }),
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
@@ -135,6 +137,7 @@ export async function composeGateway(
       await tokens.close();
       await warming.close();
       await redactor.close();
+      await formatter.close();
       await close();
     },
   };

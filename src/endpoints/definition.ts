@@ -63,7 +63,7 @@ const seconds = z
   .max(7 * 86_400);
 
 /** Callers' own channel names, which a parameter must not hide. */
-const reservedParameters = new Set(['sql', 'lql', 'explain']);
+const reservedParameters = new Set(['sql', 'lql', 'explain', 'format']);
 
 /** Labels that the gateway sets itself. */
 const reservedLabels = new Set(['endpoint', 'token_id', 'request_id']);
@@ -87,7 +87,8 @@ export const headerSchema = z
       .record(identifier, parameterSchema)
       .default({})
       .refine(all => !Object.keys(all).some(key => reservedParameters.has(key.toLowerCase())), {
-        message: 'must not be named "sql", "lql" or "explain": they mean something of their own in a request',
+        message:
+          'must not be named "sql", "lql", "explain" or "format": they mean something of their own in a request',
       }),
     columns: z
       .record(identifier, column)

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorCode, errorCodes, type GatewayError } from '../base/errors.ts';
 
 /** The request headers on which a response depends, errors included. */
-export const vary = 'Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
+export const vary = 'Accept, Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
 
 /** How errors look: our own form, or the one that callers of the drop-in mode read (contract 2.15, 2.21). */
 export type Compat = 'none' | 'logflare';

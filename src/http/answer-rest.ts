@@ -1,13 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import { chooseFormat } from '../formats/choose-format.ts';
+import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
+import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
-import {
-  acceptsJson,
-  type ContentEncoding,
-  chooseEncoding,
-  encodeBody,
-} from '../http-messages/content-negotiation.ts';
+import { type ContentEncoding, chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
@@ -42,48 +40,80 @@ const maxPlansLength = 16 * 1024 * 1024;
 /** What a plan keeps beside its texts. */
 const planLength = 1024;
 
+/** What a request meant, and the format that it asked for. */
+type Known = { readonly plan: Plan; readonly format: RowFormat };
+
+export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'format'> };
+
 /** Makes the handler of the REST route. */
-export function createRestHandler(deps: PipelineDeps): RestHandler {
-  const plans = new LRUCache<string, Plan>({
+export function createRestHandler(deps: RestDeps): RestHandler {
+  const plans = new LRUCache<string, Known>({
     maxSize: maxPlansLength,
     sizeCalculation: (_plan, key) => planLength + key.length,
   });
 
-  async function ask(asked: EndpointRequest, { request }: RequestContext): Promise<Answer> {
+  async function ask(
+    asked: Omit<EndpointRequest, 'readParameters'>,
+    context: RequestContext,
+  ): Promise<Shown> {
+    const { request } = context;
     const key = requestKey(request);
     const known = key === undefined ? undefined : plans.get(key);
-    // A request in these words was acceptable.
-    if (!known) rejectUnacceptable(request.headers.accept);
-    const answer = await runEndpoint(deps, asked, known);
-    if (key !== undefined && answer.plan !== known) plans.set(key, answer.plan);
-    return answer;
+    let format = known?.format ?? 'json';
+    const readParameters = async (definition: EndpointDefinition) => {
+      const parameters = await readRaw(context, definition);
+      format = chooseFormat(parameters.format, request.headers.accept);
+      return parameters;
+    };
+    const answer = await runEndpoint(deps, { ...asked, readParameters }, known?.plan);
+    if (key !== undefined && answer.plan !== known?.plan) plans.set(key, { plan: answer.plan, format });
+    return show(deps.formatter, answer, format, asked.signal);
   }
 
   return async (context, endpoint) => {
     const { request, requestId, facts, signal: caller, queryText } = context;
-    const asked: EndpointRequest = {
+    const asked = {
       requestId,
       facts,
       headers: readCallerHeaders(request.headers),
       endpoint,
-      readParameters: definition => readParameters(context, definition),
       signal: caller,
     };
-    if (asksToExplain(queryText)) return explainResponse(await explainEndpoint(deps, asked));
-
-    const answer = await withinDeadline(caller, deps.queryTimeoutMs, signal =>
+    if (asksToExplain(queryText)) {
+      const readParameters = (definition: EndpointDefinition) => readRaw(context, definition);
+      return explainResponse(await explainEndpoint(deps, { ...asked, readParameters }));
+    }
+    const shown = await withinDeadline(caller, deps.queryTimeoutMs, signal =>
       ask({ ...asked, signal }, context),
     );
-    const encoding = chooseEncoding(request.headers['accept-encoding'], answer.body.length);
-    const headers = rowsHeaders(answer, encoding);
+    const { answer, format } = shown;
+    const encoding = rowFormats[format].isCompressible
+      ? chooseEncoding(request.headers['accept-encoding'], shown.body.length)
+      : undefined;
+    const headers = rowsHeaders(answer, { format, encoding });
     headers['server-timing'] = serverTiming(answer);
     // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
     if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
       return { status: 304, headers: withoutContent(headers), body: noBody };
     }
-    const body = encoding ? await encodeBody(answer.body, encoding) : answer.body;
-    return { status: 200, headers, body, repeat: repeatOf(deps, answer, body, encoding) };
+    const body = encoding ? await encodeBody(shown.body, encoding) : shown.body;
+    return { status: 200, headers, body, repeat: repeatOf(deps, shown, body, encoding) };
   };
+}
+
+/** An answer in the format that the caller asked for. */
+type Shown = { readonly answer: Answer; readonly format: RowFormat; readonly body: Buffer };
+
+async function show(
+  formatter: Pick<RowFormatter, 'format'>,
+  answer: Answer,
+  format: RowFormat,
+  signal: AbortSignal,
+): Promise<Shown> {
+  if (format === 'json') return { answer, format, body: answer.body };
+  const { plan, bodyDigest } = answer;
+  const options = { caller: plan.caller.tokenId, signal, isKept: bodyDigest !== undefined };
+  return { answer, format, body: await formatter.format(format, answer, options) };
 }
 
 const noBody = Buffer.alloc(0);
@@ -94,7 +124,7 @@ const served = new WeakSet<Rendered>();
 /** @param body as it is sent, encoded or not */
 function repeatOf(
   deps: PipelineDeps,
-  answer: Answer,
+  { answer, format, body: plain }: Shown,
   body: Buffer,
   encoding: ContentEncoding | undefined,
 ): Repeat | undefined {
@@ -108,14 +138,14 @@ function repeatOf(
   let text: string | undefined;
   return {
     // The body, its text, and the rows that it was encoded from.
-    bytes: 2 * body.length + (encoding ? answer.body.length : 0),
+    bytes: 2 * body.length + (encoding ? plain.length : 0),
     facts: factsOfRepeat([answer]),
     again(requestId) {
       const [next] = repeatAnswers(deps, [answer], requestId) ?? [];
       if (!next) return undefined;
       if (next.cache.ageSeconds !== ageSeconds) {
         ageSeconds = next.cache.ageSeconds;
-        headers = rowsHeaders(next, encoding);
+        headers = rowsHeaders(next, { format, encoding });
       }
       text ??= body.toString('latin1');
       return { headers, timing: serverTiming(next), text };
@@ -130,16 +160,8 @@ function serverTiming({ stages }: Answer): string {
   return text;
 }
 
-function rejectUnacceptable(accept: string | undefined): void {
-  if (acceptsJson(accept)) return;
-  throw new GatewayError(
-    'not_acceptable',
-    `Accept is ${JSON.stringify(accept?.slice(0, 120))}; offered: application/json`,
-  );
-}
-
 /** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
-async function readParameters(
+async function readRaw(
   context: RequestContext,
   { sandbox, parameters }: EndpointDefinition,
 ): Promise<RawParameters> {

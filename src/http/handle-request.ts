@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requireScope } from '../auth/caller.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestPair } from '../http-messages/connections.ts';
 import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
@@ -33,6 +34,8 @@ export type Health = { readonly isReady: boolean; readonly reasons: readonly str
 /** What the routes need. */
 export type HandlerDeps = {
   readonly pipeline: PipelineDeps;
+  /** Writes rows in other formats. */
+  readonly formatter: Pick<RowFormatter, 'format'>;
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
   /** For `GET /admin/warm`. */
   readonly schedule: Pick<WarmSchedule, 'state'>;
@@ -81,7 +84,7 @@ type Serving = HandlerDeps & {
 export function createRequestHandler(deps: HandlerDeps): RequestHandler {
   const serving: Serving = {
     ...deps,
-    rest: createRestHandler(deps.pipeline),
+    rest: createRestHandler({ ...deps.pipeline, formatter: deps.formatter }),
     fastPath: createFastPath(deps),
     aborts: new Set(),
     isStopping: false,

@@ -1,18 +1,26 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Receipt } from '../base/rows.ts';
+import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
 import type { ContentEncoding } from '../http-messages/content-negotiation.ts';
 import { vary } from '../http-messages/render-error.ts';
 import type { Answer } from '../pipeline/run-endpoint.ts';
 
+/** How the bytes of a body differ from the JSON of its rows. */
+export type BodyForm = { readonly format: RowFormat; readonly encoding: ContentEncoding | undefined };
+
 /** The headers of a response with rows, but for `Server-Timing` and those of all routes. */
-export function rowsHeaders(answer: Answer, encoding: ContentEncoding | undefined): OutgoingHttpHeaders {
-  const headers = cacheHeaders(answer, encoding);
+export function rowsHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
+  const { format, encoding } = form;
+  const headers = cacheHeaders(answer, form);
   if (answer.receipt) headers['query-receipt'] = receiptHeader(answer.receipt);
   if (answer.isTruncated) {
     headers['result-truncated'] = '?1'; // a Boolean of RFC 9651
     headers['result-max-rows'] = answer.endpoint.maxRows;
   }
-  headers['content-type'] = 'application/json; charset=utf-8';
+  headers['content-type'] = rowFormats[format].contentType;
+  // A browser saves such a body under this name. Names of saved queries are safe in a quoted string.
+  if (format !== 'json')
+    headers['content-disposition'] = `attachment; filename="${answer.endpoint.name}.${format}"`;
   if (encoding) headers['content-encoding'] = encoding;
   return headers;
 }
@@ -21,10 +29,7 @@ export function rowsHeaders(answer: Answer, encoding: ContentEncoding | undefine
  * Says where an answer came from and who may keep it for how long (contract 5.10).
  * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
  */
-function cacheHeaders(
-  { endpoint, cache, bodyDigest, plan }: Answer,
-  encoding: ContentEncoding | undefined,
-): OutgoingHttpHeaders {
+function cacheHeaders({ endpoint, cache, bodyDigest, plan }: Answer, form: BodyForm): OutgoingHttpHeaders {
   if (cache.state === 'off' || bodyDigest === undefined) {
     return {
       'cache-control': 'no-store',
@@ -36,7 +41,7 @@ function cacheHeaders(
   const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
   const ttl = cacheSeconds - cache.ageSeconds;
   return {
-    etag: entityTag(bodyDigest, encoding),
+    etag: entityTag(bodyDigest, form),
     age: String(cache.ageSeconds),
     'cache-control':
       `${endpoint.public ? 'public' : 'private'}, max-age=${cacheSeconds}` +
@@ -63,9 +68,10 @@ function cacheHeaders(
 
 const cacheName = 'saved-query-gateway';
 
-/** A strong tag differs between the encodings of one body. */
-function entityTag(digest: string, encoding: ContentEncoding | undefined): string {
-  return `"${digest}${encoding === undefined ? '' : `-${encoding}`}"`;
+/** A strong tag differs between the formats and encodings of the same rows. */
+function entityTag(digest: string, { format, encoding }: BodyForm): string {
+  const ofFormat = format === 'json' ? '' : `-${format}`;
+  return `"${digest}${ofFormat}${encoding === undefined ? '' : `-${encoding}`}"`;
 }
 
 /**
@@ -81,7 +87,12 @@ export function isNotModified(ifNoneMatch: string | undefined, tag: unknown): bo
 
 /** The headers of a 304, which says nothing of a content that it does not have. */
 export function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  const { 'content-type': _type, 'content-encoding': _encoding, ...others } = headers;
+  const {
+    'content-type': _type,
+    'content-encoding': _encoding,
+    'content-disposition': _name,
+    ...others
+  } = headers;
   return others;
 }
 

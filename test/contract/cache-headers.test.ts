@@ -91,7 +91,9 @@ describe('contract 5.10: an answer says where it came from', () => {
 
   test('Vary names every header that changes the answer', async () => {
     const { headers } = await gateway.get(route);
-    expect(headers.get('vary')).toBe('Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII');
+    expect(headers.get('vary')).toBe(
+      'Accept, Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII',
+    );
   });
 
   test('GraphQL says the same in its extensions', async () => {

@@ -96,6 +96,7 @@ test.each([
   ['warming after the entry is gone', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\nwarmSeconds: 61'), 'one.sql:16: warmSeconds: must not be longer'],
   ['a parameter that hides sql=', valid.replace('  size:', '  sql:'), 'one.sql:5: parameters: must not be named "sql"'],
   ['a parameter that hides explain=', valid.replace('  size:', '  explain:'), 'one.sql:5: parameters: must not be named'],
+  ['a parameter that hides format=', valid.replace('  size:', '  format:'), 'one.sql:5: parameters: must not be named'],
   ['a label that no warehouse takes', valid.replace('cacheSeconds: 60', 'labels: [Team]'), 'one.sql:15: labels.0: must be 1 to 63'],
   ['more labels than a query may have', valid.replace('cacheSeconds: 60', `labels: [${Array.from({ length: 62 }, (_, n) => `l${n}`)}]`), 'one.sql:15: labels: Too big: expected array to have <=61 items'],
   ['a label of the gateway itself', valid.replace('cacheSeconds: 60', 'labels: [token_id]'), 'one.sql:15: labels.0: is set by'],

@@ -1,0 +1,61 @@
+import { GatewayError } from '../base/errors.ts';
+import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
+
+/**
+ * Chooses the format of an answer.
+ * @param given the parameter `format`; it wins over Accept, which a browser fills in by itself. Absent or empty: Accept decides
+ * @param accept the request's header
+ * @throws GatewayError `invalid_parameter`, `not_acceptable`
+ */
+export function chooseFormat(given: unknown, accept: string | undefined): RowFormat {
+  if (given !== undefined && given !== null && given !== '') {
+    const named = formatNames.find(name => name === given);
+    if (named) return named;
+    const shown = JSON.stringify(given)?.slice(0, 60);
+    throw new GatewayError(
+      'invalid_parameter',
+      `Parameter "format" is ${shown}; allowed: ${formatNames.join(', ')}`,
+    );
+  }
+  // What nearly every request has.
+  if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
+  const chosen = acceptedFormat(accept);
+  if (chosen) return chosen;
+  const offered = formatNames.map(name => rowFormats[name].mediaTypes[0]);
+  throw new GatewayError(
+    'not_acceptable',
+    `Accept is ${JSON.stringify(accept.slice(0, 120))}; offered: ${offered.join(', ')}`,
+  );
+}
+
+type MediaRange = { readonly type: string; readonly quality: number };
+
+/** The format with the highest weight; among equal weights, our own preference. */
+function acceptedFormat(accept: string): RowFormat | undefined {
+  if (accept.trim() === '') return 'json';
+  const ranges = accept.split(',').map(readRange);
+  let best: RowFormat | undefined;
+  let bestQuality = 0;
+  for (const name of formatNames) {
+    const quality = Math.max(...rowFormats[name].mediaTypes.map(type => qualityOf(type, ranges)));
+    if (quality > bestQuality) [best, bestQuality] = [name, quality];
+  }
+  return best;
+}
+
+/** Parameters other than the weight are ignored: clients write `application/json; charset=utf-8`. */
+function readRange(text: string): MediaRange {
+  const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase());
+  const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2) ?? '1';
+  return { type, quality: Number(weight) };
+}
+
+/** RFC 9110, section 12.5.1: the most specific range that matches decides, and `q=0` excludes. */
+function qualityOf(type: string, ranges: readonly MediaRange[]): number {
+  const matching = [type, `${type.split('/')[0]}/*`, '*/*'];
+  for (const pattern of matching) {
+    const found = ranges.find(range => range.type === pattern);
+    if (found) return found.quality > 0 ? found.quality : 0; // NaN is no weight
+  }
+  return 0;
+}

@@ -1,0 +1,22 @@
+import { parentPort } from 'node:worker_threads';
+import type { Column } from '../base/rows.ts';
+import { type WrittenFormat, writeRows } from './write-rows.ts';
+
+/** A job for the thread, which does one at a time. */
+export type FormatJob = {
+  readonly format: WrittenFormat;
+  readonly columns: readonly Column[];
+  readonly body: Uint8Array;
+};
+
+/** Its result. */
+export type FormatResult = { readonly written: Uint8Array } | { readonly failure: unknown };
+
+parentPort!.on('message', async ({ format, columns, body }: FormatJob) => {
+  parentPort!.postMessage(
+    await writeRows(format, columns, Buffer.from(body.buffer, body.byteOffset, body.length)).then(
+      (written): FormatResult => ({ written }),
+      (failure): FormatResult => ({ failure }),
+    ),
+  );
+});

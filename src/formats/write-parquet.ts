@@ -1,0 +1,73 @@
+import { parquetWriteBuffer, type SchemaElement } from 'hyparquet-writer';
+import type { Column } from '../base/rows.ts';
+import { numericPrecision, numericScale, parseRows, storedValueReader } from './stored-values.ts';
+
+/**
+ * Writes rows as a Parquet file, in the types of BigQuery's own exports but for BIGNUMERIC, which is text.
+ * @param body `{"result":[…]}`, UTF-8
+ */
+export function writeParquet(columns: readonly Column[], body: Buffer): Buffer {
+  const rows = parseRows(body);
+  const columnData = columns.map(column => {
+    const read = storedValueReader(column);
+    return { name: column.name, data: rows.map(row => read(row[column.name])) };
+  });
+  const schema = [{ name: 'root', num_children: columns.length }, ...columns.flatMap(schemaOf)];
+  return Buffer.from(parquetWriteBuffer({ columnData, schema, createdBy: 'saved-query-gateway' }));
+}
+
+/** The elements of a column, itself first. Any value may be NULL: BigQuery's schema of a result says of none that it can't. */
+function schemaOf(column: Column): SchemaElement[] {
+  if (column.mode !== 'REPEATED') return elementOf(column, column.name);
+  return [
+    {
+      name: column.name,
+      num_children: 1,
+      repetition_type: 'OPTIONAL',
+      converted_type: 'LIST',
+      logical_type: { type: 'LIST' },
+    },
+    { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+    ...elementOf(column, 'element'),
+  ];
+}
+
+function elementOf({ type, fields = [] }: Column, name: string): SchemaElement[] {
+  const optional = { name, repetition_type: 'OPTIONAL' } as const;
+  if (type !== 'STRUCT') return [{ ...optional, ...leaves[type] }];
+  return [{ ...optional, num_children: fields.length }, ...fields.flatMap(schemaOf)];
+}
+
+/** Converted types are for readers from before the logical ones. Source: parquet-format, LogicalTypes.md. */
+const text: Partial<SchemaElement> = {
+  type: 'BYTE_ARRAY',
+  converted_type: 'UTF8',
+  logical_type: { type: 'STRING' },
+};
+
+const leaves: Record<Exclude<Column['type'], 'STRUCT'>, Partial<SchemaElement>> = {
+  STRING: text,
+  JSON: text,
+  BIGNUMERIC: text,
+  BYTES: { type: 'BYTE_ARRAY' },
+  BOOL: { type: 'BOOLEAN' },
+  INT64: { type: 'INT64' },
+  FLOAT64: { type: 'DOUBLE' },
+  NUMERIC: {
+    type: 'FIXED_LEN_BYTE_ARRAY',
+    type_length: 16,
+    converted_type: 'DECIMAL',
+    logical_type: { type: 'DECIMAL', precision: numericPrecision, scale: numericScale },
+    precision: numericPrecision,
+    scale: numericScale,
+  },
+  TIMESTAMP: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  // No converted type: that one would mean UTC.
+  DATETIME: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' } },
+  DATE: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+  TIME: { type: 'INT64', logical_type: { type: 'TIME', isAdjustedToUTC: false, unit: 'MICROS' } },
+};

@@ -1,0 +1,77 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Column } from '../../src/base/rows.ts';
+import { createRowFormatter } from '../../src/formats/row-formatter.ts';
+import { writeRows } from '../../src/formats/write-rows.ts';
+import { bodyOf } from './every-type.ts';
+
+const number: Column = { name: 'n', type: 'INT64', mode: 'NULLABLE' };
+
+/** Too long to be written on the event loop. */
+const long = (rows = 20_000) => ({
+  columns: [number],
+  body: bodyOf(Array.from({ length: rows }, (_, n) => `{"n":${n}}`)),
+});
+
+function openFormatter() {
+  const formatter = createRowFormatter();
+  onTestFinished(formatter.close);
+  return formatter;
+}
+
+const asked = (signal = new AbortController().signal, caller = 'one') => ({ caller, signal, isKept: false });
+
+test('the thread writes what would be written at once', async () => {
+  const formatter = openFormatter();
+  const rows = long();
+  for (const format of ['csv', 'ndjson', 'arrow', 'parquet'] as const) {
+    const written = await formatter.format(format, rows, asked());
+    expect(written.equals(await writeRows(format, rows.columns, rows.body))).toBe(true);
+  }
+});
+
+test('equal JSON of other types is written for itself', async () => {
+  const formatter = openFormatter();
+  const body = bodyOf(['{"n":1}']);
+  const kept = { ...asked(), isKept: true };
+  const of = (type: Column['type']) => ({ columns: [{ ...number, type }], body: Buffer.from(body) });
+  const whole = await formatter.format('parquet', of('INT64'), kept);
+  const part = await formatter.format('parquet', of('FLOAT64'), kept);
+  expect(whole.equals(part)).toBe(false);
+});
+
+test('the same rows are written once, and kept where they may be asked for again', async () => {
+  const formatter = openFormatter();
+  const rows = long();
+  const kept = { ...asked(), isKept: true };
+  const [one, other] = await Promise.all([
+    formatter.format('csv', rows, kept),
+    formatter.format('csv', rows, asked(undefined, 'another')),
+  ]);
+  expect(other).toBe(one);
+  expect(await formatter.format('csv', rows, asked())).toBe(one);
+});
+
+test('a job that nobody waits for any more ends, and the next one is done', async () => {
+  const formatter = openFormatter();
+  const caller = new AbortController();
+  const given = formatter.format('parquet', long(200_000), asked(caller.signal));
+  await setImmediate();
+  caller.abort(new Error('gone'));
+  await expect(given).rejects.toThrow('gone');
+  const next = await formatter.format('csv', long(), asked());
+  expect(next.toString().startsWith('n\r\n0\r\n1\r\n')).toBe(true);
+});
+
+test('one caller’s jobs wait for each other, and too many are refused', async () => {
+  const formatter = openFormatter();
+  const jobs = Array.from({ length: 20 }, () => formatter.format('csv', long(10_000), asked()));
+  const [mine, another] = await Promise.all([
+    Promise.allSettled(jobs),
+    formatter.format('csv', long(), asked(undefined, 'another')),
+  ]);
+  const refused = mine.filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(3);
+  expect(refused[0]).toMatchObject({ reason: { code: 'too_many_requests' } });
+  expect(another.length).toBeGreaterThan(0);
+});
