@@ -17,6 +17,8 @@ export const constructs: readonly Construct[] = [
   ['LIKE ANY, SOME, ALL', "select id from edge_logs where id like any ('a%', 'b%')"],
   ['LIKE ANY UNNEST', "select id from edge_logs where id like any unnest(['a%', 'b%'])"],
   ['IS DISTINCT FROM', 'select id is distinct from event_message as x from edge_logs'],
+  ['comparing STRUCT and ARRAY', 'select id from edge_logs where (id, event_message) in ((\'a\', \'b\')) or [id] = [event_message] or (id, 1) in (select as struct id, 1 from auth_logs)'],
+  ['GROUP BY STRUCT and ARRAY', 'select struct(id) as k, [id] as l, count(*) as n from edge_logs group by k, l'],
   ['GROUP BY names and positions', 'select id, count(*) as n from edge_logs group by id, 1'],
   ['GROUP BY ALL', 'select id, count(*) as n from edge_logs group by all'],
   ['GROUP BY ROLLUP', 'select id, count(*) as n from edge_logs group by rollup (id)'],

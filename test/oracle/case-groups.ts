@@ -15,6 +15,7 @@ import { jsonCases } from './cases-json.ts';
 import { jsonValueCases } from './cases-json-values.ts';
 import { letCases } from './cases-lets.ts';
 import { modifierCases } from './cases-modifiers.ts';
+import { nestedComparisonCases } from './cases-nested-comparisons.ts';
 import { numberCases } from './cases-numbers.ts';
 import { numericCases } from './cases-numeric.ts';
 import { patternCases } from './cases-patterns.ts';
@@ -58,6 +59,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['branches', branchCases],
   ['evaluation', evaluationCases],
   ['value tables', valueTableCases],
+  ['comparisons of STRUCT and ARRAY', nestedComparisonCases],
   ['windows', windowCases],
   ['joins', joinCases],
   ['queries', queryCases],

@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    'struct(1 as a) = struct(1 as b)',
+    '(1, 2) = (1, 2)',
+    'array_concat([1], [2.5])',
     'cast([1, 2] as array<float64>)',
     // Arrays within a subquery that read a column of the query around it.
     "select exists(select 1 from unnest(['x']) x where exists(select 1 from unnest([1, 5]) y where y > l.n)) from (select 2 as n) l",
@@ -77,9 +80,6 @@ export const arrayCases: CaseGroup = {
     "select array_to_string(['a', s], s) from facts",
     "select array_to_string(['a', null], ',', s) from facts",
     'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) from (select 2 as n) l',
-    '(1, 2) = (1, 2)',
-    'struct(1 as a) = struct(1 as b)',
-    'array_concat([1], [2.5])',
     'generate_array(1, 2, 0.5)',
     "array<struct<a int64, b string>>[(1, 'x'), (2, null)]",
   ],

@@ -98,6 +98,7 @@ export function randomQueries(): Arbitrary<string> {
       plainSelect(from, fc.array(item, { minLength: 1, maxLength: 3 }), where),
       arraySelect(from, arrays, where),
       grouped(from, expressions, item, where),
+      groupedByStruct(from, expressions, where),
       windowed(from, expressions, item, where),
       ranged(from, expressions, where),
     ];
@@ -182,6 +183,21 @@ function grouped(
           `select ${named(list)} from ${from}${clause('where', condition)}${clause('group by', positions || undefined)}${clause('having', filter)} order by ${order}`,
       );
     });
+}
+
+/** A STRUCT as the key of groups and of windows. */
+function groupedByStruct(
+  from: string,
+  { int, text, bool, float }: Expressions,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  return fc
+    .tuple(int, fc.oneof(text, bool), float, where, fc.boolean())
+    .map(([a, b, c, condition, isWindow]) =>
+      isWindow
+        ? `select ${c} as c0, count(*) over (partition by struct(${a}, ${b})) as n from ${from}${clause('where', condition)}`
+        : `select struct(${a} as a, ${b}, ${c}) as k, count(*) as n, any_value(${a}) as x from ${from}${clause('where', condition)} group by k`,
+    );
 }
 
 const frames = [

@@ -2,6 +2,8 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { scalarFunctionRows, specialFunctions, unsupportedFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
+import { isNested } from '../functions/nested-comparison.ts';
+import { operator } from '../functions/operators.ts';
 import {
   warehouseAggregateRows,
   warehouseRows,
@@ -9,8 +11,8 @@ import {
 } from '../functions/warehouse-functions.ts';
 import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, isConstant, unsupportedCall } from '../tree/bound-tree.ts';
-import { unclearArray } from '../tree/coercion.ts';
-import { isPlainConstant } from '../tree/let-in.ts';
+import { unclearArray, unify } from '../tree/coercion.ts';
+import { isPlainConstant, letIn } from '../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
 import type { CallSyntax, Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
@@ -94,6 +96,8 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
+  if (name === 'NULLIF' && values.length === 2 && values.some(({ type }) => isNested(type)))
+    return nestedNullIf(values, call);
   if (rows) {
     const bound = bindRow(rows, `function ${name}`, values, call.at);
     if (name !== 'ARRAY_TO_STRING' || values.slice(1).every(isConstant)) return bound;
@@ -109,6 +113,16 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   const unclear = unclearArray(of, 'ARRAY_LENGTH', call.at);
   if (unclear) return unsupportedCall(unclear, scalar('INT64'), [of]);
   return { kind: 'arrayLength', type: scalar('INT64'), of };
+}
+
+/** NULLIF of STRUCTs and ARRAYs. */
+function nestedNullIf(values: readonly BoundExpression[], { at }: CallSyntax): BoundExpression {
+  const unified = unify(values, 'function NULLIF', at);
+  return letIn(unified.values[0]!, value => {
+    const when = operator('=', [value, unified.values[1]!], at);
+    const result: BoundExpression = { kind: 'null', type: unified.type };
+    return { kind: 'case', type: unified.type, branches: [{ when, result }], otherwise: value };
+  });
 }
 
 function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {

@@ -1,11 +1,12 @@
+import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, type BoundQuery, unsupportedCall } from '../tree/bound-tree.ts';
 import { coerce, supertype, unclearArray } from '../tree/coercion.ts';
-import { letIn } from '../tree/let-in.ts';
+import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { scalar, typeName } from '../tree/types.ts';
+import { arrayOf, scalar, typeName } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
@@ -78,9 +79,10 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   // Checks that each pair compares, with BigQuery's refusal for the first that does not.
   for (const value of list) operator('=', [of, value], at);
   // A literal is never NaN; anything else may be, and NaN equals nothing.
-  const isByPairs = type?.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal');
+  const isByPairs =
+    type && (isNested(type) || (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal')));
   if (!type || type.kind === 'NULL' || isByPairs)
-    return letIn(of, named =>
+    return letInParts(of, named =>
       operator(
         'OR',
         list.map(value => operator('=', [named, value], at)),
@@ -118,10 +120,15 @@ function likeArray(
   };
 }
 
-function inArray(of: BoundExpression, array: BoundExpression, { at }: Predicate): BoundExpression {
+function inArray(
+  of: BoundExpression,
+  array: BoundExpression,
+  { at }: Pick<Predicate, 'at'>,
+): BoundExpression {
   if (array.type.kind !== 'ARRAY') throw invalidQuery('Second argument of IN UNNEST must be an array', at);
+  if (of.type.kind === 'STRUCT' || array.type.element.kind === 'STRUCT') return nestedInArray(of, array, at);
   const type = supertype([of, { kind: 'column', type: array.type.element, relation: 0, index: 0 }]);
-  if (!type || type.kind === 'ARRAY' || type.kind === 'STRUCT') {
+  if (!type || type.kind === 'ARRAY') {
     throw invalidQuery(
       `No matching signature for operator IN UNNEST for argument types: ${typeName(of.type)}, ${typeName(array.type)}`,
       at,
@@ -140,6 +147,11 @@ function inQuery(of: BoundExpression, query: BoundQuery, { at }: Predicate): Bou
   if (others.length > 0) throw invalidQuery('Subquery of type IN must have only one output column', at);
   const value: BoundExpression = { kind: 'column', type: column!.type, relation: 0, index: 0 };
   operator('=', [of, value], at);
+  if (isNested(column!.type)) {
+    // Checks the types.
+    inArray(of, { kind: 'subquery', form: 'ARRAY', query, type: arrayOf(column!.type) }, { at });
+    return { kind: 'inQuery', type: bool, of, query };
+  }
   const type = supertype([of, value]);
   if (!type) throw invalidQuery('Subquery of type IN has an incompatible column type', at);
   return {

@@ -1,3 +1,5 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { holdsKind, isNested } from '../functions/nested-comparison.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundExpression,
@@ -6,10 +8,11 @@ import {
   type BoundSelect,
   holdsAggregate,
   type OutputColumn,
+  unsupportedCall,
 } from '../tree/bound-tree.ts';
-import { typeAsPart } from '../tree/coercion.ts';
+import { canonical, typeAsPart } from '../tree/coercion.ts';
 import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, OrderItem, Select } from '../tree/syntax-tree.ts';
 import { typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
@@ -18,7 +21,7 @@ import { distinctStruct } from './bind-nested.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import { inferredKeys, refuseUngrouped } from './grouping.ts';
 import { guardAggregates, guardBranches } from './guard-branches.ts';
-import { orderTerm, outputIndex } from './order-term.ts';
+import { orderTerm, outputIndex, refuseOrder } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
 
 type BoundSelectResult = {
@@ -61,7 +64,7 @@ export function bindSelect(
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, positions }));
 
   refuseHiddenOrder(select, orderBy, order);
-  const json = select.distinct && items.find(({ value }) => value.type.kind === 'JSON');
+  const json = select.distinct && items.find(({ value }) => holdsKind(value.type, 'JSON'));
   if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);
   const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
   const clauses = [having, qualify].filter(clause => clause !== undefined);
@@ -75,7 +78,7 @@ export function bindSelect(
     distinct: select.distinct,
     from: source?.from,
     where: where && guardBranches(where),
-    groupBy,
+    groupBy: groupBy?.map(key => printableKey(key, select.at)),
     groupingSets: typeof select.groupBy === 'object' ? select.groupBy.sets : undefined,
     having: having && guardAggregates(having),
     qualify: qualify && guard(qualify),
@@ -155,10 +158,17 @@ function bindGroupBy(
           at: expression.at,
         }));
   return keys.map(({ value, at }) => {
-    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind))
+    if (holdsKind(value.type, 'JSON'))
       throw invalidQuery(`Grouping by expressions of type ${typeName(value.type)} is not allowed`, at);
     return value;
   });
+}
+
+/** DuckDB groups by what a key is, and the list may hold nothing else: no stored value that is brought into another form. */
+function printableKey(value: BoundExpression, at: SqlPosition): BoundExpression {
+  if (!isNested(value.type) || canonical(value, at) === value) return value;
+  const { reason } = onlyOnWarehouse(`GROUP BY of type ${value.type.kind} as a table holds it`, at);
+  return unsupportedCall(reason, value.type, [value]);
 }
 
 function groupKey(
@@ -190,11 +200,6 @@ function bindOrder(
   const position = outputIndex(item.expression, list.columns);
   const value =
     position === undefined ? bindExpression(context, item.expression) : list.items[position]!.value;
-  if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
-    throw invalidQuery(
-      `ORDER BY does not support expressions of type ${typeName(value.type)}`,
-      item.expression.at,
-    );
-  }
+  refuseOrder(value.type, item.expression.at);
   return orderTerm(item, position ?? list.positions.get(context.statement.keyOf(value)) ?? value);
 }

@@ -1,4 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { holdsKind } from '../functions/nested-comparison.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundExpression,
@@ -7,11 +8,11 @@ import {
   type BoundWindow,
   holdsSubquery,
 } from '../tree/bound-tree.ts';
-import { coerce } from '../tree/coercion.ts';
+import { canonical, coerce } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, FrameBound, OrderItem, WindowFrame, WindowSpec } from '../tree/syntax-tree.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
-import { orderTerm } from './order-term.ts';
+import { orderTerm, refuseOrder } from './order-term.ts';
 
 type BoundFrame = NonNullable<BoundWindow['frame']>;
 
@@ -76,13 +77,13 @@ const numericRange = ({ kind }: SqlType): boolean => ['INT64', 'FLOAT64', 'NUMER
 /** FLOAT64 makes no groups of a window, though it does of GROUP BY. */
 function bindPartition(context: BindContext, expression: Expression): BoundExpression {
   const value = context.binder.expression(context, expression);
-  if (['FLOAT64', 'ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind)) {
+  if (holdsKind(value.type, 'FLOAT64') || holdsKind(value.type, 'JSON')) {
     throw invalidQuery(
       `Partitioning by expressions of type ${typeName(value.type)} is not allowed`,
       expression.at,
     );
   }
-  return value;
+  return canonical(value, expression.at);
 }
 
 /** Functions that number rows or take another row: none of them has a frame, and all but one need an order. */
@@ -131,5 +132,9 @@ function checkFrame({ unit, start, end }: BoundFrame, orderBy: readonly BoundOrd
 
 /** ORDER BY inside a call or a window: expressions, never positions. */
 export function bindCallOrder(context: BindContext, items: readonly OrderItem[]): readonly BoundOrder[] {
-  return items.map(item => orderTerm(item, context.binder.expression(context, item.expression)));
+  return items.map(item => {
+    const value = context.binder.expression(context, item.expression);
+    refuseOrder(value.type, item.expression.at);
+    return orderTerm(item, value);
+  });
 }

@@ -1,7 +1,9 @@
+import type { SqlPosition } from '../../base/errors.ts';
 import type { BoundOrder, OutputColumn } from '../tree/bound-tree.ts';
 import { foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, OrderItem } from '../tree/syntax-tree.ts';
+import { type SqlType, typeName } from '../tree/types.ts';
 
 /** A position (`order by 1`) or the name of an output column. */
 export function outputIndex(expression: Expression, columns: readonly OutputColumn[]): number | undefined {
@@ -39,4 +41,10 @@ function indexOf(columns: readonly OutputColumn[]): ReadonlyMap<string, readonly
 export function orderTerm(item: OrderItem, by: BoundOrder['by']): BoundOrder {
   const { descending } = item;
   return { by, descending, nulls: item.nulls ?? (descending ? 'LAST' : 'FIRST') };
+}
+
+/** What has no order. */
+export function refuseOrder(type: SqlType, at: SqlPosition): void {
+  if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(type.kind))
+    throw invalidQuery(`ORDER BY does not support expressions of type ${typeName(type)}`, at);
 }

@@ -4,6 +4,7 @@ import { concatenable } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
 import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
+import { isNested, nestedDistinction, nestedEquality } from './nested-comparison.ts';
 
 /**
  * NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. The templates for it, and
@@ -123,6 +124,8 @@ const operatorRows = rowsByName([
 
 /** An operator is a function with a symbol for a name. */
 export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
+  if (name in nestedOperators && values.some(({ type }) => isNested(type)))
+    return nestedOperators[name]!(values, at);
   const rows = operatorRows.get(name);
   if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
   const bound = bindRow(
@@ -138,6 +141,15 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
   if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
   return name === 'LIKE' ? withPattern(bound, at) : bound;
 }
+
+/** Operators of STRUCTs and ARRAYs. */
+const nestedOperators: Readonly<
+  Record<string, (values: readonly BoundExpression[], at: SqlPosition) => BoundExpression>
+> = {
+  '=': (values, at) => nestedEquality(values, operator, at),
+  '!=': (values, at) => operator('NOT', [nestedEquality(values, operator, at)], at),
+  'IS DISTINCT FROM': nestedDistinction,
+};
 
 const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
 

@@ -15,10 +15,11 @@ type Cast = Extract<BoundExpression, { kind: 'cast' }>;
 export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' | 'type' | 'safe'>): string {
   const from = of.type;
   if (sameType(from, to)) {
-    const converted = convertStorage(sql, from, to);
     // What a table stores as NULL is empty; as a LIST of its own it must say so.
-    const isStoredList = from.kind === 'ARRAY' && !from.single && nullsOf(of) === undefined;
-    return isStoredList ? `coalesce(${converted}, [])` : converted;
+    const stored = from.kind === 'ARRAY' ? { ...from, nulls: nullsOf(of) } : from;
+    const isStoredList = stored.kind === 'ARRAY' && !stored.single && stored.nulls === undefined;
+    const filled = isStoredList && to.kind === 'ARRAY' ? { ...to, nulls: 'NULL' as const } : to;
+    return convertStorage(sql, stored, filled);
   }
   // A call that always fails has no type of its own, and is a text.
   if (from.kind === 'NULL') return `cast(cast(${sql} as varchar) as ${duckDbType(to)})`;

@@ -1,3 +1,4 @@
+import { isNested } from '../functions/nested-comparison.ts';
 import {
   type BoundExpression,
   type BoundFrom,
@@ -5,7 +6,10 @@ import {
   holdsAggregate,
   holdsSubquery,
 } from '../tree/bound-tree.ts';
+import { plainStorage, sameStorage } from '../tree/coercion.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
+import { isRepeatable } from '../tree/let-in.ts';
+import { sameType } from '../tree/types.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
@@ -19,7 +23,26 @@ export function printConjuncts(printer: Printer, condition: BoundExpression): st
   }
   const test =
     condition.kind === 'subquery' ? existsInArray(printer, condition.query, condition.form) : undefined;
-  return [test ?? printer.expression(printer, condition)];
+  return [test ?? structInQuery(printer, condition) ?? printer.expression(printer, condition)];
+}
+
+/**
+ * `(a, b) IN (query)`, by DuckDB's own comparison, which hashes: it takes two NULLs for equal, and NaN for NaN, so that no part may
+ * be one of them. That where they are the answer is NULL, and not false, is all the same here.
+ */
+function structInQuery(printer: Printer, condition: BoundExpression): string | undefined {
+  if (condition.kind !== 'inQuery' || condition.of.kind !== 'struct') return undefined;
+  const { of, query } = condition;
+  const { type } = query.columns[0]!;
+  const isPlain = sameType(of.type, type) && sameStorage(type, plainStorage(type));
+  if (!isPlain || of.type.fields.some(field => isNested(field.type)) || !of.values.every(isRepeatable))
+    return undefined;
+  const parts = of.values.map(value => printer.expression(printer, value));
+  const known = parts.map((part, i) =>
+    of.values[i]!.type.kind === 'FLOAT64' ? `not isnan(${part})` : `${part} is not null`,
+  );
+  const value = printer.expression(printer, { ...of, type } as BoundExpression); // of one type but for the names
+  return `(${known.join(' and ')} and ${value} in (${printer.query(printer, query, { keepsOrder: false })}))`;
 }
 
 /**

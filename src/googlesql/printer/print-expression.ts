@@ -1,3 +1,4 @@
+import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import type {
   BoundAggregate,
   BoundCall,
@@ -10,7 +11,7 @@ import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { UnsupportedSql } from '../tree/sql-error.ts';
-import type { SqlType } from '../tree/types.ts';
+import { arrayOf, type SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
@@ -196,11 +197,18 @@ function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): str
 
 /** NaN equals nothing: without it in the list, it is in no list. */
 function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
+  if (isNested(query.columns[0]!.type)) {
+    const array = { kind: 'subquery', form: 'ARRAY', query, type: arrayOf(query.columns[0]!.type) } as const;
+    return printExpression(printer, nestedInArray(of, array, nowhere));
+  }
   const list = printer.query(printer, query, { keepsOrder: false });
   const value = printExpression(printer, of);
   if (query.columns[0]?.type.kind !== 'FLOAT64') return `(${value} in (${list}))`;
   return `(${value} in (select v from (${list}) n(v) where v is null or not isnan(v)))`;
 }
+
+/** The binder has found everything that has a position. */
+const nowhere = { line: 1, column: 1 };
 
 const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');
 

@@ -1,7 +1,7 @@
 import { sameStorage } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
-import type { SqlType } from '../tree/types.ts';
+import type { ArrayType, SqlType } from '../tree/types.ts';
 
 /** Whether a single record is there. The leaf is tested, not the record: that would read every leaf. */
 export function isPresent(sql: string, type: SqlType): string {
@@ -19,10 +19,10 @@ export function asList(sql: string, type: SqlType): string {
 
 /** The same value in another storage of the same type: without presence leaves, records as lists. */
 export function convertStorage(sql: string, from: SqlType, to: SqlType): string {
-  if (sameStorage(from, to)) return sql;
+  if (sameStorage(from, to) && !isFilled(from, to)) return sql;
   if (from.kind === 'ARRAY' && to.kind === 'ARRAY') {
-    const list = asList(sql, from);
-    if (sameStorage(from.element, to.element)) return list;
+    const list = isFilledArray(from, to) ? `coalesce(${sql}, [])` : asList(sql, from);
+    if (sameStorage(from.element, to.element) && !isFilled(from.element, to.element)) return list;
     const element = lambdaName(from);
     return `list_transform(${list}, lambda ${element}: ${convertStorage(element, from.element, to.element)})`;
   }
@@ -36,6 +36,19 @@ export function convertStorage(sql: string, from: SqlType, to: SqlType): string 
     return `${quoteText(fieldName(to.fields[i]!.name, i))}: ${value}`;
   });
   return `(case when ${isPresent(sql, from)} then {${fields.join(', ')}} end)`;
+}
+
+/** Whether what a table stores as NULL becomes the empty array that it stands for. */
+function isFilledArray(from: ArrayType, to: ArrayType): boolean {
+  return !from.single && from.nulls === undefined && to.nulls === 'NULL';
+}
+
+/** Whether there is such an array anywhere in two types of the same storage. */
+function isFilled(from: SqlType, to: SqlType): boolean {
+  if (from.kind === 'ARRAY' && to.kind === 'ARRAY')
+    return isFilledArray(from, to) || isFilled(from.element, to.element);
+  if (from.kind !== 'STRUCT' || to.kind !== 'STRUCT') return false;
+  return from.fields.some((field, i) => isFilled(field.type, to.fields[i]!.type));
 }
 
 /** A name for an array's element that no lambda inside or around it has. */

@@ -3,7 +3,7 @@ import { readTemporal } from '../times/read-temporal.ts';
 import { type BoundExpression, childrenOf, unsupportedCall } from './bound-tree.ts';
 import { tryWith } from './let-in.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported, UnsupportedSql } from './sql-error.ts';
-import { type ArrayType, arrayOf, type SqlType, sameType, scalar, typeName } from './types.ts';
+import { type ArrayType, arrayOf, type SqlType, sameType, scalar, structOf, typeName } from './types.ts';
 
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
 const temporalKinds = ['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
@@ -46,7 +46,44 @@ export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | un
   const isText = from.type.kind === 'STRING' && (from.kind === 'literal' || from.kind === 'parameter');
   if (isText && isTemporal(to)) return 1;
   if (from.kind === 'literal' && from.type.kind === 'FLOAT64' && to.kind === 'NUMERIC') return 1;
-  return undefined;
+  return partsCost(from, to);
+}
+
+/** A STRUCT becomes another field by field, an array of literals element by element. */
+function partsCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | undefined {
+  let parts: readonly (readonly [BoundExpression, SqlType])[] | undefined;
+  if (from.type.kind === 'STRUCT' && to.kind === 'STRUCT' && from.type.fields.length === to.fields.length)
+    parts = structParts(from).map((part, i) => [
+      isLiteralArray(part) && part.elements.length > 0 ? somethingOf(part.type) : part,
+      to.fields[i]!.type,
+    ]);
+  if (isLiteralArray(from) && to.kind === 'ARRAY') parts = from.elements.map(part => [part, to.element]);
+  if (!parts) return undefined;
+  let most: 0 | 1 | 2 = 1;
+  for (const [part, type] of parts) {
+    const cost = coercionCost(part, type);
+    if (cost === undefined) return undefined;
+    if (cost > most) most = cost;
+  }
+  return most;
+}
+
+/** The fields of a STRUCT: what a constructor makes it of, or something of their types. */
+function structParts(value: BoundExpression): readonly BoundExpression[] {
+  if (value.kind === 'struct') return value.values;
+  return value.type.kind === 'STRUCT' ? value.type.fields.map(({ type }) => somethingOf(type)) : [];
+}
+
+/** Stands for any value of a type. */
+export const somethingOf = (type: SqlType): BoundExpression => ({
+  kind: 'column',
+  type,
+  relation: 0,
+  index: 0,
+});
+
+function isLiteralArray(value: BoundExpression): value is Extract<BoundExpression, { kind: 'array' }> {
+  return value.kind === 'array' && value.elements.every(({ kind }) => kind === 'literal' || kind === 'null');
 }
 
 /** Makes an expression a type, as `coercionCost` allows; callers have asked it, or get BigQuery's refusal. */
@@ -60,6 +97,12 @@ export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): Bou
     throw invalidQuery(`Could not cast ${typeName(from.type)} to type ${typeName(to)}`, at);
   if (cost === 0 && sameStorage(from.type, to)) return from;
   if (from.kind === 'literal' && isTemporal(to)) return temporalLiteral(from.value, to, at);
+  if (from.kind === 'struct' && to.kind === 'STRUCT' && !to.presence) {
+    const values = from.values.map((value, i) => coerce(value, to.fields[i]!.type, at));
+    return { kind: 'struct', type: to, values };
+  }
+  if (cost > 0 && isLiteralArray(from) && to.kind === 'ARRAY')
+    return { kind: 'array', type: to, elements: from.elements.map(part => coerce(part, to.element, at)) };
   return { kind: 'cast', type: to, of: from, safe: false };
 }
 
@@ -83,12 +126,30 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     candidate,
     ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
   ];
-  const goal = goals.find(type => expressions.every(e => coercionCost(e, type) !== undefined));
+  const fits = (type: SqlType) => expressions.every(e => coercionCost(e, type) !== undefined);
+  const goal = goals.find(fits) ?? commonParts(expressions).find(fits);
   if (!goal) return undefined;
   const nulls = expressions
     .filter(e => e.type.kind === goal.kind)
     .reduce((type, e) => commonNulls(type, e.type), goal);
   return plainWhenMixed(nulls, expressions);
+}
+
+/** The type whose fields or elements are the supertypes of those of all expressions. */
+function commonParts(expressions: readonly BoundExpression[]): readonly SqlType[] {
+  const values = expressions.filter(({ type }) => type.kind !== 'NULL');
+  const [first] = values;
+  if (first?.type.kind === 'ARRAY' && values.every(isLiteralArray)) {
+    const element = supertype(values.flatMap(value => value.elements));
+    return element ? [arrayOf(element)] : [];
+  }
+  if (first?.type.kind !== 'STRUCT') return [];
+  const { fields } = first.type;
+  const rows = values.map(structParts);
+  if (rows.some(parts => parts.length !== fields.length)) return [];
+  const types = fields.map((_, i) => supertype(rows.map(parts => parts[i]!)));
+  if (!types.every(type => type !== undefined)) return [];
+  return [structOf(fields.map(({ name }, i) => ({ name, type: types[i]! })))];
 }
 
 /** Brings expressions to their supertype. */
@@ -244,6 +305,40 @@ export function asComputed(value: BoundExpression): BoundExpression {
   const nulls = nullsOf(value) ?? 'NULL';
   if (!type.single && nullsOf(value) === nulls) return value;
   return { kind: 'cast', type: { ...type, single: false, nulls }, of: value, safe: false };
+}
+
+/**
+ * A value in which two that are the same to BigQuery are the same to DuckDB: without what only storage needs, NULL as NULL, an empty
+ * array as such. Unsupported where an array in it may be NULL or empty, and nothing says which.
+ */
+export function canonical(value: BoundExpression, at: SqlPosition): BoundExpression {
+  if (isEmptyArray(value) || value.kind === 'null') return value;
+  const type = typeAsPart(value);
+  if (isCanonical(type)) return value;
+  if (!holdsUnclear(type)) return { kind: 'cast', type: canonicalOf(type), of: value, safe: false };
+  const { reason } = onlyOnWarehouse(
+    'Comparing arrays that an outer join or a missing element may leave out',
+    at,
+  );
+  return unsupportedCall(reason, canonicalOf(type), [value]);
+}
+
+const isCanonical = (type: SqlType): boolean => {
+  if (type.kind === 'ARRAY') return !type.single && type.nulls === 'NULL' && isCanonical(type.element);
+  return type.kind !== 'STRUCT' || (!type.presence && type.fields.every(field => isCanonical(field.type)));
+};
+
+function holdsUnclear(type: SqlType): boolean {
+  if (type.kind === 'ARRAY') return type.nulls === 'UNCLEAR' || holdsUnclear(type.element);
+  return type.kind === 'STRUCT' && type.fields.some(field => holdsUnclear(field.type));
+}
+
+function canonicalOf(type: SqlType): SqlType {
+  if (type.kind === 'ARRAY')
+    return { kind: 'ARRAY', single: false, nulls: 'NULL', element: canonicalOf(type.element) };
+  if (type.kind !== 'STRUCT') return type;
+  const fields = type.fields.map(field => ({ ...field, type: canonicalOf(field.type) }));
+  return { kind: 'STRUCT', presence: false, fields };
 }
 
 /** Values stored in different ways meet in the way that has no storage tricks. */

@@ -47,3 +47,19 @@ export function letIn(
   const body = make({ kind: 'named', type: value.type, value });
   return { kind: 'let', type: body.type, values: [value], body };
 }
+
+/** As `letIn`; of what a STRUCT is made of each part has a name, and no STRUCT is made. */
+export function letInParts(
+  value: BoundExpression,
+  make: (named: BoundExpression) => BoundExpression,
+): BoundExpression {
+  if (value.kind !== 'struct') return letIn(value, make);
+  const values = value.values.filter(part => !isRepeatable(part));
+  const body = make({
+    ...value,
+    values: value.values.map(part =>
+      isRepeatable(part) ? part : { kind: 'named', type: part.type, value: part },
+    ),
+  });
+  return values.length === 0 ? body : { kind: 'let', type: body.type, values, body };
+}

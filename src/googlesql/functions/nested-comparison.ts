@@ -1,0 +1,161 @@
+import type { SqlPosition } from '../../base/errors.ts';
+import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
+import { canonical, coerce, somethingOf, supertype } from '../tree/coercion.ts';
+import { fieldName } from '../tree/duckdb-type.ts';
+import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
+import { quoteName } from '../tree/quote-text.ts';
+import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { leavesOf, type SqlType, scalar, typeName } from '../tree/types.ts';
+
+const bool = scalar('BOOL');
+
+/** Most scalars in a value that is compared: each is a comparison of its own. */
+const maxComparedLeaves = 500;
+
+export const isNested = ({ kind }: SqlType): boolean => kind === 'STRUCT' || kind === 'ARRAY';
+
+/** The comparison of two scalars, for fields: `operator` of operators.ts. */
+export type Compare = (name: string, values: readonly BoundExpression[], at: SqlPosition) => BoundExpression;
+
+/**
+ * `=` of two STRUCTs or ARRAYs: false where a pair of parts differs, else NULL where a pair is unknown. DuckDB's own takes two NULLs
+ * for equal, and fails on fields of other names.
+ */
+export function nestedEquality(
+  values: readonly BoundExpression[],
+  compare: Compare,
+  at: SqlPosition,
+): BoundExpression {
+  const [left, right] = sameKind('=', values, at);
+  if (left!.type.kind === 'ARRAY')
+    return {
+      kind: 'call',
+      type: bool,
+      name: 'ARRAY =',
+      template: equalText(left!.type, '$1', '$2'),
+      arguments: [left!, right!],
+    };
+  const names = createNames(isRepeatable);
+  const [first, second] = [names.parts(left!), names.parts(right!)];
+  const tests = first.map((part, i) => compare('=', [part, second[i]!], at));
+  return names.around(tests.length === 1 ? tests[0]! : compare('AND', tests, at));
+}
+
+/** IS DISTINCT FROM, to which two NULLs are the same anywhere in a value: so they are to DuckDB. */
+export function nestedDistinction(values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
+  const both = sameKind('IS DISTINCT FROM', values, at).map(value => canonical(value, at));
+  return {
+    kind: 'call',
+    type: bool,
+    name: 'IS DISTINCT FROM',
+    template: '($1 is distinct from $2)',
+    arguments: both,
+  };
+}
+
+/** `x IN UNNEST(array)` of STRUCTs. */
+export function nestedInArray(of: BoundExpression, array: BoundExpression, at: SqlPosition): BoundExpression {
+  const element = array.type.kind === 'ARRAY' ? array.type.element : scalar('NULL');
+  const [value, something] = sameKind('IN UNNEST', [of, somethingOf(element)], at);
+  const { type } = something!;
+  const list = coerce(array, { kind: 'ARRAY', element: type, single: false, nulls: 'NULL' }, at);
+  // DuckDB's lambdas hold no column of a query around theirs: all that is no constant has a name.
+  const names = createNames(isPlainConstant);
+  const parts = names.parts(value!).map(part => canonical(part, at));
+  const elements = names.name(canonical(list, at));
+  const fields = type.kind === 'STRUCT' ? type.fields : [];
+  const tests = fields.map((field, i) =>
+    equalText(field.type, `\${${i + 1}}`, `e.${quoteName(fieldName(field.name, i))}`),
+  );
+  const template =
+    `list_extract(list_transform([list_transform(\${${fields.length + 1}}, lambda e: ${tests.join(' and ')})], lambda tests: ` +
+    'case when coalesce(len(tests), 0) = 0 then false when list_contains(tests, true) then true ' +
+    'when list_count(tests) < len(tests) then null else false end), 1)';
+  return names.around({
+    kind: 'call',
+    type: bool,
+    name: 'STRUCT IN UNNEST',
+    template,
+    arguments: [...parts, elements],
+  });
+}
+
+/** Two values of one type, or BigQuery's refusal. */
+function sameKind(
+  name: string,
+  values: readonly BoundExpression[],
+  at: SqlPosition,
+): readonly BoundExpression[] {
+  const type = supertype(values);
+  if (!type || !values.every(value => isNested(value.type) || value.type.kind === 'NULL')) {
+    const types = values.map(value => typeName(value.type)).join(', ');
+    throw invalidQuery(`No matching signature for operator ${name} for argument types: ${types}`, at);
+  }
+  if (holdsKind(type, 'JSON'))
+    throw invalidQuery(`Equality is not defined for arguments of type ${typeName(type)}`, at);
+  if (leavesOf(type) > maxComparedLeaves) {
+    const { reason } = onlyOnWarehouse(`Comparing values of more than ${maxComparedLeaves} fields`, at);
+    return values.map(value => unsupportedCall(reason, type, [value]));
+  }
+  return values.map(value => {
+    const coerced = coerce(value, type, at);
+    return type.kind === 'ARRAY' ? canonical(coerced, at) : coerced;
+  });
+}
+
+/** Whether a kind of scalar is in a type. */
+export function holdsKind(type: SqlType, kind: string): boolean {
+  if (type.kind === 'ARRAY') return holdsKind(type.element, kind);
+  if (type.kind === 'STRUCT') return type.fields.some(field => holdsKind(field.type, kind));
+  return type.kind === kind;
+}
+
+/** Names for values, each of which is calculated once; what a constructor makes a STRUCT of needs no STRUCT. */
+function createNames(isPlain: (value: BoundExpression) => boolean) {
+  const values: BoundExpression[] = [];
+  const name = (value: BoundExpression): BoundExpression => {
+    if (isPlain(value)) return value;
+    values.push(value);
+    return { kind: 'named', type: value.type, value };
+  };
+  return {
+    name,
+    parts(value: BoundExpression): readonly BoundExpression[] {
+      if (value.kind === 'struct') return value.values.map(name);
+      const of = name(value);
+      const fields = of.type.kind === 'STRUCT' ? of.type.fields : [];
+      return fields.map(({ name: field, type }, i) => ({
+        kind: 'field',
+        type,
+        of,
+        name: fieldName(field, i),
+      }));
+    },
+    around: (body: BoundExpression): BoundExpression =>
+      values.length === 0 ? body : { kind: 'let', type: body.type, values, body },
+  };
+}
+
+/** DuckDB text of `=` with BigQuery's meaning, of two texts that may be named often. */
+function equalText(type: SqlType, left: string, right: string): string {
+  if (type.kind === 'FLOAT64') return `(${left} = ${right} and not (isnan(${left}) and isnan(${right})))`;
+  if (type.kind === 'STRUCT') {
+    const tests = type.fields.map((field, i) => {
+      const name = quoteName(fieldName(field.name, i));
+      return equalText(field.type, `(${left}).${name}`, `(${right}).${name}`);
+    });
+    return `(${tests.join(' and ')})`;
+  }
+  if (type.kind !== 'ARRAY') return `(${left} = ${right})`;
+  const level = depthOf(type);
+  const pairs = `list_transform(list_zip(${left}, ${right}), lambda p${level}: ${equalText(type.element, `p${level}[1]`, `p${level}[2]`)})`;
+  const folded =
+    `list_extract(list_transform([${pairs}], lambda t${level}: case when list_contains(t${level}, false) then false ` +
+    `when list_count(t${level}) < len(t${level}) then null else true end), 1)`;
+  return `(case when ${left} is null or ${right} is null then null when len(${left}) <> len(${right}) then false else ${folded} end)`;
+}
+
+function depthOf(type: SqlType): number {
+  if (type.kind === 'ARRAY') return 1 + depthOf(type.element);
+  return type.kind === 'STRUCT' ? Math.max(0, ...type.fields.map(field => depthOf(field.type))) : 0;
+}
