@@ -8,7 +8,7 @@ import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
-import type { HttpResponse, Repeat } from '../http-messages/send-response.ts';
+import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
 import { areRepeatable, factsOfRepeat, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
@@ -263,7 +263,7 @@ async function encoded(
 const maxRepeatedBytes = 1024 * 1024;
 
 /** A result with errors begins otherwise, and is not repeated. */
-const dataStart = '{"data":{';
+const dataStart = Buffer.from('{"data":{');
 
 /** A result of cache entries alone is given again without executing its operation: only the extensions are new. */
 function repeatOf(
@@ -275,23 +275,28 @@ function repeatOf(
   const answers = operation.fieldAnswers.map(({ answer }) => answer);
   if (status !== 200 || body.length > maxRepeatedBytes) return undefined;
   if (answers.length === 0 || !areRepeatable(pipeline, answers)) return undefined;
-  const text = body.toString('latin1');
-  const end = endOf(operation);
-  if (!text.startsWith(dataStart) || !text.endsWith(end)) return undefined;
-  const start = text.slice(0, -end.length);
+  const oldEnd = endOf(operation);
+  const startLength = body.length - oldEnd.length;
+  if (!body.subarray(0, dataStart.length).equals(dataStart)) return undefined;
+  if (body.toString('latin1', startLength) !== oldEnd) return undefined;
+  const start = body.subarray(0, startLength);
+  const startText = startLength > maxJoinedBytes ? undefined : start.toString('latin1');
   const sent = {
     'content-type': headers['content-type'],
     'cache-control': 'no-store',
     vary: 'Accept-Encoding',
   };
   return {
-    bytes: answers.reduce((bytes, answer) => bytes + answer.body.length, start.length),
+    bytes: answers.reduce((bytes, answer) => bytes + answer.body.length, 2 * startLength),
     facts: factsOfRepeat(answers),
     again(requestId) {
       const next = repeatAnswers(pipeline, answers, requestId);
       if (!next) return undefined;
       const fieldAnswers = next.map((answer, at) => ({ path: paths[at]!, answer }));
-      return { headers: sent, text: start + endOf({ requestId, fieldAnswers }) };
+      const end = endOf({ requestId, fieldAnswers });
+      return startText === undefined
+        ? { headers: sent, start, text: end }
+        : { headers: sent, text: startText + end };
     },
   };
 }

@@ -40,7 +40,7 @@ function* pieces(value: unknown, depth: number): Generator<string> {
   const isList = Array.isArray(value);
   let before = isList ? '[' : '{';
   for (const [key, member] of Object.entries(value)) {
-    if (member === undefined && !isList) continue;
+    if (!isList && (member === undefined || typeof member === 'function')) continue;
     yield isList ? before : `${before}${JSON.stringify(key)}:`;
     yield* pieces(member, depth + 1);
     before = ',';

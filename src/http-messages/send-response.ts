@@ -29,7 +29,9 @@ export type RepeatedResponse = {
   readonly headers: Readonly<OutgoingHttpHeaders>;
   /** `Server-Timing`, which differs from response to response. */
   readonly timing?: string;
-  /** The bytes of the body as latin1. */
+  /** The start of a long body. */
+  readonly start?: Buffer;
+  /** The bytes of the body, or of what follows its start, as latin1. */
   readonly text: string;
 };
 
@@ -96,7 +98,8 @@ export function reportAnswered(
   bytes: number,
   { endpoint, cache, tokenId, rows }: Readonly<RequestFacts>,
 ): void {
-  const ms = performance.now() - startedMs;
+  // To the microsecond.
+  const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
   const { method = '' } = request;
   const path = pathOf(request);
   emit({

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { createAnsweredLine } from './answered-line.ts';
 import type { GatewayEvent } from './events.ts';
 import type { LogOutput } from './log-output.ts';
 
@@ -38,9 +39,11 @@ export function createEventLog(level: string, output: LogOutput): (event: Gatewa
     { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
     { write: line => output.write(line) },
   );
+  const answeredLine = createAnsweredLine(pino.levels.values.info!);
   return event => {
     const eventLevel = levels[event.type] ?? 'info';
     if (!logger.isLevelEnabled(eventLevel)) return;
+    if (event.type === 'http.answered') return output.write(answeredLine(event, Date.now()));
     const { type, cause, ...facts } = event as GatewayEvent & { cause?: unknown };
     logger[eventLevel]({ event: type, ...facts, ...(cause === undefined ? {} : { err: cause }) });
   };

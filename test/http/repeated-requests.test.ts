@@ -179,3 +179,27 @@ test('rows served because the query failed say so', async () => {
     '200',
   ]);
 });
+
+describe('the same operation once more', () => {
+  const fields = 'totalAuthRequests totalRealtimeRequests totalRestRequests totalStorageRequests timestamp';
+  const query = `query ($sql: String) { usageApiCounts(project: "ours", interval: HOURLY, sql: $sql) { ${fields} } }`;
+
+  // Above 5,000 fields a result is written in slices, above 64 KB a repeated one is not joined to its headers.
+  test.each([1, 60, 1000])('has the members data and extensions alone, with %i rows', async count => {
+    const sql = `select datetime '2026-01-01 10:00:00' as timestamp, n as total_rest_requests, 2 as total_storage_requests,
+      3 as total_auth_requests, 4 as total_realtime_requests from unnest(generate_array(1, ${count})) n order by n`;
+    const body = JSON.stringify({ query, variables: { sql } });
+    const states: unknown[] = [];
+    for (let time = 0; time < 4; time++) {
+      const { status, text, headers } = await wire('/graphql', {}, { method: 'POST', body });
+      expect([status, Number(headers['content-length'])]).toEqual([200, text.length]);
+      const { data, extensions, ...others } = JSON.parse(text);
+      expect(others).toEqual({});
+      expect(data.usageApiCounts.map((row: Record<string, number>) => row.totalRestRequests)).toEqual(
+        Array.from({ length: count }, (_, n) => n + 1),
+      );
+      states.push(extensions.cache[0].state);
+    }
+    expect(states).toEqual(['miss', 'hit', 'hit', 'hit']);
+  });
+});
