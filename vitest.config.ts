@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 // graphql 17 has a `development` export condition that Vite takes while Node does not; with it the package is
 // loaded twice and refuses to work with itself.
-const conditions = ['node', 'import', 'module', 'default'];
+const conditions = ['node', 'import', 'module-sync', 'default'];
 
 const report = process.env.TEST_REPORT;
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
+import { inSpan } from '../base/spans.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import type { Limit } from '../engine/start-limit.ts';
 import type { Field } from './answers/bigquery-answers.ts';
@@ -64,8 +65,9 @@ export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptio
     JSON.stringify([text, parameters.map(({ name, value, type }) => [name, Array.isArray(value), type])]);
 
   async function ask(request: GuardRequest, { retries, limit }: Waiting): Promise<Verdict> {
-    const { statistics, jobReference } = await retries.newRequest(() =>
-      api.insert(dryRunBody(request), limit.signal),
+    const attributes = { 'db.system.name': 'gcp.bigquery', 'db.operation.name': 'dry run' };
+    const { statistics, jobReference } = await inSpan('dry run', { kind: 'client', attributes }, () =>
+      retries.newRequest(() => api.insert(dryRunBody(request), limit.signal)),
     );
     const query = statistics?.query;
     const statement = query?.statementType ?? (isEmulator ? 'SELECT' : 'unknown');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../base/errors.ts';
 import type { Receipt, ResultSet } from '../base/rows.ts';
+import { inSpan } from '../base/spans.ts';
 import type { Limit } from '../engine/start-limit.ts';
 import type { JobAnswer, JobReference } from './answers/bigquery-answers.ts';
 import { BigQueryFailure } from './answers/bigquery-failure.ts';
@@ -52,8 +53,30 @@ function mayHaveRun({ reason }: BigQueryFailure): boolean {
   return reason === 'jobLost' || reason === 'jobUnreadable';
 }
 
-async function runOnce(deps: JobDeps, request: JobRequest, reading: ResultRequest): Promise<ResultSet> {
+/** Within a span, which every request about the job passes on to BigQuery. */
+function runOnce(deps: JobDeps, request: JobRequest, reading: ResultRequest): Promise<ResultSet> {
   const named: JobReference = { jobId: newJobId(), location: request.location };
+  const attributes = {
+    'db.system.name': 'gcp.bigquery',
+    'db.operation.name': 'SELECT',
+    'saved_query.job.id': named.jobId,
+  };
+  return inSpan('SELECT', { kind: 'client', attributes }, async span => {
+    const result = await runNamed(deps, request, { named, reading });
+    const { bytesProcessed, bytesBilled, slotMs } = result.receipt;
+    span.setAttributes({
+      'db.response.returned_rows': result.rowCount,
+      'saved_query.job.bytes_processed': bytesProcessed,
+      ...(bytesBilled === undefined ? {} : { 'saved_query.job.bytes_billed': bytesBilled }),
+      ...(slotMs === undefined ? {} : { 'saved_query.job.slot_ms': slotMs }),
+    });
+    return result;
+  });
+}
+
+type NamedJob = { readonly named: JobReference; readonly reading: ResultRequest };
+
+async function runNamed(deps: JobDeps, request: JobRequest, { named, reading }: NamedJob) {
   let job = named;
   try {
     job = await insertJob(deps, request, named);

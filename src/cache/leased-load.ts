@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
+import { startSpan } from '../base/spans.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey } from './cache-key.ts';
@@ -72,7 +74,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
     isOver = true;
   }, options.waitMs);
   let { known } = options;
-  let hasWaited = false;
+  let waiting: Span | undefined;
   const wait = notifier.join(key.digest);
   try {
     for (;;) {
@@ -92,8 +94,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
           'The query, run by another gateway, did not finish in time',
         );
       }
-      if (!hasWaited) emit({ type: 'cache.waiting', endpoint: options.endpoint });
-      hasWaited = true;
+      if (!waiting) emit({ type: 'cache.waiting', endpoint: options.endpoint });
+      waiting ??= startSpan('lease wait', { attributes: { 'saved_query.endpoint': options.endpoint } });
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Waiting for a query is not waiting for the store.
       options.budget.remainingMs = budgetMs;
@@ -109,6 +111,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   } finally {
     clearTimeout(waitTimer);
     wait.leave();
+    waiting?.end();
   }
 }
 

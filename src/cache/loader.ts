@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type ErrorCode, GatewayError, toGatewayError } from '../base/errors.ts';
+import { inSpan } from '../base/spans.ts';
 import { createBackoff } from './backoff.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheRequest, Load } from './cache-request.ts';
@@ -114,7 +115,11 @@ export function createLoader(deps: LoaderDeps): Loader {
       const { digest } = request.key;
       if (refreshes.has(digest) || isBackingOff(request, request.refreshLoad) || closing.signal.aborted)
         return;
-      const done = refreshNow(request, known, reason)
+      const attributes = { 'saved_query.endpoint': request.endpoint, 'saved_query.cache.reason': reason };
+      // It may outlive the request that began it.
+      const done = inSpan('cache refresh', { attributes, isRoot: true }, () =>
+        refreshNow(request, known, reason),
+      )
         // The existing entry stays; the failure was emitted as an event.
         .catch(() => undefined)
         .finally(() => refreshes.delete(digest));

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { flushSpans } from '../base/spans.ts';
 import { openStandardOutput } from '../base/standard-output.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
@@ -29,7 +31,7 @@ export type ProcessDeps = {
   readonly print: (text: string) => void;
 };
 
-/** Milliseconds for flushing the last lines of the log, the reason of a failed start included. */
+/** Milliseconds for flushing the last lines of the log, the reason of a failed start included, and the last spans. */
 const lastLinesMs = 500;
 
 /**
@@ -49,7 +51,8 @@ export async function runProcess(
   };
   try {
     const config = readConfig(environment);
-    const emit = createEventLog(config.LOG_LEVEL, log);
+    const format = config.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json');
+    const emit = createEventLog(config.LOG_LEVEL, log, format);
     const life = watchLife(config.DRAIN_MS, emit, code => exit(log, code));
     life.started(await start(config, { emit, log, print }));
   } catch (error) {
@@ -59,7 +62,10 @@ export async function runProcess(
 }
 
 async function exit(log: LogOutput, code: number): Promise<void> {
-  await log.flush(lastLinesMs);
+  await Promise.all([
+    log.flush(lastLinesMs),
+    Promise.race([flushSpans().catch(() => undefined), sleep(lastLinesMs)]),
+  ]);
   process.exit(code);
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
+import { inSpan } from '../base/spans.ts';
 import type { Source } from '../endpoints/sources.ts';
 import type { Engine, Explanation, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
@@ -124,7 +125,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       try {
         const release = await queue.take(limit.signal, runOptions);
         // The permit is released when DuckDB is done with the query, which may be later than the caller's answer.
-        const result = runNow(statement, limit.signal).finally(release);
+        const result = inSpan('SELECT', spanOptions, () => runNow(statement, limit.signal)).finally(release);
         return await orAborted(result, limit.signal);
       } catch (error) {
         throw toCallersError(error, statement.endpoint, emit);
@@ -146,6 +147,11 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     close: () => pool.close(),
   };
 }
+
+const spanOptions = {
+  kind: 'client',
+  attributes: { 'db.system.name': 'duckdb', 'db.operation.name': 'SELECT' },
+} as const;
 
 /** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
 const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;

@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { inSpan } from '../base/spans.ts';
 import type { RunOptions } from './engine.ts';
 
 /** A semaphore that is fair to callers: a bounded number of queries runs at the same time, whoever asks for how many. */
@@ -73,7 +74,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       if (isNext && mayStart(state, lane)) return start(state, lane);
       try {
         checkRoom(state, lane);
-        return await wait(state, lane, signal);
+        return await inSpan('queue wait', {}, () => wait(state, lane, signal));
       } finally {
         forgetIfIdle(state, lane);
       }

@@ -24,6 +24,7 @@ export type HttpEvent =
       readonly cache?: string | undefined;
       readonly tokenId?: string | undefined;
       readonly rows?: number | undefined;
+      readonly traceId?: string | undefined;
     }
   /** A request, or a field of a GraphQL operation, was answered with an error. */
   | { readonly type: 'http.refused'; readonly code: string }

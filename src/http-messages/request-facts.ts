@@ -6,6 +6,8 @@ export type RequestFacts = {
   cache?: string;
   tokenId?: string;
   rows?: number;
+  /** Of the trace that it belongs to. */
+  traceId?: string | undefined;
 };
 
 /** One saved query that was asked for, or has answered. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Span } from '@opentelemetry/api';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { pathOf } from './request-context.ts';
 import type { RequestFacts } from './request-facts.ts';
+import { noteStatus } from './request-span.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** A handler's response. */
@@ -48,6 +50,10 @@ export type Incoming = {
   readonly requestId: string;
   /** When it came, as performance.now(). */
   readonly startedMs: number;
+  /** Of the trace that it belongs to, if that is known. */
+  readonly traceId: string | undefined;
+  /** Where an SDK records spans. */
+  readonly span?: Span | undefined;
 };
 
 type Sending = Incoming & {
@@ -93,7 +99,7 @@ export function addCommonHeaders(
 /** Reports that a response was handed to the socket. */
 export function reportAnswered(
   { emit }: SendDeps,
-  { request, requestId, startedMs }: Incoming,
+  { request, requestId, startedMs, traceId, span }: Incoming,
   status: number,
   bytes: number,
   { endpoint, cache, tokenId, rows }: Readonly<RequestFacts>,
@@ -102,6 +108,7 @@ export function reportAnswered(
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
   const { method = '' } = request;
   const path = pathOf(request);
+  if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
   emit({
     type: 'http.answered',
     requestId,
@@ -114,5 +121,6 @@ export function reportAnswered(
     cache,
     tokenId,
     rows,
+    traceId,
   });
 }

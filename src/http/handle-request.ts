@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Span } from '@opentelemetry/api';
 import { requireScope } from '../auth/caller.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { isTracing, traceIdOf, within } from '../base/spans.ts';
 import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestPair } from '../http-messages/connections.ts';
@@ -17,6 +19,7 @@ import {
   readRequestId,
 } from '../http-messages/request-context.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
+import { openRequestSpan } from '../http-messages/request-span.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -26,7 +29,7 @@ import { answerInvalidate } from './answer-invalidate.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './fast-path.ts';
-import { matchRoute, routeMethods } from './match-route.ts';
+import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
 
 /** Whether requests should be sent here, and what is degraded; the reasons are words such as `store_down`. */
 export type Health = { readonly isReady: boolean; readonly reasons: readonly string[] };
@@ -107,7 +110,15 @@ export function createRequestHandler(deps: HandlerDeps): RequestHandler {
 }
 
 function receive(request: IncomingMessage, response: ServerResponse): Incoming {
-  return { request, response, requestId: readRequestId(request), startedMs: performance.now() };
+  const startedMs = performance.now();
+  const span = isTracing() ? openSpan(request, response) : undefined;
+  const traceId = traceIdOf(span, request.headers);
+  return { request, response, requestId: readRequestId(request), startedMs, traceId, span };
+}
+
+function openSpan(request: IncomingMessage, response: ServerResponse): Span | undefined {
+  const route = tracedRoute(pathOf(request));
+  return route === false ? undefined : openRequestSpan(request, response, route);
 }
 
 /** Answers by the fast path, or else by the handler of the route. */
@@ -125,9 +136,15 @@ function listen(serving: Serving, incoming: Incoming): void {
   });
 }
 
-async function handle(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {
-  const { request, response, requestId } = incoming;
-  const facts: RequestFacts = {};
+function handle(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {
+  const { span } = incoming;
+  const run = () => handleNow(serving, incoming, bodyBytes);
+  return span ? within(span, run) : run();
+}
+
+async function handleNow(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {
+  const { request, response, requestId, traceId } = incoming;
+  const facts: RequestFacts = { traceId };
   try {
     const context = openRequestContext(request, response, {
       requestId,

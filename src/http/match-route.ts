@@ -59,3 +59,18 @@ export function matchRoute(path: string): Route {
   if (name) return { name };
   throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);
 }
+
+/** Routes that orchestrators and scrapers ask all day, and that nobody looks for in traces. */
+const untraced: ReadonlySet<Route['name']> = new Set(['health', 'livez', 'readyz', 'metrics']);
+
+/**
+ * What traces call the route of a path: the path, with a name in place of what differs.
+ * @returns undefined where there is no such route, false for one that is not traced
+ */
+export function tracedRoute(path: string): string | undefined | false {
+  if (restPath.test(path)) return path.replace(/[^/]+$/, '{endpoint}');
+  const listed = cataloguePath.exec(path);
+  if (listed) return listed[1] === undefined ? path : '/api/endpoints/{endpoint}';
+  const name = Object.hasOwn(fixedRoutes, path) ? fixedRoutes[path] : undefined;
+  return name && (untraced.has(name) ? false : path);
+}

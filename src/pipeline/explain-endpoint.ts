@@ -56,10 +56,11 @@ export async function explainEndpoint(
 async function judge(
   { engine, queryTimeoutMs: timeoutMs }: ExplainDeps,
   { query, optionsFor, redact }: Plan,
-  { requestId, signal }: EndpointRequest,
+  request: EndpointRequest,
 ): Promise<Explanation | RefusedStatement> {
+  const { signal } = request;
   try {
-    return await engine.explain(statementOf(query), { signal, timeoutMs, ...optionsFor(requestId) });
+    return await engine.explain(statementOf(query), { signal, timeoutMs, ...optionsFor(request) });
   } catch (thrown) {
     const error = redactError(thrown, redact);
     const { code, message, position } = toGatewayError(error);

@@ -63,7 +63,7 @@ export type Plan = {
   /** The request to the cache; it also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
   /** In whose name, under which labels and within which limit of bytes the query runs. */
-  readonly optionsFor: (requestId?: string) => Omit<QueryOptions, 'signal'>;
+  readonly optionsFor: (request?: LabelledRequest) => Omit<QueryOptions, 'signal'>;
   readonly redact: Redaction;
   readonly mustLoad: boolean;
 };
@@ -116,8 +116,12 @@ function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, head
   const { tokenId } = caller;
   const own = readLabels(allowed, headers.labels);
   const maxBytesBilled = smaller(endpointLimit, caller.maxBytesBilled);
-  const labels = (requestId?: string) => labelsOf(own, { endpoint, tokenId, requestId });
-  const optionsFor = (requestId?: string) => ({ caller: tokenId, labels: labels(requestId), maxBytesBilled });
+  const labels = (request?: LabelledRequest) => labelsOf(own, { endpoint, tokenId }, request);
+  const optionsFor = (request?: LabelledRequest) => ({
+    caller: tokenId,
+    labels: labels(request),
+    maxBytesBilled,
+  });
   const load: Load = { run: signal => runQuery(query, { signal, ...optionsFor() }), maxBytesBilled };
   // No request waits for a refresh, and everybody gets its rows: it runs behind callers, within the saved query's own limit.
   const refreshLoad: Load = {
@@ -163,7 +167,7 @@ export function planWarming(
   const query = readPayload(endpoints, payload);
   if (!query) return undefined;
   const { name: endpoint, maxBytesBilled } = query.definition;
-  const labels = labelsOf({}, { endpoint, tokenId: 'worker', requestId: undefined });
+  const labels = labelsOf({}, { endpoint, tokenId: 'worker' });
   return {
     query,
     cacheRequest(runQuery) {
@@ -229,8 +233,6 @@ function cacheRequestOf(
 type QueryFacts = {
   readonly endpoint: string;
   readonly tokenId: string;
-  /** Absent if the query ran for no particular request. */
-  readonly requestId: string | undefined;
 };
 
 /**
@@ -253,11 +255,17 @@ function readLabels(
   return labels;
 }
 
+/** The request that a query runs for, as its labels name it; absent if it runs for none in particular. */
+type LabelledRequest = Pick<EndpointRequest, 'requestId' | 'facts'>;
+
 /** The labels of one query: those of the caller, and the gateway's own, which win. */
 function labelsOf(
   callers: Readonly<Record<string, string>>,
-  { endpoint, tokenId, requestId }: QueryFacts,
+  { endpoint, tokenId }: QueryFacts,
+  request?: LabelledRequest,
 ): Readonly<Record<string, string>> {
-  const own = { endpoint, token_id: tokenId };
-  return { ...callers, ...own, ...(requestId === undefined ? {} : { request_id: requestId }) };
+  const own: Record<string, string> = { endpoint, token_id: tokenId };
+  if (request) own.request_id = request.requestId;
+  if (request?.facts.traceId !== undefined) own.trace_id = request.facts.traceId;
+  return { ...callers, ...own };
 }

@@ -1,6 +1,7 @@
 import { countRequests } from '../auth/usage/meters.ts';
 import { toGatewayError } from '../base/errors.ts';
 import type { Column, Receipt, ResultSet } from '../base/rows.ts';
+import { inSpan, isTracing } from '../base/spans.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache, CacheAnswer } from '../cache/cache.ts';
@@ -68,7 +69,7 @@ export async function runEndpoint(
   try {
     if (plan && !request.isCounted) countRequests(plan.caller.meter, 1);
     plan ??= await planRequest(deps, request, stages);
-    const { rows, state, receipt } = await readRows(deps, plan, request);
+    const { rows, state, receipt } = await tracedRead(deps, plan, request);
     stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
     const shown = await representationOf(rows, plan.redact, deps.redactor, request.signal);
     if (plan.redact) stages.done('redact');
@@ -138,14 +139,26 @@ type ReadRows = {
   readonly receipt?: Receipt | undefined;
 };
 
+/** The same within a span; an endpoint that is not cached has only that of its query. */
+function tracedRead(deps: PipelineDeps, plan: Plan, asked: EndpointRequest): Promise<ReadRows> {
+  const { name, cacheSeconds } = plan.definition;
+  if (cacheSeconds === 0 || !isTracing()) return readRows(deps, plan, asked);
+  return inSpan('cache read', { attributes: { 'saved_query.endpoint': name } }, async span => {
+    const found = await readRows(deps, plan, asked);
+    span.setAttribute('saved_query.cache.state', found.state);
+    return found;
+  });
+}
+
 /** Rows from the cache, or from a query where the cache has none, or the endpoint is not cached. */
 async function readRows(
   deps: PipelineDeps,
   { caller: { meter }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
-  { requestId, signal: caller, runQuery = deps.runQuery }: EndpointRequest,
+  asked: EndpointRequest,
 ): Promise<ReadRows> {
+  const { signal: caller, runQuery = deps.runQuery } = asked;
   const run = async (signal: AbortSignal) => {
-    const result = await runQuery(query, { signal, ...optionsFor(requestId) });
+    const result = await runQuery(query, { signal, ...optionsFor(asked) });
     meter?.addBytes(costOf(result));
     return result;
   };

@@ -1,4 +1,5 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { inSpan } from '../base/spans.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
@@ -25,7 +26,15 @@ export function createRunStatement(options: RunStatementOptions): RunStatement {
     }
     emit({ type: 'engine.query_started', endpoint });
     try {
-      const result = await engine.run(statement, { priority, ...rest, timeoutMs });
+      const result = await inSpan(
+        'engine run',
+        { attributes: attributesOf(endpoint, rest.priority ?? priority) },
+        async span => {
+          const ran = await engine.run(statement, { priority, ...rest, timeoutMs });
+          span.setAttribute('db.response.returned_rows', ran.rowCount);
+          return ran;
+        },
+      );
       const { rowCount: rows, rowsJson, receipt } = result;
       const bytes = rowsJson.length;
       emit({ type: 'engine.query', endpoint, outcome: 'ok', ms: tookMs(), rows, bytes, receipt });
@@ -36,4 +45,8 @@ export function createRunStatement(options: RunStatementOptions): RunStatement {
       throw error;
     }
   };
+}
+
+function attributesOf(endpoint: string, priority: QueryPriority) {
+  return { 'saved_query.endpoint': endpoint, 'saved_query.priority': priority };
 }

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Attributes } from '@opentelemetry/api';
 import { ReplyError } from 'ioredis';
+import { inSpanOfRequest } from '../base/spans.ts';
 import { connectRedis } from './connect-redis.ts';
 import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
@@ -31,11 +33,12 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
     async read(keys, groups) {
       if (keys.length + groups.length === 0) return { values: [], generations: [] };
       const names = [...groups.map(groupKey), ...keys.map(valueKey)];
-      const found = await answer(() => readAll(names));
+      const found = await answer(reading(names), () => readAll(names));
       for (;;) {
         const left = [...found.keys()].filter(at => found[at] === 0);
         if (left.length === 0) break;
-        const more = await answer(() => readAll(left.map(at => names[at]!)));
+        const rest = left.map(at => names[at]!);
+        const more = await answer(reading(rest), () => readAll(rest));
         for (const [place, at] of left.entries()) found[at] = more[place]!;
       }
       return {
@@ -44,41 +47,47 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
       };
     },
     async claim(key, { token, leaseMs, knownVersion = Buffer.alloc(0) }) {
-      const reply = await answer(() =>
+      const reply = await answer(script('sqgClaim'), () =>
         client.sqgClaimBuffer(valueKey(key), leaseKey(key), token, wholeMs(leaseMs), knownVersion),
       );
       return toClaim(reply);
     },
     async extend(key, token, leaseMs) {
       return (
-        (await answer(() => client.sqgExtend(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)))) === 1
+        (await answer(script('sqgExtend'), () =>
+          client.sqgExtend(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)),
+        )) === 1
       );
     },
     async publish(key, token, value, ttlMs) {
       const message = toText({ type: 'published', key });
-      const reply = await answer(() =>
+      const reply = await answer(script('sqgPublish'), () =>
         client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), message),
       );
       return reply === 1;
     },
     async release(key, token, failurePayload) {
       const message = toText({ type: 'released', key, failurePayload });
-      await answer(() => client.sqgRelease(valueKey(key), leaseKey(key), token, message));
+      await answer(script('sqgRelease'), () =>
+        client.sqgRelease(valueKey(key), leaseKey(key), token, message),
+      );
     },
     async remove(key) {
       const message = toText({ type: 'removed', key });
-      await answer(() =>
+      await answer(script('sqgRemove'), () =>
         client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, message),
       );
     },
     async bumpGeneration(group) {
       const generation = randomUUID();
       const message = toText({ type: 'group', group, generation });
-      await answer(() => client.sqgBumpGeneration(groupKey(group), generation, generationMs, message));
+      await answer(script('sqgBumpGeneration'), () =>
+        client.sqgBumpGeneration(groupKey(group), generation, generationMs, message),
+      );
     },
     subscribe,
     async ping() {
-      await answer(() => client.ping());
+      await answer({ name: 'PING' }, () => client.ping());
     },
     async close() {
       clear();
@@ -119,6 +128,20 @@ function createSubscribers() {
   };
 }
 
+/** A command of Redis, as a span shows it: without keys, which name a caller's parameters. */
+type Command = { readonly name: string; readonly attributes?: Attributes };
+
+/** All keys that were asked for in one turn, whichever request asked. */
+const reading = (keys: readonly string[]): Command => ({
+  name: 'MGET',
+  attributes: keys.length > 1 ? { 'db.operation.batch.size': keys.length } : {},
+});
+
+const script = (name: string): Command => ({
+  name: 'EVALSHA',
+  attributes: { 'db.stored_procedure.name': name },
+});
+
 type Connection = {
   on(event: string, listener: (error?: unknown) => void): unknown;
 };
@@ -147,9 +170,12 @@ function answersOf(client: Connection, deadline: Deadline) {
     const message = messageOf(error);
     reason = message === 'Connection is closed.' ? (reason ?? message) : message;
   });
-  return async <T>(send: () => Promise<T>): Promise<T> => {
+  return async <T>({ name, attributes }: Command, send: () => Promise<T>): Promise<T> => {
     try {
-      return await withDeadline(send(), deadline);
+      const all = { 'db.system.name': 'redis', 'db.operation.name': name, ...attributes };
+      return await inSpanOfRequest(name, { kind: 'client', attributes: all }, () =>
+        withDeadline(send(), deadline),
+      );
     } catch (error) {
       // Without a connection, the client reports only that there is none.
       const isOfThisCall = error instanceof ReplyError || error instanceof LateError;

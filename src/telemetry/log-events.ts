@@ -2,6 +2,7 @@ import { type Logger, pino } from 'pino';
 import { createAnsweredLine } from './answered-line.ts';
 import type { GatewayEvent } from './events.ts';
 import type { LogOutput } from './log-output.ts';
+import { prettyLine } from './pretty-line.ts';
 
 /** Levels of the events that are not plain information. */
 const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> = {
@@ -33,11 +34,18 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'warehouse.warned': 'warn',
 };
 
-/** Makes the subscriber that writes events as JSON lines. */
-export function createEventLog(level: string, output: LogOutput): (event: GatewayEvent) => void {
+/** How lines of the log are written: for programs, or for somebody at a terminal. */
+export type LogFormat = 'json' | 'pretty';
+
+/** Makes the subscriber that writes events as lines. */
+export function createEventLog(
+  level: string,
+  output: Pick<LogOutput, 'write'>,
+  format: LogFormat = 'json',
+): (event: GatewayEvent) => void {
   const logger: Logger = pino(
     { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: line => output.write(line) },
+    { write: line => output.write(format === 'json' ? line : prettyLine(line)) },
   );
   const answeredLine = createAnsweredLine(pino.levels.values.info!);
   return event => {

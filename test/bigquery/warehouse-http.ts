@@ -14,6 +14,8 @@ export type Asked = {
   readonly authorization: string | undefined;
   /** The server that was meant, without a port where that is the usual one. */
   readonly host: string | undefined;
+  /** W3C Trace Context: within which span it was sent. */
+  readonly traceparent: string | undefined;
   readonly atMs: number;
 };
 
@@ -76,8 +78,9 @@ export async function readAsked(request: IncomingMessage): Promise<Asked> {
   const { pathname: path, searchParams: params } = new URL(request.url ?? '', 'http://warehouse');
   const body = text ? JSON.parse(text) : undefined;
   const { authorization, host } = request.headers;
+  const traceparent = request.headers.traceparent?.toString();
   const what = kindOf(request.method, path, body);
-  return { what, path, params, body, authorization, host, atMs: performance.now() };
+  return { what, path, params, body, authorization, host, traceparent, atMs: performance.now() };
 }
 
 /** Handles a request by its script; an answer is compressed for a client that asks for gzip in both headers. */

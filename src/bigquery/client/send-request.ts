@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { GatewayError } from '../../base/errors.ts';
+import { addTraceHeaders } from '../../base/spans.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import type { GoogleCredentials } from './google-credentials.ts';
 
@@ -57,13 +58,14 @@ export function createSender(
     const { method, body, signal } = sending;
     const isPlain = url.protocol === 'http:';
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = {
+    const headers: Record<string, string> = {
       ...Object.fromEntries(authorisation),
       ...packing,
       ...(text === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
     };
+    addTraceHeaders(headers);
     const { promise, resolve, reject } = Promise.withResolvers<Answered>();
     const agent = isPlain ? agents['http:'] : agents['https:'];
     const request = (isPlain ? httpRequest : httpsRequest)(url, { method, headers, agent, signal });

@@ -1,0 +1,33 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+type Line = {
+  readonly level: number;
+  readonly time: string;
+  readonly event: string;
+  readonly msg?: string;
+  readonly err?: { readonly stack?: string; readonly message?: string };
+};
+
+const style = (format: 'bold' | 'dim' | 'red', text: string) =>
+  styleText(format, text, { stream: process.stderr });
+
+/** pino's levels. */
+const levels: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info ', 40: 'WARN ', 50: 'ERROR' };
+
+/** Rewrites a line of the log for somebody at a terminal: time, level, event, facts; the stack of an error below it. */
+export function prettyLine(line: string): string {
+  // `msg` repeats the error's message.
+  const { level, time, event, err, msg: _, ...facts }: Line = JSON.parse(line);
+  const shown = Object.entries(facts).map(([name, value]) => `${style('dim', `${name}=`)}${textOf(value)}`);
+  const word = levels[level] ?? String(level);
+  const head = [time.slice(11, 23), level >= 40 ? style('red', word) : word, style('bold', event)];
+  const stack = err ? `\n${err.stack ?? err.message ?? JSON.stringify(err)}` : '';
+  return `${[...head, ...shown].join(' ')}${stack}\n`;
+}
+
+/** What a caller has sent must not steer the terminal. */
+function textOf(value: unknown): string {
+  if (typeof value === 'number') return String(Math.round(value * 100) / 100);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return /^[\w.:/,-]+$/.test(value) ? value : JSON.stringify(stripVTControlCharacters(value));
+}
