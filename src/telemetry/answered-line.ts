@@ -15,13 +15,14 @@ export function createAnsweredLine(level: number): (event: Answered, nowMs: numb
       lastMs = nowMs;
       start = `{"level":${level},"time":"${new Date(nowMs).toISOString()}","event":"${event.type}","requestId":`;
     }
-    const { requestId, method, path, status, bytes, ms, endpoint, cache, tokenId, rows } = event;
+    const { requestId, method, path, status, bytes, ms, endpoint, cache, tokenId, rows, traceId } = event;
     let line = `${start}${quote(requestId)},"method":${quote(method)},"path":${quote(path)}`;
     line += `,"status":${status},"bytes":${bytes},"ms":${ms}`;
     if (endpoint !== undefined) line += `,"endpoint":${quote(endpoint)}`;
     if (cache !== undefined) line += `,"cache":${quote(cache)}`;
     if (tokenId !== undefined) line += `,"tokenId":${quote(tokenId)}`;
     if (rows !== undefined) line += `,"rows":${rows}`;
+    if (traceId !== undefined) line += `,"traceId":${quote(traceId)}`;
     return `${line}}\n`;
   };
 }

@@ -43,15 +43,16 @@ export function createEventLog(
   output: Pick<LogOutput, 'write'>,
   format: LogFormat = 'json',
 ): (event: GatewayEvent) => void {
+  const write = (line: string) => output.write(format === 'json' ? line : prettyLine(line));
   const logger: Logger = pino(
     { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: line => output.write(format === 'json' ? line : prettyLine(line)) },
+    { write },
   );
   const answeredLine = createAnsweredLine(pino.levels.values.info!);
   return event => {
     const eventLevel = levels[event.type] ?? 'info';
     if (!logger.isLevelEnabled(eventLevel)) return;
-    if (event.type === 'http.answered') return output.write(answeredLine(event, Date.now()));
+    if (event.type === 'http.answered') return write(answeredLine(event, Date.now()));
     const { type, cause, ...facts } = event as GatewayEvent & { cause?: unknown };
     logger[eventLevel]({ event: type, ...facts, ...(cause === undefined ? {} : { err: cause }) });
   };

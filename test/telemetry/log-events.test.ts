@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 function openLog(level = 'info') {
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
-  return { lines, log: createEventLog(level, { write, droppedLines: 0, flush: async () => undefined }) };
+  return { lines, log: createEventLog(level, { write }) };
 }
 
 const answered = fc.record(
@@ -26,6 +26,7 @@ const answered = fc.record(
     cache: fc.constantFrom(undefined, 'hit', 'hit,miss'),
     tokenId: fc.constantFrom(undefined, 'tok_1'),
     rows: fc.constantFrom(undefined, 0, 1000),
+    traceId: fc.constantFrom(undefined, '0af7651916cd43dd8448eb211c80319c'),
   },
   { requiredKeys: ['type', 'requestId', 'method', 'path', 'status', 'bytes', 'ms'] },
 );
