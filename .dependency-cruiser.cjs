@@ -1,4 +1,4 @@
-const handlers = ['http', 'graphql'];
+const handlers = ['http', 'graphql', 'mcp'];
 const room = name => `^src/${name}/`;
 const only = (...names) => `^src/(${names.join('|')})/`;
 
@@ -23,7 +23,7 @@ module.exports = {
     },
     {
       name: 'handlers-do-not-see-each-other',
-      comment: 'What both handlers need belongs to pipeline/, to http-messages/ or to base/.',
+      comment: 'What several handlers need belongs to pipeline/, to http-messages/ or to base/.',
       severity: 'error',
       from: { path: `^src/(${handlers.join('|')})/` },
       to: { path: `^src/(${handlers.join('|')})/`, pathNot: '^src/$1/' },
@@ -187,5 +187,6 @@ module.exports = {
     tsPreCompilationDeps: true,
     parser: 'swc',
     detectProcessBuiltinModuleCalls: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
   },
 };

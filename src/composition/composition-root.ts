@@ -8,6 +8,7 @@ import type { RunStatement } from '../batch/run-batch.ts';
 import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
@@ -15,8 +16,10 @@ import { createRowFormatter } from '../formats/row-formatter.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { readOperationList } from '../graphql/operation-list.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
+import { buildLlmsText } from '../http/llms-text.ts';
 import { buildOpenApi } from '../http/openapi.ts';
 import type { StopOptions } from '../http/stop-server.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { planWarming } from '../pipeline/plan-request.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -88,8 +91,7 @@ export async function composeGateway(
   const warming = openWarming(config, warmingDeps, config.WARM_IN_PROCESS ?? !config.REDIS_URL);
   metrics.watch(warming.schedule);
   const runStatement = run('interactive');
-  const redactor = createRedactor();
-  const formatter = createRowFormatter();
+  const [redactor, formatter] = [createRedactor(), createRowFormatter()];
   const pipeline: PipelineDeps = {
     tokens,
     endpoints,
@@ -112,7 +114,8 @@ export async function composeGateway(
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
-    openapi: openApiOf(endpoints),
+    mcp: openMcp(config, pipeline),
+    ...documentsOf(endpoints),
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
     health: () => ({ isReady: true, reasons: degradations(cache, endpoints, tokens) }),
     limits: connectionLimits(config),
@@ -232,6 +235,12 @@ async function openGraphql(config: Config, { pipeline, endpoints, store, emit }:
   });
 }
 
+/** Makes the handler of agents' messages. The protocol's modules are loaded by the first one: most gateways get none. */
+function openMcp({ CORS_ORIGINS: origins }: Config, pipeline: PipelineDeps) {
+  return async (context: RequestContext) =>
+    (await import('../mcp/answer-mcp.ts')).answerMcp(pipeline, origins, context);
+}
+
 /** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: none waits */
 function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
   if (batchWindowMs === 0) return (query, options) => run(statementOf(query), options);
@@ -265,14 +274,23 @@ async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {
   };
 }
 
-/** The OpenAPI document of what is served now, built once for each change: everybody may ask for it, token or not. */
-function openApiOf(endpoints: EndpointRegistry): () => Buffer {
+/** What everybody may read of the saved queries, token or not. */
+const documentsOf = (endpoints: EndpointRegistry) => ({
+  openapi: documentOf(endpoints, all => JSON.stringify(buildOpenApi(all))),
+  llmsText: documentOf(endpoints, buildLlmsText),
+});
+
+/** A document of what is served now, built once for each change. */
+function documentOf(
+  endpoints: EndpointRegistry,
+  build: (all: readonly EndpointDefinition[]) => string,
+): () => Buffer {
   let version: number | undefined;
   let document = Buffer.alloc(0);
   return () => {
     if (version !== endpoints.version) {
       version = endpoints.version;
-      document = Buffer.from(JSON.stringify(buildOpenApi(endpoints.all())));
+      document = Buffer.from(build(endpoints.all()));
     }
     return document;
   };

@@ -40,6 +40,8 @@ export type HandlerDeps = {
   /** Writes rows in other formats. */
   readonly formatter: Pick<RowFormatter, 'format'>;
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
+  /** Agents' messages. */
+  readonly mcp: (context: RequestContext) => Promise<HttpResponse>;
   /** For `GET /admin/warm`. */
   readonly schedule: Pick<WarmSchedule, 'state'>;
   /** Renders the metrics for a scraper. */
@@ -48,6 +50,8 @@ export type HandlerDeps = {
   readonly metricsNeedToken: boolean;
   /** The OpenAPI document of what is served now. */
   readonly openapi: () => Buffer;
+  /** The page for language models of what is served now. */
+  readonly llmsText: () => Buffer;
   readonly health: () => Health;
   /** Milliseconds within which each next part of a body must arrive. */
   readonly receiveTimeoutMs: number;
@@ -226,13 +230,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
   if (!methods.includes(method)) {
     throw new GatewayError('method_not_allowed', `${method} is not offered here; allowed: ${allow(methods)}`);
   }
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && hasBody(context.request)) {
-    throw new GatewayError(
-      'unsupported_media_type',
-      `Content-Encoding is ${JSON.stringify(encoding)}; allowed: a body without one`,
-    );
-  }
+  rejectEncodedBody(context.request);
   switch (route.name) {
     case 'rest':
       return deps.rest(context, route.endpoint);
@@ -240,8 +238,12 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return answerCatalogue(deps.pipeline, context, route.endpoint);
     case 'graphql':
       return deps.graphql(context);
+    case 'mcp':
+      return deps.mcp(context);
+    case 'llms':
+      return documentBytes(deps.llmsText(), 'text/markdown');
     case 'openapi':
-      return jsonBytes(deps.openapi());
+      return documentBytes(deps.openapi(), 'application/json');
     case 'metrics':
       if (deps.metricsNeedToken) {
         requireScope(await deps.pipeline.tokens.authenticate(readCredentials(headers)), 'metrics');
@@ -262,6 +264,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
         service: 'saved-query-gateway',
         endpoints: '/api/endpoints',
         graphql: '/graphql',
+        mcp: '/mcp',
         openapi: '/openapi.json',
         health: '/health',
         live: '/livez',
@@ -269,6 +272,15 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
         metrics: '/metrics',
       });
   }
+}
+
+function rejectEncodedBody(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || !hasBody(request)) return;
+  throw new GatewayError(
+    'unsupported_media_type',
+    `Content-Encoding is ${JSON.stringify(encoding)}; allowed: a body without one`,
+  );
 }
 
 /** Answers a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
@@ -281,12 +293,12 @@ function answerReady({ health, isStopping }: Serving): HttpResponse {
 
 const noBody = Buffer.alloc(0);
 
-const json = (value: object): HttpResponse => jsonBytes(Buffer.from(JSON.stringify(value)));
+const json = (value: object) => documentBytes(Buffer.from(JSON.stringify(value)), 'application/json');
 
-function jsonBytes(body: Buffer): HttpResponse {
+function documentBytes(body: Buffer, type: string): HttpResponse {
   return {
     status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
+    headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' },
     body,
   };
 }

@@ -6,7 +6,18 @@ export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
   /** Of all saved queries, or of one. */
   | { readonly name: 'catalogue'; readonly endpoint: string | undefined }
-  | { readonly name: 'graphql' | 'openapi' | Probe | 'metrics' | 'invalidate' | 'warm' | 'home' };
+  | {
+      readonly name:
+        | 'graphql'
+        | 'mcp'
+        | 'openapi'
+        | 'llms'
+        | Probe
+        | 'metrics'
+        | 'invalidate'
+        | 'warm'
+        | 'home';
+    };
 
 /** Routes by which orchestrators probe the process. */
 type Probe = 'health' | 'livez' | 'readyz';
@@ -16,7 +27,9 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
   catalogue: ['GET', 'HEAD'],
   graphql: ['GET', 'POST'],
+  mcp: ['POST'],
   openapi: ['GET', 'HEAD'],
+  llms: ['GET', 'HEAD'],
   health: ['GET', 'HEAD'],
   livez: ['GET', 'HEAD'],
   readyz: ['GET', 'HEAD'],
@@ -29,7 +42,9 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
 /** The paths of the fixed routes. */
 const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue'>> = {
   '/graphql': 'graphql',
+  '/mcp': 'mcp',
   '/openapi.json': 'openapi',
+  '/llms.txt': 'llms',
   '/health': 'health',
   '/livez': 'livez',
   '/readyz': 'readyz',

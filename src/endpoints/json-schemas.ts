@@ -1,0 +1,87 @@
+import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from './definition.ts';
+
+/** The JSON Schema of a parameter's value, in a query string or as JSON. */
+export function parameterSchema(parameter: ParameterDefinition): object {
+  const { repeated, default: given } = parameter;
+  const element = elementSchema(parameter);
+  const list = (texts: readonly string[]) => texts.map(text => jsonOf(parameter, text));
+  const value = Array.isArray(given) ? list(given) : given && jsonOf(parameter, String(given));
+  return { ...(repeated ? { type: 'array', items: element } : element), default: value };
+}
+
+function elementSchema(parameter: ParameterDefinition): object {
+  const { type, values, min, max, minLength, maxLength, pattern } = parameter;
+  const json = (text: string | undefined) => (text === undefined ? undefined : jsonOf(parameter, text));
+  const isNumber = type === 'INT64' || type === 'FLOAT64';
+  return {
+    ...argumentSchemas[type],
+    enum: values?.map(value => jsonOf(parameter, value)),
+    // Bounds of other types are in the description: JSON Schema has no words for them.
+    ...(isNumber ? { minimum: json(min), maximum: json(max) } : {}),
+    minLength,
+    maxLength,
+    pattern,
+  };
+}
+
+/** The value of a canonical text in a JSON document; integers that JavaScript cannot write stay texts. */
+export function jsonOf({ type }: ParameterDefinition, text: string): unknown {
+  if (type === 'BOOL') return text === 'true';
+  const number = Number(text);
+  if (type === 'INT64') return Number.isSafeInteger(number) ? number : text;
+  return type === 'FLOAT64' && Number.isFinite(number) ? number : text;
+}
+
+/** What a parameter of each type takes in a query string. */
+const argumentSchemas: Record<ParameterDefinition['type'], object> = {
+  string: { type: 'string' },
+  enum: { type: 'string' },
+  // Not `format: date-time`: empty text, other zones and a blank instead of the T are welcome too.
+  timestamp: { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] },
+  regexp: { type: 'string', description: 'RE2 syntax' },
+  STRING: { type: 'string' },
+  BYTES: { type: 'string', contentEncoding: 'base64' },
+  BOOL: { type: 'boolean' },
+  INT64: { type: 'integer', format: 'int64' },
+  FLOAT64: { type: 'number', format: 'double' },
+  NUMERIC: { type: 'string', format: 'decimal' },
+  BIGNUMERIC: { type: 'string', format: 'decimal' },
+  TIMESTAMP: { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] },
+  DATETIME: { type: 'string', examples: ['2026-01-15T10:00:00'] },
+  DATE: { type: 'string', format: 'date' },
+  TIME: { type: 'string', examples: ['10:00:00'] },
+  JSON: { type: 'string', contentMediaType: 'application/json' },
+};
+
+/** The JSON Schema of a row of a saved query (contract 2.12). */
+export function rowSchema({ name, columns }: EndpointDefinition): object {
+  return {
+    type: 'object',
+    description: `A row of ${name}.`,
+    required: columns.map(column => column.name),
+    properties: Object.fromEntries(columns.map(column => [column.name, columnSchema(column)])),
+  };
+}
+
+function columnSchema({ type, repeated, required, description }: ColumnDefinition): object {
+  const value = valueSchemas[type];
+  if (repeated) return { type: 'array', items: value, description };
+  return required ? { ...value, description } : { anyOf: [value, { type: 'null' }], description };
+}
+
+/** The JSON of each BigQuery type (contract 2.12). */
+const valueSchemas: Record<ColumnDefinition['type'], object> = {
+  STRING: { type: 'string' },
+  BYTES: { type: 'string', contentEncoding: 'base64' },
+  BOOL: { type: 'boolean' },
+  INT64: { type: 'integer', format: 'int64' },
+  FLOAT64: { anyOf: [{ type: 'number' }, { enum: ['NaN', 'Infinity', '-Infinity'] }] },
+  NUMERIC: { type: 'string', format: 'decimal' },
+  BIGNUMERIC: { type: 'string', format: 'decimal' },
+  TIMESTAMP: { type: 'integer', format: 'int64', description: 'Microseconds since 1970.' },
+  DATETIME: { type: 'string', examples: ['2026-08-21T14:00:00'] },
+  DATE: { type: 'string', format: 'date' },
+  TIME: { type: 'string' },
+  JSON: { type: 'string', contentMediaType: 'application/json' },
+  STRUCT: { type: 'object' },
+};

@@ -1,0 +1,94 @@
+import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { countRequests } from '../auth/usage/meters.ts';
+import { GatewayError } from '../base/errors.ts';
+import { orAborted } from '../base/or-aborted.ts';
+import { readCallerHeaders } from '../http-messages/caller-headers.ts';
+import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
+import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { withinDeadline } from '../pipeline/within-deadline.ts';
+import { createMcpServer } from './mcp-server.ts';
+
+/**
+ * `POST /mcp`: one message of the Model Context Protocol, by its streamable HTTP transport, without a session.
+ * Source: modelcontextprotocol.io, specification 2025-11-25, "Transports".
+ * @param origins those of the CORS policy
+ * @throws GatewayError `forbidden`, `unauthorized`, `too_many_requests`, `body_too_large`, `deadline_exceeded`
+ */
+export async function answerMcp(
+  deps: PipelineDeps,
+  origins: readonly string[],
+  context: RequestContext,
+): Promise<HttpResponse> {
+  const { request, requestId, facts } = context;
+  requireOrigin(request.headers.origin, origins);
+  const headers = readCallerHeaders(request.headers);
+  const caller = await deps.tokens.authenticate(headers.credentials);
+  countRequests(caller.meter, 1);
+  facts.tokenId = caller.tokenId;
+  const text = await context.readBody(maxBodyBytes);
+  // One request, one query: batches left the protocol in 2025.
+  if (/^\s*\[/.test(text)) return rpcError(400, -32600, 'Invalid Request: a batch; allowed: one message');
+  return withinDeadline(context.signal, deps.queryTimeoutMs, async signal => {
+    const server = createMcpServer(deps, { requestId, caller, headers, facts, signal });
+    const transport = new HttpTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+    try {
+      await server.connect(transport);
+      const response = await orAborted(transport.handleRequest(webRequest(context, text)), signal);
+      return await httpResponse(response, request.headers['accept-encoding']);
+    } finally {
+      await server.close();
+    }
+  });
+}
+
+/** Source: JSON-RPC 2.0, section 5. */
+function rpcError(status: number, code: number, message: string): HttpResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null })),
+  };
+}
+
+/** A page on this machine may call; pages elsewhere only if the configuration names their origin. */
+const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
+
+/**
+ * The protocol wants Origin checked, against pages whose name is made to resolve to this server. So `*` is no permission here.
+ */
+function requireOrigin(origin: string | undefined, origins: readonly string[]): void {
+  if (origin === undefined || loopback.test(origin) || origins.includes(origin)) return;
+  throw new GatewayError(
+    'forbidden',
+    `Pages of ${JSON.stringify(origin.slice(0, 120))} may not call /mcp; allowed: this machine, and origins that CORS_ORIGINS names`,
+  );
+}
+
+/** The headers that the transport reads. */
+const transportHeaders = ['accept', 'content-type', 'mcp-protocol-version'] as const;
+
+function webRequest({ request }: RequestContext, body: string): Request {
+  const headers = new Headers();
+  for (const name of transportHeaders) {
+    const value = request.headers[name];
+    if (value !== undefined) headers.set(name, String(value));
+  }
+  return new Request('http://gateway/mcp', { method: 'POST', headers, body });
+}
+
+async function httpResponse(response: Response, acceptEncoding: string | undefined): Promise<HttpResponse> {
+  const plain = Buffer.from(await response.arrayBuffer());
+  const encoding = chooseEncoding(acceptEncoding, plain.length);
+  return {
+    status: response.status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...(encoding && { 'content-encoding': encoding }),
+    },
+    body: encoding ? await encodeBody(plain, encoding) : plain,
+  };
+}

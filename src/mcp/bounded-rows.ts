@@ -1,0 +1,30 @@
+import { parseExactJson } from '../base/exact-json.ts';
+import { objectEnd } from '../base/json-scan.ts';
+
+const comma = 0x2c;
+
+/** The first rows of an answer. */
+export type BoundedRows = {
+  /** As JSON has them; integers beyond 2^53 are written back by JSON.stringify with all their digits. */
+  readonly rows: readonly unknown[];
+  /** Whether more rows followed. */
+  readonly isCut: boolean;
+};
+
+/**
+ * Reads as many rows as have at most this many bytes of JSON; the rest is not looked at.
+ * @param body `{"result":[…]}`, UTF-8
+ */
+export function boundRows(body: Buffer, maxBytes: number): BoundedRows {
+  const start = body.indexOf('[') + 1;
+  const end = body.length - 2;
+  let kept = start;
+  for (let at = start; at < end; ) {
+    const after = objectEnd(body, at);
+    if (after - start > maxBytes) break;
+    kept = after;
+    at = body[after] === comma ? after + 1 : after;
+  }
+  const rows = parseExactJson(`[${body.toString('utf8', start, kept)}]`) as unknown[]; // an array, by its brackets
+  return { rows, isCut: kept < end };
+}

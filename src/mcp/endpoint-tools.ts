@@ -1,0 +1,100 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { describeParameter } from '../endpoints/describe-parameter.ts';
+import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
+import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
+import { subsetsUri } from './sql-resources.ts';
+
+/** A tool, and the saved query that it asks. */
+export type EndpointTool = {
+  readonly tool: Tool;
+  readonly listed: ListedEndpoint;
+  /** Whether it takes the caller's own SQL. */
+  readonly takesSql: boolean;
+};
+
+/** The tools of one saved query: the query itself, and SQL of the caller's own over its subsets if the token may send it. */
+export function toolsOf(listed: ListedEndpoint): EndpointTool[] {
+  const saved = { tool: savedTool(listed), listed, takesSql: false };
+  return listed.subsets ? [saved, { tool: sqlTool(listed), listed, takesSql: true }] : [saved];
+}
+
+/** Names of tools have letters, digits, `_` and `-`; two saved queries of one GraphQL name are refused, so no two are equal. */
+const toolName = (name: string) => name.replaceAll('.', '_');
+
+const annotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+function savedTool(listed: ListedEndpoint): Tool {
+  const { definition } = listed;
+  const { name, description, maxRows, cacheSeconds } = definition;
+  const age = cacheSeconds > 0 ? ` Answers may be ${cacheSeconds} seconds old.` : '';
+  return {
+    name: toolName(name),
+    title: name,
+    description: `${description} At most ${maxRows} rows.${age}`,
+    inputSchema: inputSchema(listed, {}),
+    outputSchema: outputSchema(rowSchema(definition)),
+    annotations: { title: name, ...annotations },
+  };
+}
+
+function sqlTool(listed: ListedEndpoint): Tool {
+  const { name, maxRows } = listed.definition;
+  const subsets = listed.subsets?.map(subset => subset.name).join(', ');
+  const description =
+    `Runs one SELECT in BigQuery SQL over the subsets of ${name}: ${subsets}. The parameters select which rows the subsets hold. ` +
+    `Read the resource ${subsetsUri(name)} for their columns first. At most ${maxRows} rows: aggregate, and use LIMIT.`;
+  const sql = { type: 'string', description: 'One SELECT statement; it reads nothing but the subsets.' };
+  const title = `SQL over ${name}`;
+  return {
+    name: `${toolName(name)}_sql`,
+    title,
+    description,
+    inputSchema: inputSchema(listed, { sql }),
+    outputSchema: outputSchema({ type: 'object' }),
+    annotations: { title, ...annotations },
+  };
+}
+
+/** What the token fixes is no argument. */
+function inputSchema(
+  { definition, fixed }: ListedEndpoint,
+  own: Record<string, object>,
+): Tool['inputSchema'] {
+  const parameters = definition.parameters.filter(({ name }) => !fixed.includes(name));
+  const schemas = parameters.map(parameter => [
+    parameter.name,
+    { ...parameterSchema(parameter), description: describeParameter(definition, parameter) },
+  ]);
+  return plain({
+    type: 'object',
+    properties: { ...own, ...Object.fromEntries(schemas) },
+    required: [...Object.keys(own), ...parameters.filter(({ required }) => required).map(({ name }) => name)],
+    additionalProperties: false,
+  });
+}
+
+function outputSchema(row: object): Tool['outputSchema'] {
+  return plain({
+    type: 'object',
+    properties: {
+      rows: { type: 'array', items: row },
+      row_count: { type: 'integer', description: 'Rows of the whole answer.' },
+      age_seconds: { type: 'integer', description: 'Seconds since the query ran.' },
+      columns: {
+        type: 'array',
+        items: { type: 'object' },
+        description: 'Name and BigQuery type of each column, for SQL of your own.',
+      },
+      note: { type: 'string', description: 'What is missing, and how to get it; absent if nothing is.' },
+    },
+    required: ['rows', 'row_count', 'age_seconds'],
+  });
+}
+
+/** Without the members that are undefined. */
+const plain = (schema: object) => JSON.parse(JSON.stringify(schema));

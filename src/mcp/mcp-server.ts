@@ -1,0 +1,154 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { Caller } from '../auth/caller.ts';
+import { toGatewayError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest-name.ts';
+import type { CallerHeaders } from '../http-messages/caller-headers.ts';
+import type { RequestFacts } from '../http-messages/request-facts.ts';
+import { listEndpoints } from '../pipeline/list-endpoints.ts';
+import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
+import { boundRows } from './bounded-rows.ts';
+import { type EndpointTool, toolsOf } from './endpoint-tools.ts';
+import { sqlResources } from './sql-resources.ts';
+
+/** One message of an agent, and who sent it. */
+export type McpRequest = {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly headers: CallerHeaders;
+  readonly facts: RequestFacts;
+  readonly signal: AbortSignal;
+};
+
+/** Bytes of rows in one result: some ten thousand tokens. Agents ask for less, or for the rest, better than they read it all. */
+const maxResultBytes = 32 * 1024;
+
+const instructions =
+  'Each saved query is a tool. A tool whose name ends with _sql takes BigQuery SQL of your own over the subsets of a saved query: ' +
+  'read the resource with their columns, and aggregate there rather than read many rows.';
+
+/** Makes the server that answers one message: it keeps nothing between two of them. */
+export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server {
+  const { caller } = request;
+  const server = new Server(
+    { name: 'saved-query-gateway', version: '1' },
+    { capabilities: { tools: {}, resources: {} }, instructions, jsonSchemaValidator: noValidator },
+  );
+  const tools = async () => (await listEndpoints(deps, caller)).flatMap(toolsOf);
+  const resources = async () => sqlResources(await listEndpoints(deps, caller));
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await tools()).map(({ tool }) => tool),
+  }));
+  server.setRequestHandler(ListResourcesRequestSchema, async () => ({
+    resources: (await resources()).map(({ resource }) => resource),
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+    const found = (await resources()).find(({ resource }) => resource.uri === uri);
+    if (!found) throw new McpError(resourceNotFound, `No resource has the URI ${JSON.stringify(uri)}`);
+    return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
+  });
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const all = await tools();
+    const found = all.find(({ tool }) => tool.name === params.name);
+    if (found) return callTool(deps, request, found, params.arguments ?? {});
+    const meant = didYouMean(
+      params.name,
+      all.map(({ tool }) => tool.name),
+    );
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${meant}`,
+    );
+  });
+  return server;
+}
+
+/** Source: MCP, "Resources", error handling. */
+const resourceNotFound = -32002;
+
+/** Used for answers to elicitation alone, which is never asked for; the default makes a validator for each server. */
+const noValidator = {
+  getValidator(): never {
+    throw new Error('Nothing is elicited');
+  },
+};
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** A failure that the agent can mend, or report, is a result. */
+async function callTool(
+  deps: PipelineDeps,
+  request: McpRequest,
+  called: EndpointTool,
+  given: Arguments,
+): Promise<CallToolResult> {
+  const { tool, listed, takesSql } = called;
+  const unknown = unknownArgument(called, given);
+  if (unknown !== undefined) return failure({ code: 'invalid_parameter', message: unknown });
+  if (takesSql && (typeof given.sql !== 'string' || given.sql.trim() === '')) {
+    return failure({ code: 'invalid_parameter', message: 'The argument "sql" is missing' });
+  }
+  try {
+    const answer = await runEndpoint(deps, {
+      ...request,
+      isCounted: true,
+      endpoint: listed.definition.name,
+      readParameters: () => given,
+    });
+    return success(answer, tool.name, called);
+  } catch (thrown) {
+    const { code, message, position } = toGatewayError(thrown);
+    return failure({ code, message, ...position });
+  }
+}
+
+/** A misspelt argument that was ignored would give other rows than the agent believes. */
+function unknownArgument({ tool, listed }: EndpointTool, given: Arguments): string | undefined {
+  const allowed = Object.keys(tool.inputSchema.properties ?? {});
+  const unknown = Object.keys(given).find(name => !allowed.includes(name) && !listed.fixed.includes(name));
+  if (unknown === undefined) return undefined;
+  return `No argument is named ${JSON.stringify(unknown.slice(0, 120))}${didYouMean(unknown, allowed)}; allowed: ${allowed.join(', ')}`;
+}
+
+function success(answer: Answer, name: string, { takesSql, listed }: EndpointTool): CallToolResult {
+  const { rows, isCut } = boundRows(answer.body, maxResultBytes);
+  const notes = [
+    ...(isCut ? [cutNote(answer, rows.length, name, takesSql || listed.subsets !== undefined)] : []),
+    ...(answer.isTruncated
+      ? [`The query had more rows; an answer has at most ${answer.endpoint.maxRows}.`]
+      : []),
+  ];
+  const structuredContent = {
+    rows,
+    row_count: answer.rowCount,
+    age_seconds: answer.cache.ageSeconds,
+    ...(takesSql
+      ? { columns: answer.columns.map(({ name: column, type, mode }) => ({ name: column, type, mode })) }
+      : {}),
+    ...(notes.length > 0 ? { note: notes.join(' ') } : {}),
+  };
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+}
+
+function cutNote({ endpoint, rowCount }: Answer, shown: number, tool: string, maySendSql: boolean): string {
+  const sqlTool = tool.endsWith('_sql') ? tool : `${tool}_sql`;
+  const bySql = maySendSql
+    ? `, select fewer columns, aggregate or page with LIMIT and OFFSET by ${sqlTool}`
+    : '';
+  return (
+    `${shown} of ${rowCount} rows are shown: a result has at most ${maxResultBytes} bytes. ` +
+    `For the rest narrow the parameters${bySql}, or GET /api/endpoints/query/${endpoint.name} with the same parameters (and format=csv).`
+  );
+}
+
+function failure(error: object): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
+}

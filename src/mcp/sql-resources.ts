@@ -1,0 +1,54 @@
+import type { Resource } from '@modelcontextprotocol/sdk/types.js';
+import type { Column } from '../base/rows.ts';
+import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
+
+/** A resource, and its text. */
+export type TextResource = { readonly resource: Resource; readonly text: string };
+
+/** Where the subsets of a saved query are described. */
+export const subsetsUri = (endpoint: string) => `saved-query://${endpoint}/subsets`;
+
+/** What one needs to know to write SQL: the rules, and for each saved query the columns of its subsets. */
+export function sqlResources(all: readonly ListedEndpoint[]): TextResource[] {
+  const sandboxed = all.filter(({ subsets }) => subsets !== undefined);
+  if (sandboxed.length === 0) return [];
+  return [resource('saved-query://dialect', 'SQL dialect', 'What SQL of your own may use.', dialect)].concat(
+    sandboxed.map(({ definition: { name }, subsets = [] }) =>
+      resource(
+        subsetsUri(name),
+        `Subsets of ${name}`,
+        `Tables that SQL over ${name} can read, with their columns.`,
+        subsets.map(subset => subsetText(subset.name, subset.columns)).join('\n'),
+      ),
+    ),
+  );
+}
+
+function resource(uri: string, name: string, description: string, text: string): TextResource {
+  return { resource: { uri, name, description, mimeType: 'text/markdown' }, text };
+}
+
+function subsetText(name: string, columns: readonly Column[]): string {
+  const lines = columns.map(column => `- \`${column.name}\` ${typeText(column)}`);
+  return [`## ${name}`, '', ...lines, ''].join('\n');
+}
+
+/** The type as BigQuery writes it. */
+function typeText({ type, mode, fields = [] }: Column): string {
+  const inner = fields.map(field => `${field.name} ${typeText(field)}`).join(', ');
+  const element = type === 'STRUCT' ? `STRUCT<${inner}>` : type;
+  return mode === 'REPEATED' ? `ARRAY<${element}>` : element;
+}
+
+const dialect = `# SQL
+
+BigQuery SQL (GoogleSQL): one SELECT statement, which may begin with WITH. No trailing semicolon is needed, no DML, no scripting.
+
+- Tables are the subsets alone, by their names; no dataset, no INFORMATION_SCHEMA, no wildcard.
+- The parameters of the tool decide which rows the subsets hold: do not filter by them again.
+- Records are arrays: \`cross join unnest(t.metadata) as m cross join unnest(m.request) as r\`, then \`r.path\`.
+- Times are TIMESTAMP in UTC: \`timestamp_trunc(timestamp, hour)\`. In rows a TIMESTAMP is an integer: microseconds since 1970.
+- Bytes, decimals and dates are strings in rows; a JSON column is a string that holds JSON.
+- Aggregate rather than list: \`select r.path, count(*) as n … group by 1 order by n desc limit 20\`.
+- An error names line and column, and the name that was probably meant; correct the text and call again.
+`;
