@@ -66,6 +66,7 @@ function open(): Promise<number> {
       subsets: async () => [],
       explain: async () => ({ columns, sources: [] }),
       run: async ({ callerSql = 'short' }) => made.get(callerSql)!,
+      usage: () => ({ waiting: 0, memoryBytes: 0 }),
       close: async () => undefined,
     };
     const config = readConfig({ DATA_DIR: directory, SQL_DIR: directory });

@@ -48,7 +48,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const dryRunGuard = createDryRunGuard({ api, mapping, isEmulator: isEmulator(options.endpoint) });
   const budget = createRetryBudget();
   const inFlight = createInFlightTracker();
-  const run = createStatementRunner({ api, dryRunGuard, inFlight, options });
+  const { run, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
   /** Starts the deadline and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
@@ -110,6 +110,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       const warnings = examineWarehouse(warehouse, waiting, { withLayouts }).finally(waiting.limit.clear);
       for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
+    usage: () => ({ waiting: waiting(), memoryBytes: 0 }),
     async close() {
       // Abandoned jobs are cancelled before the connections end.
       await inFlight.end(new GatewayError('unavailable', 'The gateway is stopping'));

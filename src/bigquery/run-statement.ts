@@ -59,9 +59,13 @@ export function createStatementRunner({ api, dryRunGuard, inFlight, options }: R
     return runJob({ api, inFlight, onReplace, ...waiting }, job, reading).finally(read.end);
   }
 
-  return async (assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> => {
-    const release = await queue.take(run.waiting.limit.signal, run.runOptions);
-    return runNow(assembled, run).finally(release);
+  return {
+    /** Queries that wait for a place. */
+    waiting: queue.waiting,
+    async run(assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> {
+      const release = await queue.take(run.waiting.limit.signal, run.runOptions);
+      return runNow(assembled, run).finally(release);
+    },
   };
 }
 

@@ -19,6 +19,8 @@ export type Entry = {
   readonly loadMs: number;
   /** Whether it was made by the worker, before anybody asked. */
   readonly isWarmed: boolean;
+  /** Bytes that the query read, where the engine counts them. */
+  readonly readBytes?: number | undefined;
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** Whether the query had more rows. */
@@ -34,7 +36,7 @@ export type Entry = {
  * @param maxBytes of the body; a longer one gets no value
  */
 export async function makeEntry(
-  facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed'>,
+  facts: Pick<Entry, 'canonical' | 'generation' | 'createdAtMs' | 'loadMs' | 'isWarmed' | 'readBytes'>,
   { columns, rowsJson, rowCount, isTruncated = false }: ResultSet,
   maxBytes: number,
 ): Promise<{ entry: Entry; value: Buffer | undefined }> {

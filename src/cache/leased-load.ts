@@ -209,7 +209,11 @@ async function makeNext(
   };
   const rows = await load.run(signal);
   const loadMs = clock.now() - facts.createdAtMs;
-  const made = await makeEntry({ ...facts, loadMs }, rows, maxEntryBytes);
+  const made = await makeEntry(
+    { ...facts, loadMs, readBytes: rows.receipt?.bytesProcessed },
+    rows,
+    maxEntryBytes,
+  );
   if (!made.value) emit({ type: 'cache.too_large', endpoint, bytes: made.entry.body.length });
   return { ...made, receipt: rows.receipt };
 }

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { Tokens } from '../auth/tokens.ts';
@@ -29,7 +30,8 @@ import { createMemoryStore } from '../store/memory-store.ts';
 import { createRedisStore } from '../store/redis-store.ts';
 import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics, type Readings } from '../telemetry/metrics.ts';
+import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
 import { createBytesBudget } from '../warming/bytes-budget.ts';
 import { createHotKeys, type HotKeys } from '../warming/hot-keys.ts';
 import { createMemorySchedule } from '../warming/memory-schedule.ts';
@@ -123,19 +125,15 @@ export async function composeGateway(
     compat: config.COMPAT,
     emit,
   });
-  metrics.read({
-    connections: http.connections,
-    unreadBytes: http.unreadBytes,
-    droppedLogLines: () => log?.droppedLines ?? 0,
-    brokenEndpoints: () => endpoints.broken.length,
-    areTokensStale: () => tokens.isStale,
-  });
+  const stopWatching = watchEventLoop(emit);
+  metrics.read(readingsOf(config, { http, log, engine, endpoints, tokens }));
   return {
     server: http.server,
     http,
     endpoints,
     tokens,
     close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
+      stopWatching();
       await http.stop(options);
       await tokens.close();
       await warming.close();
@@ -199,6 +197,31 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     await engine.close();
   };
   return { engine, endpoints, store, cache, run, close };
+}
+
+type Read = {
+  readonly http: HttpServer;
+  readonly log: GatewayDeps['log'];
+  readonly engine: Pick<Engine, 'usage'>;
+  readonly endpoints: Pick<EndpointRegistry, 'broken'>;
+  readonly tokens: Pick<Tokens, 'isStale'>;
+};
+
+function readingsOf({ DATA_DIR }: Config, { http, log, engine, endpoints, tokens }: Read): Readings {
+  return {
+    connections: http.connections,
+    unreadBytes: http.unreadBytes,
+    droppedLogLines: () => log?.droppedLines ?? 0,
+    engine: engine.usage,
+    freeBytes: () => freeBytesAt(DATA_DIR),
+    brokenEndpoints: () => endpoints.broken.length,
+    areTokensStale: () => tokens.isStale,
+  };
+}
+
+function freeBytesAt(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 /** What works less well than it should, in words for `/readyz`. */

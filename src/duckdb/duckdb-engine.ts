@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -144,8 +145,23 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const catalog = new Map(tables.map(table => [table.name, table]));
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
     },
+    usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
     close: () => pool.close(),
   };
+}
+
+/** Resident memory of processes as the kernel counts it; 0 where there is no /proc. */
+function residentBytes(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + residentOf(pid), 0);
+}
+
+function residentOf(pid: number): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  } catch {
+    // It has just ended.
+    return 0;
+  }
 }
 
 const spanOptions = {

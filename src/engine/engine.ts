@@ -97,5 +97,14 @@ export type Engine = {
    * @throws as `run`
    */
   explain(statement: Statement, options: RunOptions): Promise<Explanation>;
+  /** What it uses right now, for the metrics. */
+  usage(): EngineUsage;
   close(): Promise<void>;
+};
+
+export type EngineUsage = {
+  /** Queries that wait for their turn. */
+  readonly waiting: number;
+  /** Resident memory of its processes beside this one. */
+  readonly memoryBytes: number;
 };

@@ -67,6 +67,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
         throw error;
       }
     },
+    usage: () => engine.usage(),
     close: () => engine.close(),
   };
 }

@@ -17,9 +17,13 @@ export type PipelineEvent =
       readonly rows: number;
       /** Whether a worker made the rows, before anybody asked. */
       readonly isWarmed: boolean;
+      /** Bytes that the query read when the rows were made, where they come from the cache now; 0 where the engine counts none. */
+      readonly savedBytes: number;
       readonly stages: readonly Stage[];
       readonly ms: number;
     }
+  /** A query ran for a request; its bytes count for the limits of the token. */
+  | { readonly type: 'token.spent'; readonly tokenId: string; readonly bytes: number }
   | {
       readonly type: 'endpoint.failed';
       readonly requestId: string;

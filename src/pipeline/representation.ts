@@ -20,6 +20,7 @@ export type Representation = {
 export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'isTruncated' | 'createdAtMs'> & {
   readonly bodyDigest?: string;
   readonly isWarmed?: boolean;
+  readonly readBytes?: number | undefined;
   /** What the query cost; absent for a cache entry, which is served more often than it is paid for. */
   readonly receipt?: Receipt;
 };

@@ -153,13 +153,15 @@ function tracedRead(deps: PipelineDeps, plan: Plan, asked: EndpointRequest): Pro
 /** Rows from the cache, or from a query where the cache has none, or the endpoint is not cached. */
 async function readRows(
   deps: PipelineDeps,
-  { caller: { meter }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
+  { caller: { meter, tokenId }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
   asked: EndpointRequest,
 ): Promise<ReadRows> {
   const { signal: caller, runQuery = deps.runQuery } = asked;
   const run = async (signal: AbortSignal) => {
     const result = await runQuery(query, { signal, ...optionsFor(asked) });
-    meter?.addBytes(costOf(result));
+    const bytes = costOf(result);
+    meter?.addBytes(bytes);
+    deps.emit({ type: 'token.spent', tokenId, bytes });
     return result;
   };
   const request = { ...cacheRequest, load: { ...cacheRequest.load, run } };
@@ -213,6 +215,10 @@ function toAnswer(
   return { plan, endpoint, columns, rowCount, isTruncated, body, bodyDigest, rows, cache, receipt, stages };
 }
 
+function isFromCache(state: CacheState): boolean {
+  return state !== 'miss' && state !== 'off';
+}
+
 /** Reports an answer: to the schedule of what is warmed, and as an event. */
 function announce(deps: PipelineDeps, answer: Answer, requestId: string, ms: number): void {
   const { plan, endpoint, cache, rows, rowCount, stages } = answer;
@@ -225,6 +231,7 @@ function announce(deps: PipelineDeps, answer: Answer, requestId: string, ms: num
     cache: cache.state,
     rows: rowCount,
     isWarmed: rows.isWarmed ?? false,
+    savedBytes: isFromCache(cache.state) ? (rows.readBytes ?? 0) : 0,
     stages,
     ms,
   });

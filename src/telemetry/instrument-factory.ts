@@ -6,8 +6,8 @@ export type Counter = {
   add(amount: number, first: string, second?: string): void;
 };
 
-/** Times by the value of one label. */
-export type Histogram = { observe(seconds: number, label: string): void };
+/** Times by the values of one or two labels. */
+export type Histogram = { observe(seconds: number, first: string, second?: string): void };
 
 /** Upper bounds in seconds, from a hit in memory to a query at its deadline. */
 const bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30];
@@ -45,17 +45,24 @@ export function createInstrumentFactory(registry: Registry) {
       };
       return { add, inc: (first, second) => add(1, first, second) };
     },
-    histogram(name: string, help: string, labelName: string): Histogram {
-      const series = new Map<string, Series>();
+    histogram(name: string, help: string, labelNames: readonly string[]): Histogram {
+      const series = new Map<string, Map<string, Series>>();
       register('histogram', name, help, () =>
-        [...series].flatMap(([label, each]) => valuesOf(name, { [labelName]: label }, each)),
+        [...series].flatMap(([first, inner]) =>
+          [...inner].flatMap(([second, each]) => valuesOf(name, pair(labelNames, [first, second]), each)),
+        ),
       );
       return {
-        observe(seconds, label) {
-          let found = series.get(label);
+        observe(seconds, first, second = '') {
+          let inner = series.get(first);
+          if (!inner) {
+            inner = new Map();
+            series.set(first, inner);
+          }
+          let found = inner.get(second);
           if (!found) {
             found = { sum: 0, within: new Float64Array(bounds.length + 1) };
-            series.set(label, found);
+            inner.set(second, found);
           }
           let at = 0;
           while (at < bounds.length && seconds > bounds[at]!) at++;

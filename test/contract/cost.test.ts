@@ -136,6 +136,10 @@ describe('the receipt of a query', () => {
     expect(text).toContain('engine_bytes_processed_total{endpoint="kept"} 1000\n');
     expect(text).toContain('engine_bytes_billed_total{endpoint="kept"} 10485760\n');
     expect(text).toContain('engine_slot_seconds_total{endpoint="kept"} 1.5\n');
+    // Two of the three were spared.
+    expect(text).toContain('cache_saved_bytes_total{endpoint="kept"} 2000\n');
+    const tokenId = gateway.token('plain').split('_')[1];
+    expect(text).toContain(`token_bytes_total{token_id="${tokenId}"} ${receipt.bytesBilled}\n`);
   });
 });
 

@@ -32,6 +32,7 @@ beforeEach(() => {
       if (failure) throw new GatewayError(failure, 'failed');
       return { columns: [], sources: [] };
     },
+    usage: () => ({ waiting: 0, memoryBytes: 0 }),
     close: async () => undefined,
   };
   guarded = guardEngine(engine, { clock, emit: ({ type }) => events.push(type) });

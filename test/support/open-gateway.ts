@@ -62,6 +62,7 @@ export async function openGateway(options: OpenGatewayOptions) {
   const engine = options.engine && {
     explain: refuse,
     subsets: async () => [],
+    usage: () => ({ waiting: 0, memoryBytes: 0 }),
     close: async () => undefined,
     ...options.engine,
   };

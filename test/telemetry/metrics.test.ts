@@ -4,7 +4,15 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const endpoint = 'logs.all';
 const requestId = 'r';
-const answered = { type: 'endpoint.answered', requestId, endpoint, tokenId: 't', rows: 1, ms: 3 } as const;
+const answered = {
+  type: 'endpoint.answered',
+  requestId,
+  endpoint,
+  tokenId: 't',
+  rows: 1,
+  ms: 3,
+  savedBytes: 0,
+} as const;
 const ran = { type: 'engine.query', endpoint, ms: 250, rows: 0, bytes: 0 } as const;
 
 /** Renders what was counted of these events. */
@@ -23,6 +31,8 @@ test.each<[string, GatewayEvent[], string[]]>([
       { ...answered, cache: 'miss', isWarmed: false, stages: [{ name: 'query', ms: 500 }] },
     ],
     [
+      'endpoint_request_seconds_sum{endpoint="logs.all",state="hit"} 0.006',
+      'endpoint_request_seconds_count{endpoint="logs.all",state="miss"} 1',
       'cache_requests_total{endpoint="logs.all",state="hit"} 2',
       'cache_requests_total{endpoint="logs.all",state="miss"} 1',
       'cache_warmed_reads_total{endpoint="logs.all"} 1',
@@ -70,7 +80,28 @@ test.each<[string, GatewayEvent[], string[]]>([
       'cache_store_errors_total{operation="claim"} 1',
     ],
   ],
-  ['the store up from the start', [], ['cache_store_up 1']],
+  [
+    'the bytes that the cache saved',
+    [
+      { ...answered, cache: 'hit', isWarmed: false, stages: [], savedBytes: 1000 },
+      { ...answered, cache: 'stale', isWarmed: false, stages: [], savedBytes: 500 },
+    ],
+    ['cache_saved_bytes_total{endpoint="logs.all"} 1500'],
+  ],
+  [
+    'the engine as down from the event that says so to the one that says otherwise',
+    [{ type: 'engine.down', failures: 5 }, { type: 'engine.up' }, { type: 'engine.down', failures: 5 }],
+    ['engine_up 0'],
+  ],
+  [
+    'turns of the event loop that took too long',
+    [
+      { type: 'process.stalled', ms: 200 },
+      { type: 'process.stalled', ms: 2000 },
+    ],
+    ['event_loop_stalls_total 2'],
+  ],
+  ['the store and the engine up from the start', [], ['cache_store_up 1', 'engine_up 1']],
   ['the store down', [{ type: 'store.down', message: 'gone' }], ['cache_store_up 0']],
   [
     'the store up again',
@@ -108,4 +139,15 @@ test('puts a time into each bucket whose bound it does not exceed', async () => 
         ?.split(' ')[1],
   );
   expect(counts).toEqual(['0', '1', '2', '2', '3']);
+});
+
+test('counts bytes by token in a bounded number of series', async () => {
+  const spent = (tokenId: string): GatewayEvent => ({ type: 'token.spent', tokenId, bytes: 10 });
+  const many = Array.from({ length: 1000 }, (_, at) => spent(`t${at}`));
+  const lines = await linesAfter(...many, spent('t0'), spent('jwt-one'), spent('jwt-two'));
+  const series = lines.filter(line => line.startsWith('token_bytes_total{'));
+  expect(series).toHaveLength(202);
+  expect(series).toContain('token_bytes_total{token_id="t0"} 20');
+  expect(series).toContain('token_bytes_total{token_id="jwt"} 20');
+  expect(series).toContain('token_bytes_total{token_id="other"} 8000');
 });
