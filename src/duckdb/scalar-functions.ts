@@ -105,9 +105,15 @@ const bytes: Passage = {
   out: value => new DuckDBBlobValue(value as Uint8Array),
 };
 
-const listOf = ({ type, out }: Passage): Passage => ({
+const numeric: Passage = {
+  type: DECIMAL(38, 9),
+  into: value => (value as DuckDBDecimalValue).value,
+  out: value => new DuckDBDecimalValue(value as bigint, 38, 9),
+};
+
+const listOf = ({ type, into, out }: Passage): Passage => ({
   type: LIST(type),
-  into: value => (value as DuckDBListValue).items as readonly EngineValue[],
+  into: value => (value as DuckDBListValue).items.map(element => (element === null ? null : into(element))),
   out: value =>
     listValue((value as readonly EngineValue[]).map(element => (element === null ? null : out(element)))),
 });
@@ -118,13 +124,10 @@ const passages: Readonly<Record<ValueType, Passage>> = {
   INT64: asItIs(BIGINT),
   FLOAT64: asItIs(DOUBLE),
   BYTES: bytes,
-  NUMERIC: {
-    type: DECIMAL(38, 9),
-    into: value => (value as DuckDBDecimalValue).value,
-    out: value => new DuckDBDecimalValue(value as bigint, 38, 9),
-  },
+  NUMERIC: numeric,
   'ARRAY<STRING>': listOf(asItIs(VARCHAR)),
   'ARRAY<INT64>': listOf(asItIs(BIGINT)),
+  'ARRAY<NUMERIC>': listOf(numeric),
   'ARRAY<BYTES>': listOf(bytes),
 };
 

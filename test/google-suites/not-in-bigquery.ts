@@ -15,6 +15,9 @@ const foreignWords: readonly (readonly [RegExp, string])[] = [
     'functions that BigQuery lacks',
   ],
   [/\$\w+/, 'macros'],
+  [/\|>\s*(?:fork|tee|describe|if|recursive|static_describe)\b/i, 'pipe operators that BigQuery lacks'],
+  [/\bas\s+json\b\s*\)/i, 'a cast to JSON'],
+  [/\bunsupported_type\b/i, 'a type that stands for none'],
 ];
 
 /** Why BigQuery does not have what a query uses; undefined where it does. */

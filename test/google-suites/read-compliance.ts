@@ -10,7 +10,7 @@ import {
   writtenColumn,
 } from './compliance-values.ts';
 import { forBigQuery, notInBigQuery } from './not-in-bigquery.ts';
-import { withoutTexts } from './sql-text.ts';
+import { readsDefaultZone, withoutTexts } from './sql-text.ts';
 import type { Expected, SuiteCase, SuiteTable } from './suite-case.ts';
 
 /** Files about what BigQuery lacks, or about statements that are no queries. */
@@ -31,6 +31,7 @@ export function readFile(file: string, text: string): SuiteCase[] {
   const tables: SuiteTable[] = [];
   const lostTables: string[] = [];
   let defaults: string[] = [];
+  let zone = 'America/Los_Angeles';
   let line = 1;
   for (const section of text.split(/^==\s*$/m)) {
     const startLine = line;
@@ -39,6 +40,7 @@ export function readFile(file: string, text: string): SuiteCase[] {
     const { options, sql } = readHead(head);
     const own = options.get('default required_features');
     if (own !== undefined) defaults = own;
+    zone = options.get('default_time_zone')?.[0] ?? zone;
     if (sql === '') continue;
     const features = [...(options.get('required_features') ?? []), ...defaults];
     const result = results[0]?.trim() ?? '';
@@ -70,6 +72,7 @@ export function readFile(file: string, text: string): SuiteCase[] {
       expected,
       tables,
       isUnsteady,
+      isOfOtherZone: !/UTC|^\+00$/.test(zone) && readsDefaultZone(statement),
       ...(reason === undefined ? {} : { skipped: reason }),
     });
   }

@@ -37,6 +37,8 @@ export type SuiteCase = {
   readonly tables: readonly SuiteTable[];
   /** Why the case is left out, for example that BigQuery lacks the feature. */
   readonly skipped?: string;
+  /** It reads times without a zone, which the suite takes to be in another one than UTC. */
+  readonly isOfOtherZone?: boolean;
   /** The suite says that another order of rows may give another answer. */
   readonly isUnsteady?: boolean;
 };

@@ -7,9 +7,11 @@ import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
 import { edgeCases } from './cases-edges.ts';
 import { evaluationCases } from './cases-evaluation.ts';
+import { exactAggregateCases } from './cases-exact-aggregates.ts';
 import { formatFunctionCases } from './cases-format-function.ts';
 import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
+import { guardCases } from './cases-guards.ts';
 import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { jsonValueCases } from './cases-json-values.ts';
@@ -27,6 +29,7 @@ import { sliceCases } from './cases-slices.ts';
 import { textFunctionCases } from './cases-text-functions.ts';
 import { textCases } from './cases-texts.ts';
 import { timeFormatCases } from './cases-time-formats.ts';
+import { timeKindCases } from './cases-time-kinds.ts';
 import { timeCases } from './cases-times.ts';
 import { valueTableCases } from './cases-value-tables.ts';
 import { windowCases } from './cases-windows.ts';
@@ -46,6 +49,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['json', jsonCases],
   ['json values', jsonValueCases],
   ['aggregates', aggregateCases],
+  ['exact aggregates', exactAggregateCases],
   ['arrays', arrayCases],
   ['slices and parts', sliceCases],
   ['conditions', conditionCases],
@@ -53,10 +57,12 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['formats of times', timeFormatCases],
   ['the function FORMAT', formatFunctionCases],
   ['times', timeCases],
+  ['kinds of times', timeKindCases],
   ['units', unitCases],
   ['zones', zoneCases],
   ['edges', edgeCases],
   ['branches', branchCases],
+  ['guarded subqueries', guardCases],
   ['evaluation', evaluationCases],
   ['value tables', valueTableCases],
   ['comparisons of STRUCT and ARRAY', nestedComparisonCases],

@@ -41,7 +41,6 @@ export const windowCases: CaseGroup = {
     'select id, count(*) over (order by i range between 9223372036854775807 preceding and 9223372036854775807 following) as v from facts',
     'select id, count(*) over (order by i desc range between 9223372036854775807 preceding and 9223372036854775807 following) as v from facts',
     'select id, count(*) over (order by cast(i as numeric) range between 10 preceding and 0.5 following) as v from facts',
-    'select id, count(*) over (order by f range between 1e308 preceding and 1e308 following) as v from facts',
     ...[
       'between 1 preceding and 1 following',
       'between unbounded preceding and 1 following',
@@ -108,6 +107,7 @@ export const windowCases: CaseGroup = {
     'select sum(i) over (w partition by id) as v from facts window w as (order by id)',
   ],
   refused: [
+    'select id, count(*) over (order by f range between 1e308 preceding and 1e308 following) as v from facts',
     "select percentile_cont(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",
     "select percentile_disc(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",
   ],

@@ -56,7 +56,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   checkLiterals(name, matched.arguments, call);
   if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
-  const { template } = matched;
+  const template = (call.distinct && matched.row.distinct) || matched.template;
   const { overflows, sortsBy } = matched.row;
   const unsupported = matched.unsupported ?? unsupportedModifier(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
@@ -66,7 +66,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     kind: 'aggregate',
     type: matched.type,
     name,
-    template,
+    // DuckDB counts less than no row in a frame that ends before it begins.
+    template: over?.frame ? template.replace('count(*)', 'count(1)') : template,
     arguments: matched.arguments.map((value, i) => (i === sortsBy ? notNan(value) : value)),
     distinct: call.distinct,
     ignoreNulls: call.nulls === 'IGNORE',

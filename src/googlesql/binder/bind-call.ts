@@ -4,6 +4,7 @@ import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator } from '../functions/operators.ts';
+import { constantFault } from '../functions/texts/constant-fault.ts';
 import {
   warehouseAggregateRows,
   warehouseRows,
@@ -66,8 +67,12 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
       return { kind: 'named', type: value.type, value };
     },
   };
-  const bound = bindNamed({ ...context, binder }, call, name);
+  const fault = constantFault(call, name);
+  // What fails for every row has the type of a call that does not.
+  const whole = fault ? { ...call, arguments: call.arguments.with(fault.index, fault.instead) } : call;
+  const bound = bindNamed({ ...context, binder }, whole, name);
   if (!bound) return undefined;
+  if (fault) return { kind: 'null', type: bound.type };
   const of = inRange(bound);
   const body: BoundExpression = { kind: 'try', type: of.type, of };
   return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };

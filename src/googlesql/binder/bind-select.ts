@@ -20,7 +20,7 @@ import { bindFrom } from './bind-from.ts';
 import { distinctStruct } from './bind-nested.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import { inferredKeys, refuseUngrouped } from './grouping.ts';
-import { guardAggregates, guardBranches } from './guard-branches.ts';
+import { guardBranches, guardGroups } from './guard-branches.ts';
 import { orderTerm, outputIndex, refuseOrder } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
 
@@ -71,7 +71,8 @@ export function bindSelect(
   refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from, keyOf });
 
   const isGrouped = groupBy !== undefined || having || items.some(({ value }) => holdsAggregate(value));
-  const guard = isGrouped ? guardAggregates : guardBranches;
+  const guardGrouped = guardGroups(groupBy ?? []);
+  const guard = isGrouped ? guardGrouped : guardBranches;
   const guarded = items.map(item => ({ ...item, value: guard(item.value) }));
   const body = {
     kind: 'select',
@@ -80,7 +81,7 @@ export function bindSelect(
     where: where && guardBranches(where),
     groupBy: groupBy?.map(key => printableKey(key, select.at)),
     groupingSets: typeof select.groupBy === 'object' ? select.groupBy.sets : undefined,
-    having: having && guardAggregates(having),
+    having: having && guardGrouped(having),
     qualify: qualify && guard(qualify),
   } as const;
   return packed(select, guarded, { body, columns, orderBy });

@@ -9,7 +9,7 @@ import {
   holdsSubquery,
 } from '../tree/bound-tree.ts';
 import { canonical, coerce } from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, FrameBound, OrderItem, WindowFrame, WindowSpec } from '../tree/syntax-tree.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
 import { orderTerm, refuseOrder } from './order-term.ts';
@@ -125,10 +125,23 @@ function checkFrame({ unit, start, end }: BoundFrame, orderBy: readonly BoundOrd
     throw invalidQuery('A RANGE frame with a distance must have exactly one ORDER BY key', at);
   if (typeof key.by === 'number' || !numericRange(key.by.type))
     throw invalidQuery('The ORDER BY key of a RANGE frame with a distance must be numeric', at);
+  for (const bound of [start, end])
+    if (bound && 'distance' in bound && isTooFar(bound.distance))
+      throw onlyOnWarehouse('A RANGE frame with so great a distance', at);
   // DuckDB fails to copy it.
   if (holdsSubquery(key.by))
     throw invalidQuery('A RANGE frame with a distance is not supported for a key with a subquery', at);
 }
+
+/** Whether a key and this distance may go beyond the type in which DuckDB adds them. */
+function isTooFar(distance: BoundExpression): boolean {
+  const literal = distance.kind === 'cast' ? distance.of : distance;
+  const size = literal.kind === 'literal' ? Number(literal.value) : Number.POSITIVE_INFINITY;
+  return size >= (greatest[distance.type.kind] ?? Number.POSITIVE_INFINITY);
+}
+
+/** HUGEINT has room for 7e37 beyond 38 digits; less than 2^969 changes no FLOAT64 so that it becomes infinite. */
+const greatest: Readonly<Record<string, number>> = { NUMERIC: 7e28, FLOAT64: 2 ** 969 };
 
 /** ORDER BY inside a call or a window: expressions, never positions. */
 export function bindCallOrder(context: BindContext, items: readonly OrderItem[]): readonly BoundOrder[] {

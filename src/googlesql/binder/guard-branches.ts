@@ -1,4 +1,5 @@
 import {
+  type BoundBody,
   type BoundExpression,
   type BoundFrom,
   type BoundQuery,
@@ -11,43 +12,65 @@ import { scalar } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
+/** Whether a condition may stand in the WHERE of a subquery. */
+type Allows = (condition: BoundExpression) => boolean;
+
 /**
  * Lets a subquery in a branch of CASE, IF, IFNULL or COALESCE see only the rows of the query around it that take the branch: DuckDB
  * joins subqueries before it looks at conditions, and one that nobody asks for would fail. Those that cannot fail stay as they are,
- * for a condition makes a join of its own; so do those below a condition that holds a subquery or an aggregate itself.
+ * for a condition makes a join of its own; so do those below a condition that holds an aggregate or IN with a subquery.
  */
 export function guardBranches(expression: BoundExpression): BoundExpression {
-  return holdsSubquery(expression) ? guarded(expression, []) : expression;
+  return holdsSubquery(expression) ? guarded(expression, [], isPlain) : expression;
 }
 
-/** As `guardBranches`, of what aggregates take: the rest of a grouped query has no row to look at. */
-export function guardAggregates(expression: BoundExpression): BoundExpression {
-  if (expression.kind === 'aggregate' && !expression.over)
-    return mapChildren(expression, child => guardBranches(child));
-  return holdsSubquery(expression) ? mapChildren(expression, guardAggregates) : expression;
+/** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. */
+export function guardGroups(
+  keys: readonly BoundExpression[],
+): (expression: BoundExpression) => BoundExpression {
+  const grouped = new Set(keys.filter(key => key.kind === 'column').map(columnKey));
+  const isOfKeys: Allows = condition =>
+    isPlain(condition) && columnsOf(condition).every(key => grouped.has(key));
+  const guard = (expression: BoundExpression): BoundExpression =>
+    holdsSubquery(expression) ? guarded(expression, [], isOfKeys) : expression;
+  return guard;
 }
 
-function guarded(expression: BoundExpression, conditions: readonly BoundExpression[]): BoundExpression {
+type Column = Extract<BoundExpression, { kind: 'column' }>;
+
+const columnKey = ({ relation, index }: Column) => `${relation}.${index}`;
+
+function columnsOf(expression: BoundExpression): readonly string[] {
+  return expression.kind === 'column' ? [columnKey(expression)] : childrenOf(expression).flatMap(columnsOf);
+}
+
+function guarded(
+  expression: BoundExpression,
+  conditions: readonly BoundExpression[],
+  allows: Allows,
+): BoundExpression {
   switch (expression.kind) {
     case 'case': {
       const before = [...conditions];
       const branches = expression.branches.map(({ when, result }) => {
         const branch = {
-          when: guarded(when, before),
-          result: guarded(result, [...before, when]),
+          when: guarded(when, before, allows),
+          result: guarded(result, [...before, when], allows),
         };
         before.push(isNotTrue(when));
         return branch;
       });
-      const otherwise = expression.otherwise && guarded(expression.otherwise, before);
+      const otherwise = expression.otherwise && guarded(expression.otherwise, before, allows);
       return { ...expression, branches, otherwise };
     }
     case 'call':
-      return { ...expression, arguments: guardedArguments(expression, conditions) };
+      return { ...expression, arguments: guardedArguments(expression, conditions, allows) };
     case 'subquery':
     case 'inQuery': {
-      const inside = mapChildren(expression, child => guarded(child, conditions)) as typeof expression; // of the same kind
-      const known = conditions.filter(isPlain);
+      const inside = mapChildren(expression, child =>
+        guarded(child, conditions, allows),
+      ) as typeof expression; // of the same kind
+      const known = conditions.filter(allows);
       if (
         known.length === 0 ||
         !mayFail(expression.query, expression.kind === 'subquery' && expression.form === 'SCALAR')
@@ -56,25 +79,27 @@ function guarded(expression: BoundExpression, conditions: readonly BoundExpressi
       return { ...inside, query: withConditions(expression.query, known) };
     }
     case 'aggregate':
-      return mapChildren(expression, child => guarded(child, []));
+      return mapChildren(expression, child => guarded(child, [], isPlain));
     default:
-      return mapChildren(expression, child => guarded(child, conditions));
+      return mapChildren(expression, child => guarded(child, conditions, allows));
   }
 }
 
 function guardedArguments(
   { name, arguments: values }: Extract<BoundExpression, { kind: 'call' }>,
   conditions: readonly BoundExpression[],
+  allows: Allows,
 ): readonly BoundExpression[] {
   const [first] = values;
   if (name === 'IF' && first) {
     const branches = [[], [first], [isNotTrue(first)]];
-    return values.map((value, i) => guarded(value, [...conditions, ...branches[i]!]));
+    return values.map((value, i) => guarded(value, [...conditions, ...branches[i]!], allows));
   }
-  if (name !== 'IFNULL' && name !== 'COALESCE') return values.map(value => guarded(value, conditions));
+  if (name !== 'IFNULL' && name !== 'COALESCE')
+    return values.map(value => guarded(value, conditions, allows));
   return values.map((value, i) => {
     const missing = values.slice(0, i).map((of): BoundExpression => ({ kind: 'isNull', type: bool, of }));
-    return guarded(value, [...conditions, ...missing]);
+    return guarded(value, [...conditions, ...missing], allows);
   });
 }
 
@@ -88,20 +113,30 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
   };
 }
 
-const isPlain = (condition: BoundExpression): boolean =>
-  !holdsSubquery(condition) && !holdsAnyAggregate(condition);
+/** DuckDB fails to plan IN with a subquery in the WHERE of another one. */
+const isPlain: Allows = condition => !holdsAnyAggregate(condition) && !holdsIn(condition);
 
-/** Only a SELECT has a WHERE; what a set operation gives is left alone. */
+const holdsIn = (expression: BoundExpression): boolean =>
+  expression.kind === 'inQuery' || childrenOf(expression).some(holdsIn);
+
+/** Each SELECT of a query sees the rows that fulfil the conditions. */
 function withConditions(query: BoundQuery, conditions: readonly BoundExpression[]): BoundQuery {
-  const { body } = query;
-  if (body.kind !== 'select') return query;
+  return { ...query, body: bodyWithConditions(query.body, conditions) };
+}
+
+function bodyWithConditions(body: BoundBody, conditions: readonly BoundExpression[]): BoundBody {
+  if (body.kind === 'query') return { ...body, query: withConditions(body.query, conditions) };
+  if (body.kind === 'setOperation') {
+    const parts = body.parts.map(part => ({ ...part, body: bodyWithConditions(part.body, conditions) }));
+    return { ...body, parts };
+  }
   const all = [...conditions, ...(body.where ? [body.where] : [])];
   const [only] = all;
   const where: BoundExpression =
     all.length === 1 && only
       ? only
       : { kind: 'call', type: bool, name: 'AND', template: '($and)', arguments: all };
-  return { ...query, body: { ...body, where } };
+  return { ...body, where };
 }
 
 /** Whether a subquery could fail: it may give more rows than one where one is wanted, or calculates something. */

@@ -52,7 +52,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
   'bq_log(x, b)':
-    "case when isinf(b) then cast('nan' as double) when b = 1 then bq_fail('Floating point error in function: LOG(' || x || ', ' || b || ')') else bq_ln(x) / bq_ln(b) end",
+    "case when isinf(b) then cast('nan' as double) when b = 1 and not isfinite(x) then case when x > 0 then x else cast('nan' as double) end when b = 1 then bq_fail('Floating point error in function: LOG(' || x || ', ' || b || ')') else bq_ln(x) / bq_ln(b) end",
   'bq_exp(x)':
     "case when isfinite(exp(x)) or not isfinite(x) then exp(x) else bq_fail('Floating point error in function: EXP(' || x || ')') end",
   'bq_pow(x, y)':
@@ -62,9 +62,11 @@ const macros: Readonly<Record<string, string>> = {
   'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',
   'bq_safe_numeric(x)':
     'try_cast(try_cast(trunc(x) as hugeint) as decimal(38, 9)) + try_cast(x - trunc(x) as decimal(38, 9))',
-  // A sum of 128 bits may be greater than NUMERIC.
-  'bq_numeric_sum(x)':
-    "case when abs(x) <= cast('99999999999999999999999999999.999999999' as decimal(38, 9)) then cast(x as decimal(38, 9)) when x is not null then cast(bq_fail('numeric overflow: SUM') as decimal(38, 9)) end",
+  // Of whole parts and of fractions: 128 bits do not hold the sum of two NUMERIC as it is stored.
+  'bq_numeric_sum(w, f)':
+    'case when abs(w) < 10000000000000000000000000000::hugeint then cast(w as decimal(38, 9)) + cast(f as decimal(38, 9)) when w is not null then bq_numeric_total(cast(w as varchar), f) end',
+  // NUMERIC as a whole number of billionths, of 38 digits, with room beyond them.
+  'bq_billionths(x)': 'cast(trunc(x) as hugeint) * 1000000000 + cast((x - trunc(x)) * 1000000000 as hugeint)',
   // DuckDB's own product has 18 digits after the point, and so 20 before it.
   'bq_numeric_product(a, b)': 'coalesce(try(cast(a * b as decimal(38, 9))), bq_numeric_multiply(a, b))',
   // DuckDB sorts a copy, and finds the value in it from behind.

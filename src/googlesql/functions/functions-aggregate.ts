@@ -24,6 +24,21 @@ const statistics = Object.entries({
   return row(`${name}(FLOAT64) FLOAT64`, template, { variants: [{ template: plain, applies: isSmall }] });
 });
 
+/** The same over NUMERIC, exact up to the last step: FLOAT64 has too few digits where values lie close to one another. */
+const numericStatistics = Object.entries({
+  STDDEV: 'stddev_samp',
+  STDDEV_SAMP: 'stddev_samp',
+  STDDEV_POP: 'stddev_pop',
+  VARIANCE: 'var_samp',
+  VAR_SAMP: 'var_samp',
+  VAR_POP: 'var_pop',
+}).map(([name, statistic]) =>
+  row(
+    `${name}(NUMERIC) FLOAT64`,
+    `bq_numeric_statistic(array_agg($distinct$1) filter (where $1 is not null)$over, '${statistic}')`,
+  ),
+);
+
 /** Integers and their like. */
 function isSmall([value]: readonly BoundExpression[]): boolean {
   return (magnitude(value!) ?? Number.POSITIVE_INFINITY) < 400;
@@ -32,16 +47,40 @@ function isSmall([value]: readonly BoundExpression[]): boolean {
 const bothFinite = 'isfinite($1) and isfinite($2)';
 
 /** Over the pairs without a NULL. Beside NaN or infinity DuckDB fails, BigQuery answers NaN. */
-const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).map(([name, pairs]) =>
-  row(
+const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).map(([name, pairs]) => {
+  const scaled = (first: string, second: string) => {
+    // DuckDB calculates what no branch takes, too, and fails for great values.
+    const fits = (value: string, down: string) =>
+      down ? `isfinite(${value})` : `abs(${value}) < ${largeSquare}`;
+    const both = `${fits('$1', first)} and ${fits('$2', second)}`;
+    const up = [first, second].filter(down => name !== 'CORR' && down).map(() => ` * ${scale}`);
+    return `${name.toLowerCase()}(case when ${both} then $1${first} end, case when ${both} then $2${second} end)$over${up.join('')}`;
+  };
+  const down = ` / ${scale}`;
+  const areSmall = (value: string) => `max(abs(${value}))$over < ${largeSquare}`;
+  const bySecond = (first: string) =>
+    `case when ${areSmall('$2')} then ${scaled(first, '')} else ${scaled(first, down)} end`;
+  const finite = `case when ${areSmall('$1')} then ${bySecond('')} else ${bySecond(down)} end`;
+  const answer = (text: string) => `(case when regr_count($1, $2)$over >= ${pairs} then ${text} end)`;
+  const plain = answer(`${name.toLowerCase()}($1, $2)$over`);
+  return row(
     `${name}(FLOAT64, FLOAT64) FLOAT64`,
-    `(case when regr_count($1, $2)$over >= ${pairs} then case when bool_and(${bothFinite})$over then ${name.toLowerCase()}(case when ${bothFinite} then $1 end, $2)$over else 'nan'::double end end)`,
-  ),
-);
+    answer(`case when bool_and(${bothFinite})$over then ${finite} else 'nan'::double end`),
+    { variants: [{ template: plain, applies: values => values.every(value => isSmall([value])) }] },
+  );
+});
 
 const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) => isAlwaysFinite(value!) };
 
 export const arrayTemplate = 'array_agg($distinct$1$order)$filter$over';
+
+/** Sums of the whole parts and of the fractions: DuckDB's sum of two NUMERIC may be beyond its 128 bits. */
+const wholeSum = 'sum(cast(trunc($1) as hugeint))$over';
+const fractionSum = 'sum($1 - trunc($1))$over';
+
+/** The same of distinct values, which only DuckDB's own sum tells apart. */
+const distinctWhole = 'cast(trunc(sum($distinct$1)$over) as hugeint)';
+const distinctFraction = 'sum($distinct$1)$over - trunc(sum($distinct$1)$over)';
 
 /** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
 export const aggregateRows = [
@@ -50,10 +89,18 @@ export const aggregateRows = [
   row('COUNTIF(BOOL) INT64', 'count($distinctcase when $1 then 1 end)$over'),
   // DuckDB sums BIGINT in 128 bits; the cast fails where BigQuery overflows.
   row('SUM(INT64) INT64', 'cast(sum($distinct$1)$over as bigint)'),
-  row('SUM(NUMERIC) NUMERIC', 'bq_numeric_sum(sum($distinct$1)$over)'),
+  row('SUM(NUMERIC) NUMERIC', `bq_numeric_sum(${wholeSum}, ${fractionSum})`, {
+    distinct: `bq_numeric_sum(${distinctWhole}, ${distinctFraction})`,
+  }),
   row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over', { overflows: true }),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
-  row('AVG(NUMERIC) NUMERIC', 'bq_numeric_average(sum($distinct$1)$over, count($distinct$1)$over)'),
+  row(
+    'AVG(NUMERIC) NUMERIC',
+    `bq_numeric_average(cast(${wholeSum} as varchar), ${fractionSum}, count($1)$over)`,
+    {
+      distinct: `bq_numeric_average(cast(${distinctWhole} as varchar), ${distinctFraction}, count($distinct$1)$over)`,
+    },
+  ),
   row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over', { overflows: true }),
   // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.
   row('MIN(FLOAT64) FLOAT64', '(-max(-$1)$over)', { variants: [leastOfNumbers] }),
@@ -69,6 +116,8 @@ export const aggregateRows = [
   row('BIT_OR(INT64) INT64', 'bit_or($1)$over'),
   row('BIT_XOR(INT64) INT64', 'bit_xor($distinct$1)$over'),
   ...statistics,
+  // After FLOAT64, which integers become.
+  ...numericStatistics,
   ...pairStatistics,
   row(
     'APPROX_TOP_COUNT(C, INT64) TOP<T>',

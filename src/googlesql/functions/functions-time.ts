@@ -1,12 +1,21 @@
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { type ScalarKind, scalar } from '../tree/types.ts';
-import { datePart, truncTemplate } from './date-parts.ts';
+import { datePart, fixedUnits, truncTemplate } from './date-parts.ts';
 import { bindRow, row } from './function-row.ts';
 import { stringOfJson } from './json/functions-json-values.ts';
-import { arity, civilTime, timeCall, zoneArgument, zoneForm } from './time-arguments.ts';
+import {
+  argumentsOfOneKind,
+  arity,
+  civilTime,
+  type DayKind,
+  timeCall,
+  zoneArgument,
+  zoneForm,
+} from './time-arguments.ts';
 import { difference, shift } from './time-arithmetic.ts';
 import { formatting, parsing } from './time-texts.ts';
 
@@ -77,7 +86,7 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
       return fromParts(context, syntax, kind);
     const value = context.binder.expression(context, syntax.arguments[0]!);
     if (kind === 'STRING' && value.type.kind === 'JSON' && !syntax.arguments[1]) return stringOfJson(value);
-    if (!syntax.arguments[1]) return cast(value, scalar(kind), false, syntax.at);
+    if (!syntax.arguments[1]) return cast(asInstant(value, kind, syntax), scalar(kind), false, syntax.at);
     const written = context.binder.expression(context, syntax.arguments[1]);
     if (written.type.kind !== 'STRING') return fromParts(context, syntax, kind);
     const zone = zoneForm(written, syntax.at);
@@ -94,23 +103,28 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
   };
 }
 
+/** What DATE and TIME take a text for: a TIMESTAMP, which DATE reads of any text. */
+function asInstant(value: BoundExpression, kind: string, { at }: CallSyntax): BoundExpression {
+  if (value.type.kind !== 'STRING' || (kind !== 'DATE' && kind !== 'TIME')) return value;
+  const instant = scalar('TIMESTAMP');
+  return kind === 'DATE' ? cast(value, instant, false, at) : coerce(value, instant, at);
+}
+
 function fromParts(context: BindContext, syntax: CallSyntax, kind: string): BoundExpression {
   const values = syntax.arguments.map(a => context.binder.expression(context, a));
   const rows = timeRows.filter(r => r.name === kind);
   return bindRow(rows, `function ${kind}`, values, syntax.at);
 }
 
-function truncation(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+function truncation(named: DayKind): SpecialFunction {
   return (context, syntax) => {
-    arity(syntax, 2, kind === 'DATE' ? 2 : 3);
-    const value = context.binder.expression(context, syntax.arguments[0]!);
+    arity(syntax, 2, named === 'DATE' ? 2 : 3);
+    const { kind, values, isDate } = argumentsOfOneKind(context, syntax, [0], named);
     const part = datePart(syntax.arguments[1], syntax.at);
-    // DATE_TRUNC and DATETIME_TRUNC also take the wider types, as they are.
-    const isWider = ['TIMESTAMP', 'DATETIME'].includes(value.type.kind);
-    const type = isWider ? (value.type.kind as ScalarKind) : kind;
-    const of = coerce(value, scalar(type), syntax.at);
+    if (isDate && part.name in fixedUnits && part.name !== 'DAY')
+      throw invalidQuery(`${named}_TRUNC does not support the ${part.name} date part`, syntax.at);
     const zone = zoneArgument(context, syntax, 2);
-    const template = truncTemplate(part, type, zone, syntax.at);
-    return timeCall(`${kind}_TRUNC`, template, [of, ...zone.values], type);
+    const template = truncTemplate(part, kind, zone, syntax.at);
+    return timeCall(`${named}_TRUNC`, template, [...values, ...zone.values], kind);
   };
 }

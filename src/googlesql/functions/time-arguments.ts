@@ -35,7 +35,15 @@ export function argument(
   index: number,
   kind: ScalarKind,
 ): BoundExpression {
-  const value = context.binder.expression(context, syntax.arguments[index]!);
+  return ofKind(context.binder.expression(context, syntax.arguments[index]!), syntax, index, kind);
+}
+
+function ofKind(
+  value: BoundExpression,
+  syntax: CallSyntax,
+  index: number,
+  kind: ScalarKind,
+): BoundExpression {
   if (coercionCost(value, scalar(kind)) === undefined) {
     const name = syntax.name.at(-1)?.name.toUpperCase();
     throw invalidQuery(
@@ -44,6 +52,28 @@ export function argument(
     );
   }
   return coerce(value, scalar(kind), syntax.at);
+}
+
+export type DayKind = 'TIMESTAMP' | 'DATETIME' | 'DATE';
+
+/**
+ * Arguments of a function that is named after a type and takes others: `DATE_DIFF` of two TIMESTAMP is `TIMESTAMP_DIFF`. A DATE
+ * widens to DATETIME where the function is not one of DATE.
+ */
+export function argumentsOfOneKind(
+  context: BindContext,
+  syntax: CallSyntax,
+  indexes: readonly number[],
+  named: DayKind,
+  { widensDates = true } = {},
+): { readonly kind: DayKind; readonly values: readonly BoundExpression[]; readonly isDate: boolean } {
+  const given = indexes.map(index => context.binder.expression(context, syntax.arguments[index]!));
+  const types = given.map(({ type }) => type.kind);
+  const isDate = types.includes('DATE');
+  const wider = (['TIMESTAMP', 'DATETIME'] as const).find(kind => types.includes(kind));
+  const ofDates = named === 'DATE' || !widensDates ? 'DATE' : 'DATETIME';
+  const kind = wider ?? (isDate ? ofDates : named);
+  return { kind, isDate, values: given.map((value, i) => ofKind(value, syntax, indexes[i]!, kind)) };
 }
 
 /** A time zone, and how DuckDB goes by it; `$2` and `$3` in the texts are its `values`. */

@@ -1,18 +1,25 @@
 import type { SpecialFunction } from '../tree/bind-context.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce } from '../tree/coercion.ts';
 import { isPlainConstant } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { scalar } from '../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
-import { argument, arity, timeCall, utc } from './time-arguments.ts';
+import { argumentsOfOneKind, arity, type DayKind, timeCall, utc } from './time-arguments.ts';
 
 /** `…_ADD` and `…_SUB` of a kind: a value and an INTERVAL. */
-export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'): SpecialFunction {
+export function shift(named: DayKind, sign: '+' | '-'): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 2);
     const interval = syntax.arguments[1]!;
     if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
-    const of = argument(context, syntax, 0, kind);
+    const { kind, values, isDate } = argumentsOfOneKind(context, syntax, [0], named);
+    const [of] = values as [BoundExpression];
+    if (isDate && interval.part in fixedUnits && interval.part !== 'DAY')
+      throw invalidQuery(
+        `${named}_${sign === '+' ? 'ADD' : 'SUB'} does not support the ${interval.part} date part when the argument is DATE type`,
+        interval.at,
+      );
     const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
     const step = intervalTemplate(interval.part, kind, interval.at).replaceAll('$1', '$2');
     const plain = kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`;
@@ -24,10 +31,10 @@ export function shift(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE', sign: '+' | '-'):
 }
 
 /** `…_DIFF` of a kind. TIMESTAMP_DIFF counts whole units elapsed; the others count boundaries crossed. */
-export function difference(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE'): SpecialFunction {
+export function difference(named: DayKind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 3, 3);
-    const values = [argument(context, syntax, 0, kind), argument(context, syntax, 1, kind)];
+    const { kind, values } = argumentsOfOneKind(context, syntax, [0, 1], named);
     const part = datePart(syntax.arguments[2], syntax.at);
     const unit = fixedUnits[part.name];
     if (kind === 'TIMESTAMP') {

@@ -5,16 +5,25 @@ import { quoteText } from '../tree/quote-text.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
-import { argument, arity, civilTime, timeCall, utc, zoneArgument } from './time-arguments.ts';
+import {
+  argument,
+  argumentsOfOneKind,
+  arity,
+  civilTime,
+  timeCall,
+  utc,
+  zoneArgument,
+} from './time-arguments.ts';
 
 type Kind = 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME';
 
 /** `FORMAT_…` of a kind: by DuckDB's formats where they have every element of a constant, else in the engine process. */
-export function formatting(kind: Kind): SpecialFunction {
+export function formatting(named: Kind): SpecialFunction {
   return (context, syntax) => {
-    arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
+    arity(syntax, 2, named === 'TIME' ? 2 : 3);
     const format = argument(context, syntax, 0, 'STRING');
-    const value = argument(context, syntax, 1, kind);
+    const { kind, value } = formatted(context, syntax, named);
+    arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
     const zone = kind === 'TIMESTAMP' ? zoneArgument(context, syntax, 2) : utc;
     const isUtc = kind === 'TIMESTAMP' && zone.isUtc;
     const civil = civilOf(value, kind, zone, syntax);
@@ -22,16 +31,26 @@ export function formatting(kind: Kind): SpecialFunction {
       format.kind === 'literal' && kind !== 'TIME'
         ? formatTemplate(format.value, { kind, isUtc })
         : undefined;
-    if (template) return timeCall(`FORMAT_${kind}`, template, [civil], 'STRING');
+    if (template) return timeCall(`FORMAT_${named}`, template, [civil], 'STRING');
     const ahead = kind === 'TIMESTAMP' ? '(epoch_us($2) - epoch_us($3)) // 1000000' : '0';
     const values = [format, civil, ...(kind === 'TIMESTAMP' ? [value] : [])];
     return timeCall(
-      `FORMAT_${kind}`,
+      `FORMAT_${named}`,
       `bq_format_time($1, '${kind}', epoch_us($2), ${ahead})`,
       values,
       'STRING',
     );
   };
+}
+
+function formatted(
+  context: BindContext,
+  syntax: CallSyntax,
+  named: Kind,
+): { readonly kind: Kind; readonly value: BoundExpression } {
+  if (named === 'TIME') return { kind: named, value: argument(context, syntax, 1, named) };
+  const { kind, values } = argumentsOfOneKind(context, syntax, [1], named);
+  return { kind, value: values[0]! };
 }
 
 function civilOf(value: BoundExpression, kind: Kind, zone: typeof utc, { at }: CallSyntax): BoundExpression {

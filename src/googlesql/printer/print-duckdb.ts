@@ -47,6 +47,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let usesNow = false;
   let depth = 0;
   const depths = new Map<string, number>();
+  const depthsIn = (sql: string) => [...sql.matchAll(/\br\d+\b/g)].map(([alias]) => depths.get(alias)!);
   const printer: Printer = {
     places: new Map(),
     impliedRelations: new Set(),
@@ -67,7 +68,11 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
       depths.set(alias, depth);
       return alias;
     },
-    readsOuterQuery: sql => [...sql.matchAll(/\br\d+\b/g)].some(([alias]) => depths.get(alias)! < depth),
+    readsOuterQuery: sql => depthsIn(sql).some(found => found < depth),
+    readsOuterQueryOnly: sql => {
+      const found = depthsIn(sql);
+      return found.length > 0 && found.every(own => own < depth);
+    },
     parameter: name => {
       parameterNames.add(name);
       return `$${options.placeholderOf(name)}`;

@@ -1,11 +1,13 @@
+import { GatewayError } from '../../base/errors.ts';
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
-import type {
-  BoundAggregate,
-  BoundCall,
-  BoundExpression,
-  BoundFrameBound,
-  BoundOrder,
-  BoundWindow,
+import {
+  type BoundAggregate,
+  type BoundCall,
+  type BoundExpression,
+  type BoundFrameBound,
+  type BoundOrder,
+  type BoundWindow,
+  call,
 } from '../tree/bound-tree.ts';
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
@@ -244,7 +246,11 @@ function textForms([sql = '']: readonly string[], [value]: readonly BoundExpress
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   if (aggregate.unsupported) throw new UnsupportedSql(aggregate.unsupported);
-  const printed = aggregate.arguments.map(value => printExpression(printer, value));
+  const printed = ownArguments(
+    printer,
+    aggregate,
+    aggregate.arguments.map(value => printExpression(printer, value)),
+  );
   // Functions of windows alone pass over NULL by words in their brackets.
   const isInside = aggregate.template.includes('$filter)');
   const ignored = aggregate.ignoreNulls ? ' ignore nulls' : '';
@@ -264,6 +270,23 @@ function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
       (hasOwnFilter ? '' : filter) +
       (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
   });
+}
+
+/** See `OwnRow`. */
+function ownArguments(
+  printer: Printer,
+  { over, name }: BoundAggregate,
+  printed: readonly string[],
+): readonly string[] {
+  const [first, ...others] = printed;
+  if (first === undefined || over || !printer.readsOuterQueryOnly(printed.join(' '))) return printed;
+  if (!printer.own)
+    throw new GatewayError(
+      'invalid_query',
+      `${name} over columns of an outer query alone is not supported in ORDER BY`,
+    );
+  printer.own.alias ??= printer.newAlias();
+  return [`(case when ${printer.own.alias}.own then ${first} end)`, ...others];
 }
 
 /**
@@ -327,21 +350,29 @@ function isDistance(frame: BoundWindow['frame']): boolean {
 }
 
 /**
- * The only key of a RANGE with distances, which are added to it and taken from it: an INT64 must not overflow. Of FLOAT64 the
- * negative, the other way round: DuckDB sorts NaN last, BigQuery first.
+ * The only key of a RANGE with distances, which are added to it and taken from it: an INT64 must not overflow, nor a NUMERIC, which is
+ * counted in billionths. Of FLOAT64 the negative, the other way round: DuckDB sorts NaN last, BigQuery first.
  */
 function printRangeKey(printer: Printer, { by, descending, nulls }: BoundOrder): string {
   // A distance needs a key that is an expression.
-  const { type } = by as BoundExpression;
-  const key = printExpression(printer, by as BoundExpression);
-  const isFloat = type.kind === 'FLOAT64';
-  const sql = isFloat ? `(-${key})` : type.kind === 'INT64' ? `cast(${key} as hugeint)` : key;
-  return `${sql} ${descending === isFloat ? 'asc' : 'desc'} nulls ${nulls.toLowerCase()}`;
+  const key = by as BoundExpression;
+  const template = rangeKeys[key.type.kind] ?? '$1';
+  const sql = printExpression(printer, call('RANGE key', template, [key], key.type));
+  return `${sql} ${descending === (key.type.kind === 'FLOAT64') ? 'asc' : 'desc'} nulls ${nulls.toLowerCase()}`;
 }
+
+const rangeKeys: Readonly<Record<string, string>> = {
+  FLOAT64: '(-$1)',
+  INT64: 'cast($1 as hugeint)',
+  NUMERIC: 'bq_billionths($1)',
+};
 
 function printBound(printer: Printer, bound: BoundFrameBound): string {
   if (bound.kind !== 'PRECEDING' && bound.kind !== 'FOLLOWING') return bound.kind.toLowerCase();
-  return `${printExpression(printer, bound.distance)} ${bound.kind.toLowerCase()}`;
+  const { distance } = bound;
+  const isNumeric = distance.type.kind === 'NUMERIC';
+  const along = isNumeric ? call('RANGE distance', rangeKeys.NUMERIC!, [distance], distance.type) : distance;
+  return `${printExpression(printer, along)} ${bound.kind.toLowerCase()}`;
 }
 
 function printOrder(printer: Printer, { by, ...order }: BoundOrder): string {

@@ -33,7 +33,8 @@ export function printLet(
   const members: string[] = [];
   const nameOf = (value: BoundExpression): string => {
     const text = printer.expression(around, value);
-    const at = members.indexOf(text);
+    // Two calls of RAND are two numbers.
+    const at = /\b(?:random|uuid)\(\)/.test(text) ? -1 : members.indexOf(text);
     return `struct_extract(v, ${at < 0 ? members.push(text) : at + 1})`;
   };
   const names = new Map(values.map(value => [value, nameOf(value)]));

@@ -16,13 +16,14 @@ import { printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { convertStorage } from './print-storage.ts';
-import type { Printer } from './printer.ts';
+import type { OwnRow, Printer } from './printer.ts';
 
 /**
  * Prints a query with columns `c0`, `c1` …
  * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
  */
-export function printQuery(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
+export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
+  const printer: Printer = { ...outer, own: undefined };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
   const inner = printBody(printer, query.body);
@@ -126,14 +127,24 @@ function printSelect(printer: Printer, select: BoundSelect): string {
     ...(source?.filters ?? []),
     ...(select.where ? printConjuncts(printer, select.where) : []),
   ];
-  const items = select.items.map((item, i) => `${printer.expression(printer, item)} as c${i}`);
+  const own: OwnRow = {};
+  const inside: Printer = { ...printer, own };
+  const print = (expression: BoundExpression) => printer.expression(inside, expression);
+  const items = select.items.map((item, i) => `${print(item)} as c${i}`);
+  const last = [
+    conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
+    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select)}` : '',
+    select.having ? ` having ${print(select.having)}` : '',
+    select.qualify ? ` qualify ${print(select.qualify)}` : '',
+  ];
+  const beside = own.alias
+    ? `${source?.sql ? ' cross join' : ' from'} (select true as own) as ${own.alias}`
+    : '';
   return [
     `select ${select.distinct ? 'distinct ' : ''}${items.join(', ')}`,
     source?.sql ? ` from ${source.sql}` : '',
-    conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
-    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select)}` : '',
-    select.having ? ` having ${printer.expression(printer, select.having)}` : '',
-    select.qualify ? ` qualify ${printer.expression(printer, select.qualify)}` : '',
+    beside,
+    ...last,
   ].join('');
 }
 

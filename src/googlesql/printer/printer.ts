@@ -28,8 +28,18 @@ export type Printer = {
   newAlias(): string;
   /** Whether a text names something of a query around the one that is being printed. DuckDB's lambdas can't. */
   readsOuterQuery(sql: string): boolean;
+  /** Whether a text names something of queries around the one that is being printed, and nothing of that one. */
+  readsOuterQueryOnly(sql: string): boolean;
+  /** What the SELECT that is being printed takes as its own; absent behind it, in ORDER BY. */
+  readonly own?: OwnRow | undefined;
   parameter(name: string): string;
   now(): string;
 };
+
+/**
+ * A relation of one row beside those of a SELECT. An aggregate over columns of an outer query alone would be one of that query to
+ * DuckDB; with a column of this relation in it, it is not.
+ */
+export type OwnRow = { alias?: string };
 
 export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;

@@ -23,7 +23,7 @@ const timePart = /^(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?/;
 export function readTemporal(text: string, kind: string): string | undefined {
   if (kind === 'TIME') {
     const parts = timePart.exec(text);
-    return parts?.[0].length === text.length ? civilText('1970-01-01', parts)?.slice(11) : undefined;
+    return parts?.[0].length === text.length ? civilText('1970-01-01', parts, false)?.slice(11) : undefined;
   }
   // A TIMESTAMP may have a year of five digits, the first of them 0.
   const padded = kind === 'TIMESTAMP' ? text.replace(/^0(?=\d{4}-)/, '') : text;
@@ -33,7 +33,7 @@ export function readTemporal(text: string, kind: string): string | undefined {
   if (kind === 'DATE') return rest ? undefined : civilText(day)?.slice(0, 10);
   const parts = /^[ Tt]/.test(rest) ? timePart.exec(rest.slice(1)) : null;
   const behind = parts ? rest.slice(1 + parts[0].length) : rest;
-  const civil = civilText(day, parts ?? undefined);
+  const civil = civilText(day, parts ?? undefined, kind === 'TIMESTAMP');
   if (kind === 'DATETIME') return behind ? undefined : civil;
   const zone = zoneBehind(behind, parts !== null);
   return civil && zone && civil + zoneText(zone);
@@ -55,8 +55,8 @@ function zoneText({ name, minutes }: Zone): string {
   return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
 }
 
-/** The second 60 is the first one of the next minute. */
-function civilText(day: string, time?: RegExpExecArray): string | undefined {
+/** The second 60 is the first one of the next minute, without its fraction but in a TIMESTAMP. */
+function civilText(day: string, time?: RegExpExecArray, keepsFraction = true): string | undefined {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
   const [hour = 0, minute = 0, second = 0] = time ? time.slice(1, 4).map(Number) : [];
   if (hour > 23 || minute > 59 || second > 60) return undefined;
@@ -67,6 +67,6 @@ function civilText(day: string, time?: RegExpExecArray): string | undefined {
   const text = civil.toISOString();
   // A year of five digits begins with a sign.
   if (text.startsWith('+')) return undefined;
-  const fraction = time?.[4];
+  const fraction = second < 60 || keepsFraction ? time?.[4] : undefined;
   return `${text.slice(0, 10)} ${text.slice(11, 19)}${fraction ? `.${fraction.slice(0, 6)}` : ''}`;
 }

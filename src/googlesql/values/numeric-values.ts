@@ -22,7 +22,13 @@ export const numericValues: EngineFunctions = {
     refuseZero(b, () => `MOD(${numericText(a)}, ${numericText(b)})`);
     return a % b;
   },
-  'bq_numeric_average(NUMERIC, INT64) NUMERIC': (sum: bigint, count: bigint) => divideRounded(sum, count),
+  /** @param whole the sum of the whole parts, which NUMERIC may not hold */
+  'bq_numeric_total(STRING, NUMERIC) NUMERIC': (whole: string, fractions: bigint) =>
+    checked(BigInt(whole) * one + fractions, () => 'SUM'),
+  'bq_numeric_average(STRING, NUMERIC, INT64) NUMERIC': (whole: string, fractions: bigint, count: bigint) =>
+    divideRounded(BigInt(whole) * one + fractions, count),
+  /** @param name a statistic as DuckDB names it; over no NULL */
+  'bq_numeric_statistic(ARRAY<NUMERIC>, STRING) FLOAT64': statistic,
   'bq_numeric_round(NUMERIC, INT64) NUMERIC': (x: bigint, digits: bigint) =>
     checked(toDigits(x, digits, divideRounded), () => `ROUND(${numericText(x)}, ${digits})`),
   'bq_numeric_round_by(NUMERIC, INT64, STRING) NUMERIC': (x: bigint, digits: bigint, mode: string) => {
@@ -43,6 +49,31 @@ export const numericValues: EngineFunctions = {
   },
   'bq_parse_numeric(STRING) NUMERIC': parseNumeric,
 };
+
+/** Most values of which a statistic is exact: they are held in memory. */
+const maxValues = 1_000_000;
+
+function statistic(values: readonly bigint[], name: string): number | null {
+  if (values.length > maxValues)
+    throw new Error(`A variance of more than ${maxValues} NUMERIC values is not supported`);
+  const count = BigInt(values.length);
+  const divisor = name.endsWith('_samp') ? count - 1n : count;
+  if (divisor < 1n) return null;
+  let [sum, squares] = [0n, 0n];
+  for (const value of values) {
+    sum += value;
+    squares += value * value;
+  }
+  const variance = quotient(squares * count - sum * sum, count * divisor * one * one);
+  return name.startsWith('stddev') ? Math.sqrt(variance) : variance;
+}
+
+/** The quotient of numbers that are not negative, as near as a FLOAT64 gets. */
+function quotient(a: bigint, b: bigint): number {
+  // Enough bits that what is cut off does not matter.
+  const shift = BigInt(Math.max(0, 128 - (a.toString(2).length - b.toString(2).length)));
+  return Number((a << shift) / b) / 2 ** Number(shift);
+}
 
 /** A NUMERIC as BigQuery writes it: no zeros behind the last digit that counts. */
 export function numericText(x: bigint): string {

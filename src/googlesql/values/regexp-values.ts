@@ -46,6 +46,16 @@ type Match = {
   readonly start: number;
 };
 
+/** Whether a text is no regular expression. */
+export function isInvalidPattern(pattern: string): boolean {
+  try {
+    RE2JS.compile(pattern);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 let [lastPattern, lastCompiled]: [string | undefined, RE2JS | undefined] = [undefined, undefined];
 
 /** A query has one pattern, or one for each row. */

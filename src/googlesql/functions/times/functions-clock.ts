@@ -1,9 +1,10 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
+import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
-import { type ScalarKind, scalar } from '../../tree/types.ts';
+import { scalar } from '../../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
-import { argument, arity, timeCall, utc } from '../time-arguments.ts';
+import { argument, argumentsOfOneKind, arity, type DayKind, timeCall, utc } from '../time-arguments.ts';
 
 /** TIME_…, LAST_DAY with a part, and …_BUCKET. */
 export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {
@@ -70,34 +71,32 @@ function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
 }
 
 /** Buckets are counted from 1950 where nothing else is given. */
-function bucket(kind: ScalarKind): SpecialFunction {
+function bucket(named: DayKind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 3);
     const interval = syntax.arguments[1]!;
     if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
     const isCalendar = !(interval.part in fixedUnits) && interval.part !== 'WEEK';
     // DuckDB's buckets of months begin with a month, wherever they are counted from.
-    if (isCalendar) throw onlyOnWarehouse(`${kind}_BUCKET for intervals of ${interval.part}`, syntax.at);
+    if (isCalendar) throw onlyOnWarehouse(`${named}_BUCKET for intervals of ${interval.part}`, syntax.at);
     const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const { kind, values } = argumentsOfOneKind(context, syntax, syntax.arguments[2] ? [0, 2] : [0], named, {
+      widensDates: false,
+    });
     const width = intervalTemplate(
       interval.part,
       kind === 'DATE' ? 'DATE' : 'DATETIME',
       interval.at,
     ).replaceAll('$1', '$2');
-    const origin = syntax.arguments[2]
-      ? argument(context, syntax, 2, kind)
-      : ({
-          kind: 'literal',
-          type: scalar(kind),
-          value: kind === 'DATE' ? '1950-01-01' : '1950-01-01 00:00:00',
-        } as const);
-    const template = `bq_bucket($1, $2, ${width}, $3)`;
-    const bucketed = timeCall(
-      `${kind}_BUCKET`,
-      template,
-      [argument(context, syntax, 0, kind), count, origin],
-      kind,
-    );
-    return bucketed;
+    const [value, origin = originOf(kind)] = values;
+    return timeCall(`${named}_BUCKET`, `bq_bucket($1, $2, ${width}, $3)`, [value!, count, origin], kind);
+  };
+}
+
+function originOf(kind: DayKind): BoundExpression {
+  return {
+    kind: 'literal',
+    type: scalar(kind),
+    value: kind === 'DATE' ? '1950-01-01' : '1950-01-01 00:00:00',
   };
 }

@@ -1,0 +1,49 @@
+import { readTemporal } from '../../times/read-temporal.ts';
+import { readZone } from '../../times/read-zone.ts';
+import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
+import { patternProblem } from '../../values/pattern-size.ts';
+import { isInvalidPattern } from '../../values/regexp-values.ts';
+import { countGroups } from '../functions-string.ts';
+
+/** A constant argument for which a call always fails, and one of the same type for which it need not. */
+type ConstantFault = { readonly index: number; readonly instead: Expression };
+
+/** Where functions take a time zone. */
+const zoneIndexes: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(['TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'STRING'].map(name => [name, 1])),
+  ...Object.fromEntries(['FORMAT_TIMESTAMP', 'PARSE_TIMESTAMP'].map(name => [name, 2])),
+  ...Object.fromEntries(['TIMESTAMP_TRUNC', 'DATETIME_TRUNC'].map(name => [name, 2])),
+};
+
+const isZoneFault = (text: string) => readZone(text) === undefined;
+
+/**
+ * Finds what makes a call fail for each row: without SAFE it is refused before it runs, with SAFE it is NULL.
+ * @param name in upper case, without SAFE
+ */
+export function constantFault({ arguments: values }: CallSyntax, name: string): ConstantFault | undefined {
+  const find = (
+    index: number,
+    isFault: (text: string) => boolean,
+    instead: string,
+  ): ConstantFault | undefined => {
+    const value = values[index];
+    if (value?.kind !== 'literal' || value.type !== 'STRING' || !isFault(value.value)) return undefined;
+    return { index, instead: { ...value, value: instead } };
+  };
+  if (name.startsWith('REGEXP_')) return find(1, pattern => isPatternFault(pattern, name), '');
+  const zone = zoneIndexes[name];
+  if (zone === undefined) return undefined;
+  const kind = values.length === 1 ? name : 'DATETIME';
+  return (
+    find(zone, isZoneFault, 'UTC') ??
+    (name === 'TIMESTAMP' ? find(0, text => readTemporal(text, kind) === undefined, '1970-01-01') : undefined)
+  );
+}
+
+/** A pattern that is too large stays refused. */
+function isPatternFault(pattern: string, name: string): boolean {
+  if (patternProblem(pattern) !== undefined) return false;
+  const takesOneGroup = name !== 'REGEXP_CONTAINS' && name !== 'REGEXP_REPLACE';
+  return isInvalidPattern(pattern) || (takesOneGroup && countGroups(pattern) > 1);
+}
