@@ -83,5 +83,5 @@ const valueSchemas: Record<ColumnDefinition['type'], object> = {
   DATE: { type: 'string', format: 'date' },
   TIME: { type: 'string' },
   JSON: { type: 'string', contentMediaType: 'application/json' },
-  STRUCT: { type: 'object' },
+  STRUCT: { type: 'object', additionalProperties: true },
 };

@@ -1,63 +1,148 @@
-import { errorCodes } from '../base/errors.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { jsonOf, parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import { graphqlTypeName } from '../endpoints/names.ts';
+import { formatNames, rowFormats } from '../formats/row-formats.ts';
+import { components } from './openapi-components.ts';
 
-/** Builds the OpenAPI 3.1 document of the REST route from the definitions alone. */
+/**
+ * Builds the OpenAPI 3.1 document of the REST route from the definitions alone. So that clients get typed rows, each answer has one shape:
+ * a GET by the name has the saved columns, a POST takes the caller's own SQL, a GET by the UUID shows all that a GET takes.
+ */
 export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Saved queries',
       version: '1',
-      description: 'Each saved query answers by its name and by its UUID.',
+      description:
+        'Each saved query answers by its name and by its UUID, to GET and POST alike. What a token may ask lists `GET /api/endpoints`.',
+      license: { name: 'None is granted yet', url: 'https://choosealicense.com/no-permission/' },
     },
+    servers: [{ url: '/', description: 'The gateway that this document came from' }],
     security: [{ apiKey: [] }, { bearer: [] }],
+    tags: endpoints.map(({ name, description }) => ({ name, description })),
     paths: Object.fromEntries(endpoints.flatMap(pathsOf)),
     components: {
-      securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
-        bearer: { type: 'http', scheme: 'bearer' },
+      ...components,
+      schemas: {
+        ...components.schemas,
+        ...Object.fromEntries(
+          endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
+        ),
       },
-      parameters: { redactPii, labels, explain },
-      headers: { receipt, truncated, maxRows },
-      responses: { error: errorResponse },
-      schemas: Object.fromEntries(
-        endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
-      ),
     },
   };
 }
 
 function pathsOf(endpoint: EndpointDefinition): [string, object][] {
-  const operation = (suffix: string) => ({
-    operationId: graphqlTypeName(endpoint.name) + suffix,
-    summary: endpoint.description,
-    parameters: [
-      ...endpoint.parameters.map(parameter => queryParameter(endpoint, parameter)),
-      ...(endpoint.sandbox ? [sandboxSql(endpoint)] : []),
-      { $ref: '#/components/parameters/redactPii' },
-      { $ref: '#/components/parameters/labels' },
-      { $ref: '#/components/parameters/explain' },
-    ],
-    responses: {
-      200: {
-        description: `At most ${endpoint.maxRows} rows.`,
-        headers: {
-          'Query-Receipt': { $ref: '#/components/headers/receipt' },
-          'Result-Truncated': { $ref: '#/components/headers/truncated' },
-          'Result-Max-Rows': { $ref: '#/components/headers/maxRows' },
-        },
-        content: { 'application/json': { schema: resultSchema(endpoint) } },
-      },
-      default: { $ref: '#/components/responses/error' },
+  const { name, id, sandbox } = endpoint;
+  const typed = rowsOf({ $ref: `#/components/schemas/${graphqlTypeName(name)}Row` });
+  const any = rowsOf(
+    sandbox ? { type: 'object', additionalProperties: true } : typed.properties.result.items,
+  );
+  const explained = { $ref: '#/components/schemas/Explained' };
+  const alsoSql = sandbox ? ' SQL of your own, which a GET takes as `sql`, is described at POST.' : '';
+  const byName = {
+    get: {
+      ...operation(endpoint, '', `At most ${endpoint.maxRows} rows.${alsoSql}`),
+      parameters: [...queryParameters(endpoint), ref('format'), ref('ifNoneMatch'), ...headerParameters],
+      responses: { 200: rowsResponse(endpoint, typed), 304: notModified, ...failures },
     },
-  });
+    post: {
+      ...operation(endpoint, 'Post', sandbox ? sqlText(endpoint) : 'The parameters as a JSON object.'),
+      parameters: [ref('explain'), ref('format'), ...headerParameters],
+      requestBody: { required: true, content: { 'application/json': { schema: bodySchema(endpoint) } } },
+      responses: { 200: rowsResponse(endpoint, { anyOf: [any, explained] }), ...failures },
+    },
+  };
+  const own = sandbox ? [sandboxSql(endpoint)] : [];
+  const byId = {
+    ...operation(endpoint, 'ById', 'The same by the UUID, which stays when the name changes.'),
+    parameters: [
+      ...queryParameters(endpoint),
+      ...own,
+      ref('explain'),
+      ref('format'),
+      ref('ifNoneMatch'),
+      ...headerParameters,
+    ],
+    responses: { 200: rowsResponse(endpoint, { anyOf: [any, explained] }), 304: notModified, ...failures },
+  };
   return [
-    [`/api/endpoints/query/${endpoint.name}`, { get: operation('') }],
-    [`/api/endpoints/query/${endpoint.id}`, { get: operation('ById') }],
+    [`/api/endpoints/query/${name}`, byName],
+    [`/api/endpoints/query/${id}`, { get: byId }],
   ];
+}
+
+const ref = (parameter: string) => ({ $ref: `#/components/parameters/${parameter}` });
+
+const headerParameters = [ref('redactPii'), ref('labels')];
+
+const notModified = { $ref: '#/components/responses/notModified' };
+
+const failures = {
+  '4XX': { $ref: '#/components/responses/error' },
+  '5XX': { $ref: '#/components/responses/error' },
+};
+
+function operation({ name, description }: EndpointDefinition, suffix: string, more: string): object {
+  return {
+    operationId: graphqlTypeName(name) + suffix,
+    tags: [name],
+    summary: description,
+    description: more,
+  };
+}
+
+function rowsOf(items: object) {
+  return {
+    type: 'object',
+    required: ['result'],
+    additionalProperties: false,
+    properties: { result: { type: 'array', items } },
+  };
+}
+
+function rowsResponse({ maxRows }: EndpointDefinition, json: object): object {
+  const others = formatNames.filter(name => name !== 'json');
+  return {
+    description: `At most ${maxRows} rows.`,
+    headers: {
+      ETag: { $ref: '#/components/headers/etag' },
+      'Query-Receipt': { $ref: '#/components/headers/receipt' },
+      'Result-Truncated': { $ref: '#/components/headers/truncated' },
+      'Result-Max-Rows': { $ref: '#/components/headers/maxRows' },
+    },
+    content: {
+      'application/json': { schema: json },
+      ...Object.fromEntries(
+        others.map(name => [rowFormats[name].mediaTypes[0], { schema: fileSchemas[name] }]),
+      ),
+    },
+  };
+}
+
+const binary = { type: 'string', format: 'binary' };
+const fileSchemas = { ndjson: { type: 'string' }, csv: { type: 'string' }, parquet: binary, arrow: binary };
+
+function queryParameters(endpoint: EndpointDefinition): object[] {
+  return endpoint.parameters.map(parameter => queryParameter(endpoint, parameter));
+}
+
+/** The body of a POST: the parameters as JSON values, and SQL of the caller's own. */
+function bodySchema(endpoint: EndpointDefinition): object {
+  const { parameters, sandbox } = endpoint;
+  const schemas = parameters.map(parameter => [
+    parameter.name,
+    { ...parameterSchema(parameter), description: describeParameter(endpoint, parameter) },
+  ]);
+  const sql = { type: 'string', description: sqlText(endpoint) };
+  return {
+    type: 'object',
+    required: parameters.filter(({ required }) => required).map(({ name }) => name),
+    properties: { ...Object.fromEntries(schemas), ...(sandbox ? { sql } : {}) },
+  };
 }
 
 function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefinition): object {
@@ -79,106 +164,16 @@ function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefini
   return { ...common, examples: Object.fromEntries(values) };
 }
 
-function sandboxSql({ name }: EndpointDefinition): object {
+function sandboxSql(endpoint: EndpointDefinition): object {
   return {
     name: 'sql',
     in: 'query',
     required: false,
-    description: `One SELECT in BigQuery SQL over the subsets of ${name}; it replaces the saved final statement.`,
+    description: sqlText(endpoint),
     schema: { type: 'string' },
   };
 }
 
-/** With `sql` the caller decides the columns. */
-function resultSchema({ name, sandbox }: EndpointDefinition): object {
-  const saved = { $ref: `#/components/schemas/${graphqlTypeName(name)}Row` };
-  return {
-    type: 'object',
-    required: ['result'],
-    additionalProperties: false,
-    properties: {
-      result: { type: 'array', items: sandbox ? { anyOf: [saved, { type: 'object' }] } : saved },
-    },
-  };
+function sqlText({ name }: EndpointDefinition): string {
+  return `\`sql\`: one SELECT in BigQuery SQL over the subsets of ${name}; it replaces the saved final statement.`;
 }
-
-const redactPii = {
-  name: 'LF-ENDPOINT-REDACT-PII',
-  in: 'header',
-  required: false,
-  description: "Overrides the endpoint's redaction of personal data for this request; any letter case.",
-  schema: { type: 'string', enum: ['true', 'false'] },
-};
-
-const labels = {
-  name: 'LF-ENDPOINT-LABELS',
-  in: 'header',
-  required: false,
-  description: 'Labels of the query in the warehouse, for the keys that the saved query allows.',
-  schema: { type: 'string', examples: ['team=red,cost-centre=42'] },
-};
-
-const explain = {
-  name: 'explain',
-  in: 'query',
-  required: false,
-  description:
-    'Says what the query would do, as `{"explain":{…}}`, and runs none; for tokens with the scope `explain`.',
-  schema: { type: 'string', enum: ['true'] },
-};
-
-const receipt = {
-  description:
-    'What the query cost that the answer waited for, where the engine knows; a dictionary of RFC 9651.',
-  required: false,
-  schema: { type: 'string', examples: ['bytes-processed=1000, bytes-billed=10485760, slot-ms=1500'] },
-};
-
-const truncated = {
-  description: '`?1` where the query had more rows than `Result-Max-Rows`; else absent.',
-  required: false,
-  schema: { type: 'string', enum: ['?1'] },
-};
-
-const maxRows = {
-  description: 'The most rows of an answer; only where rows were cut.',
-  required: false,
-  schema: { type: 'integer' },
-};
-
-const errorResponse = {
-  description: 'Any failure, with the status of its code.',
-  content: {
-    'application/json': {
-      schema: {
-        type: 'object',
-        required: ['error'],
-        properties: {
-          error: {
-            type: 'object',
-            required: ['code', 'message', 'status', 'errors', 'request_id'],
-            properties: {
-              code: { enum: Object.keys(errorCodes) },
-              message: { type: 'string' },
-              status: { type: 'integer' },
-              errors: {
-                type: 'array',
-                items: {
-                  type: 'object',
-                  required: ['reason', 'message'],
-                  properties: {
-                    reason: { type: 'string' },
-                    message: { type: 'string' },
-                    line: { type: 'integer' },
-                    column: { type: 'integer' },
-                  },
-                },
-              },
-              request_id: { type: 'string' },
-            },
-          },
-        },
-      },
-    },
-  },
-};

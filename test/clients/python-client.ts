@@ -42,6 +42,12 @@ export async function runPython(args: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
+/** Runs a program as it is written on a page; returns what it prints. */
+export async function runPythonText(text: string, environment: Record<string, string>): Promise<string> {
+  const { stdout } = await run(python, ['-c', text], { env: { PATH: process.env.PATH, ...environment } });
+  return stdout;
+}
+
 async function succeeds(command: string, args: readonly string[]): Promise<boolean> {
   return run(command, args).then(
     () => true,
