@@ -15,6 +15,8 @@ export type CacheRequest = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
+  /** The caller's SQL as it was sent: its errors name places in it, so they are for requests of the same text. */
+  readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;
   /** Maximum milliseconds to wait for another gateway's query. */
   readonly waitMs: number;
@@ -25,6 +27,10 @@ export type CacheRequest = {
 };
 
 /** Equal for requests that share one run in this process; requests with other limits share through the store, as gateways do. */
-export function flightOf({ key, load }: Pick<CacheRequest, 'key' | 'load'>): string {
-  return `${key.digest} ${load.maxBytesBilled ?? 'unlimited'}`;
+export function flightOf({
+  key,
+  callerSql = '',
+  load,
+}: Pick<CacheRequest, 'key' | 'callerSql' | 'load'>): string {
+  return `${key.digest} ${load.maxBytesBilled ?? 'unlimited'} ${callerSql}`;
 }

@@ -18,8 +18,10 @@ export function encodeFailure(
   { code, message, position, bytesLimit }: GatewayError,
   reason: LoadReason,
 ): string {
+  // A place in the text of that caller; in another one's it may be elsewhere. It failed before it could cost anything.
+  if (position) return '';
   if (reason !== 'miss' && code === 'deadline_exceeded') return '';
-  return ownFailures.has(code) ? '' : JSON.stringify({ code, message, position, bytesLimit });
+  return ownFailures.has(code) ? '' : JSON.stringify({ code, message, bytesLimit });
 }
 
 /** Payload for rows that are too large to be shared: each waiter runs the query itself, at once. */
@@ -36,10 +38,10 @@ export function decodeFailure(
 ): GatewayError | undefined {
   if (failurePayload === '') return undefined;
   try {
-    const { code, message, position, bytesLimit } = JSON.parse(failurePayload);
+    const { code, message, bytesLimit } = JSON.parse(failurePayload);
     if (!Object.hasOwn(errorCodes, code)) return undefined;
     if (bytesLimit !== undefined && !(bytesLimit >= (maxBytesBilled ?? Infinity))) return undefined;
-    return new GatewayError(code, String(message), { position, bytesLimit });
+    return new GatewayError(code, String(message), { bytesLimit });
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import type { EndpointDefinition, ParameterDefinition } from '../endpoints/defin
 import { readParameter, readPlainText } from '../endpoints/read-parameter.ts';
 import { typedParameter } from '../endpoints/typed-parameter.ts';
 import type { QueryParameter } from '../engine/engine.ts';
+import { spellAlike } from '../googlesql/syntax/spell-alike.ts';
 import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
@@ -27,7 +28,9 @@ export function bindQuery(
 ): BoundQuery {
   const parameters = bindParameters(definition, fixed ? fixParameters(definition, raw, fixed) : raw);
   const query = { definition, parameters, callerSql: readCallerSql(definition, raw) };
-  return { ...query, key: cacheKey(query) };
+  const { callerSql } = query;
+  const spelled = callerSql === undefined ? undefined : spellAlike(callerSql);
+  return { ...query, key: cacheKey({ definition, parameters, callerSql: spelled }) };
 }
 
 /**

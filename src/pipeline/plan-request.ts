@@ -217,7 +217,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
 /** The request to the cache for a query, with the runs that answer it if the cache can not. */
 function cacheRequestOf(
   queryTimeoutMs: number,
-  { definition, key }: BoundQuery,
+  { definition, callerSql, key }: BoundQuery,
   { load, refreshLoad }: { readonly load: Load; readonly refreshLoad: Load },
 ): CacheRequest {
   const { name: endpoint, cacheSeconds, staleSeconds, staleIfErrorSeconds } = definition;
@@ -226,7 +226,7 @@ function cacheRequestOf(
     staleMs: staleSeconds * 1000,
     staleIfErrorMs: staleIfErrorSeconds * 1000,
   };
-  return { endpoint, key, lifetimes, waitMs: queryTimeoutMs, load, refreshLoad };
+  return { endpoint, key, callerSql, lifetimes, waitMs: queryTimeoutMs, load, refreshLoad };
 }
 
 /** The labels that the gateway itself gives every query. */

@@ -54,6 +54,29 @@ test('contract 5.1: a caller’s SQL has an entry of its own', async () => {
   expect(await stateOf({ since, sql: '' })).toBe('HIT');
 });
 
+test('contract 5.1: white space, comments and the case of reserved words make no other entry', async () => {
+  const since = '2026-01-12T00:00:00Z';
+  expect(await stateOf({ since, sql: "select id as Id, ' A  b' as x from logs" })).toBe('MISS');
+  const alike = [
+    "SELECT\n  id AS Id, ' A  b' As x\nFROM logs -- all of them",
+    "/* rows */ select id as Id,' A  b'as x from logs# end",
+  ];
+  for (const sql of alike) expect(await stateOf({ since, sql })).toBe('HIT');
+  const others = ["select id as ID, ' A  b' as x from logs", "select id as Id, ' A b' as x from logs"];
+  for (const sql of others) expect(await stateOf({ since, sql })).toBe('MISS');
+});
+
+test('contract 2.17: an error names the place in the text of its own caller', async () => {
+  const texts = ['select nope from logs', '\n\nselect   nope from logs'];
+  const answers = await Promise.all(
+    texts.map(sql => gateway.get(`/api/endpoints/query/cached.since?${new URLSearchParams({ sql })}`)),
+  );
+  expect(answers.map(({ body: { error } }) => [error.errors[0].line, error.errors[0].column])).toEqual([
+    [1, 8],
+    [3, 10],
+  ]);
+});
+
 test('contract 2.7: parameters that are not declared make no other entry', async () => {
   const since = '2026-01-13T00:00:00Z';
   expect(await stateOf({ since })).toBe('MISS');

@@ -5,7 +5,8 @@ import { lex, type Token } from './lexer.ts';
 /** Deeper nesting than this is refused; every level of a query is a few calls on the stack. */
 export const maxDepth = 200;
 
-const reservedWords = new Set(
+/** Words that are names only in backquotes, or after a dot. Source: GoogleSQL, "Reserved keywords". */
+export const reservedWords: ReadonlySet<string> = new Set(
   `ALL AND ANY ARRAY AS ASC ASSERT_ROWS_MODIFIED AT BETWEEN BY CASE CAST COLLATE CONTAINS CREATE CROSS CUBE CURRENT
   DEFAULT DEFINE DESC DISTINCT ELSE END ENUM ESCAPE EXCEPT EXCLUDE EXISTS EXTRACT FALSE FETCH FOLLOWING FOR FROM
   FULL GROUP GROUPING GROUPS HASH HAVING IF IGNORE IN INNER INTERSECT INTERVAL INTO IS JOIN LATERAL LEFT LIKE LIMIT
