@@ -11,10 +11,23 @@ const optional = ['abuse', 'chaos', 'clients', 'emulator', 'histories', 'proxies
   folder => `test/${folder}/**`,
 );
 
-/** These only compute: two files at once. The others start processes and wait for clocks: one at a time. */
+/** These only compute: two files at once. */
 const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction', 'sample', 'sandbox'].map(
   folder => `test/${folder}/**/*.test.ts`,
 );
+
+/**
+ * These measure times, start many processes, or replace a module: one file at a time, each in a process of its own. The others mostly
+ * wait, two files at once; a process runs many files, for loading the modules anew takes as long as most files.
+ */
+const alone = [
+  ...['fleet', 'http', 'processes', 'store'].map(folder => `test/${folder}/**/*.test.ts`),
+  ...['leaks', 'run-job', 'stale-while-failing'].map(name => `test/bigquery/${name}.test.ts`),
+  ...['constant-time', 'parallel-commands'].map(name => `test/auth/${name}.test.ts`),
+  'test/commands/bigquery-doctor.test.ts',
+  'test/contract/one-deadline.test.ts',
+  'test/graphql/operation-limits.test.ts',
+];
 
 /** What all suites have alike. */
 export const suite = {
@@ -38,13 +51,20 @@ export default defineConfig({
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
-      project('computing', { include: computing, maxWorkers: 2, sequence: { groupOrder: 0 } }),
+      project('computing', {
+        include: computing,
+        maxWorkers: 2,
+        isolate: false,
+        sequence: { groupOrder: 0 },
+      }),
       project('waiting', {
         include: ['test/**/*.test.ts'],
-        exclude: [...computing, ...optional],
-        maxWorkers: 1,
+        exclude: [...computing, ...alone, ...optional],
+        maxWorkers: 2,
+        isolate: false,
         sequence: { groupOrder: 1 },
       }),
+      project('alone', { include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } }),
     ],
   },
 });

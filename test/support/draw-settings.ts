@@ -12,19 +12,27 @@ type DrawnSettings = {
   readonly acceptEncoding: string;
 };
 
-let gateways = 0;
-const drawn: string[] = [];
+/** What was drawn by each test file so far: a line for each gateway. One process runs many files. */
+const drawn = new Map<string, string[]>();
 
-/** What was drawn so far in this test file: a line for each gateway. */
-export const drawnSettings: readonly string[] = drawn;
+/** What was drawn so far in this test file. */
+export function drawnSettings(): readonly string[] {
+  return drawn.get(testFile()) ?? [];
+}
+
+function testFile(): string {
+  return relative(process.cwd(), expect.getState().testPath ?? '');
+}
 
 /**
  * Draws the settings of the next gateway of a test file: always the same ones for one seed; `SEED=<n> npm test` draws others.
  * @param stated what the test says itself: it is not drawn
  */
 export function drawSettings(stated: Readonly<Record<string, string>>): DrawnSettings {
-  const file = relative(process.cwd(), expect.getState().testPath ?? '');
-  const place = `${file} ${gateways++}`;
+  const file = testFile();
+  const lines = drawn.get(file) ?? [];
+  drawn.set(file, lines);
+  const place = `${file} ${lines.length}`;
   const seed = [...place].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, propertySeed);
   const [found] = fc.sample(settings('REDIS_URL' in stated || 'CACHE_MEMORY_MB' in stated), {
     seed,
@@ -32,7 +40,7 @@ export function drawSettings(stated: Readonly<Record<string, string>>): DrawnSet
   });
   const { isOnRedis, environment, acceptEncoding } = found!; // one was asked for
   const all = { isOnRedis, environment: { ...environment, ...stated }, acceptEncoding };
-  drawn.push(`${place}: ${JSON.stringify(all)}`);
+  lines.push(`${place}: ${JSON.stringify(all)}`);
   return all;
 }
 

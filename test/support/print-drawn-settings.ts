@@ -4,6 +4,7 @@ import { propertySeed } from './seed-properties.ts';
 
 /** A test that fails says what was drawn for its gateways, and by which seed. */
 afterEach(({ task }) => {
-  if (task.result?.state !== 'fail' || drawnSettings.length === 0) return;
-  process.stderr.write(`SEED=${propertySeed}, settings drawn:\n${drawnSettings.join('\n')}\n`);
+  const drawn = drawnSettings();
+  if (task.result?.state !== 'fail' || drawn.length === 0) return;
+  process.stderr.write(`SEED=${propertySeed}, settings drawn:\n${drawn.join('\n')}\n`);
 });
