@@ -191,6 +191,7 @@ test.each([
     );
     expect(rows).toBeGreaterThan(leastRows);
   },
+  180_000,
 );
 
 test.each(['DuckDB', 'BigQuery'] as const)(
