@@ -48,7 +48,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(composition|commands|duckdb|sample|bigquery|store)/|^src/telemetry/events\\.ts$',
+        pathNot: '^src/(composition|commands|duckdb|sample|loading|bigquery|store)/|^src/telemetry/events\\.ts$',
       },
       to: {
         path: '^src/(duckdb|sample|bigquery)/|^src/(store|warming)/(memory|redis)-(store|schedule)\\.ts$',
@@ -59,7 +59,7 @@ module.exports = {
       comment: 'BigQuery and DuckDB share the port and the shapes of the sources, nothing else.',
       severity: 'error',
       from: { path: room('bigquery') },
-      to: { path: only('duckdb', 'sample') },
+      to: { path: only('duckdb', 'sample', 'loading') },
     },
     {
       name: 'the-cache-knows-no-request',

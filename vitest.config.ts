@@ -7,9 +7,16 @@ const conditions = ['node', 'import', 'module-sync', 'default'];
 const report = process.env.TEST_REPORT;
 
 /** Longer than a suite may take, or in need of more programs: commands of their own, vitest.optional.config.ts. */
-const optional = ['abuse', 'chaos', 'clients', 'emulator', 'histories', 'proxies', 'real-project'].map(
-  folder => `test/${folder}/**`,
-);
+const optional = [
+  'abuse',
+  'chaos',
+  'clients',
+  'emulator',
+  'histories',
+  'loading-chaos',
+  'proxies',
+  'real-project',
+].map(folder => `test/${folder}/**`);
 
 /** These only compute: two files at once. */
 const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction', 'sample', 'sandbox'].map(

@@ -6,7 +6,9 @@ export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/{abuse,chaos,clients,emulator,histories,proxies,real-project}/**/*.test.ts'],
+    include: [
+      'test/{abuse,chaos,clients,emulator,histories,loading-chaos,proxies,real-project}/**/*.test.ts',
+    ],
     fileParallelism: false,
   },
 });

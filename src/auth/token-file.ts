@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile } from '../base/replace-file.ts';
 import { recordSchema, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { withFileLock } from './with-file-lock.ts';
 

@@ -60,6 +60,7 @@ export const errorCodes = {
     meaning: 'No document has this hash; send the document itself. GraphQL alone, where the answer is a 200.',
   },
   endpoint_not_found: { status: 404, reason: 'notFound', meaning: 'No saved query has this name or UUID.' },
+  source_not_found: { status: 404, reason: 'notFound', meaning: 'No source has this name.' },
   route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
   method_not_allowed: {
     status: 405,

@@ -75,6 +75,10 @@ export type Cache = {
   invalidateEntry(endpoint: string, key: CacheKey): Promise<void>;
   /** Invalidates all entries of an endpoint, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
+  /**
+   * From now on the entries of an endpoint that this gateway or another has made until now are stale here: its rows have changed.
+   */
+  markStale(group: string): void;
   /** Waits a moment for the store's connection; also resolves without one, and the cache works without it. */
   connect(): Promise<void>;
   /** Whether the store answers, and why not; known within two seconds of a change, without asking the store. */
@@ -92,6 +96,8 @@ type Parts = {
   readonly flights: SingleFlight<CacheAnswer>;
   readonly clock: Clock;
   readonly random: () => number;
+  /** By group: entries whose query began until then are no longer fresh; milliseconds since 1970. */
+  readonly staleUntil: Map<string, number>;
 };
 
 /** Makes a cache over a store. */
@@ -121,6 +127,7 @@ export function createCache(options: CacheOptions): Cache {
     flights: createSingleFlight(),
     clock,
     random,
+    staleUntil: new Map(),
   };
   return {
     peek: request => peek(parts, request),
@@ -136,6 +143,7 @@ export function createCache(options: CacheOptions): Cache {
       await invalidateStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
+    markStale: group => void parts.staleUntil.set(group, clock.now()),
     connect: () => store.connect(),
     storeHealth: () => store.health(),
     async close() {
@@ -145,12 +153,20 @@ export function createCache(options: CacheOptions): Cache {
   };
 }
 
-function peek({ local, store, loader, clock, random }: Parts, request: CacheRequest): Entry | undefined {
+/** Milliseconds since an entry was made; at least the time for which it would be fresh, if rows were loaded since its query began. */
+function ageOf({ clock, staleUntil }: Parts, entry: Entry, { key, lifetimes }: CacheRequest): number {
+  const ageMs = clock.now() - entry.createdAtMs;
+  const isOutdated = entry.createdAtMs - entry.loadMs <= (staleUntil.get(key.group) ?? -Infinity);
+  return isOutdated ? Math.max(ageMs, lifetimes.freshMs) : ageMs;
+}
+
+function peek(parts: Parts, request: CacheRequest): Entry | undefined {
+  const { local, store, loader, random } = parts;
   const { key, lifetimes } = request;
   // While the store is down, memory is all there is.
   const entry = store.isUp ? local.getTrusted(key) : local.get(key);
   if (!entry) return undefined;
-  const ageMs = clock.now() - entry.createdAtMs;
+  const ageMs = ageOf(parts, entry, request);
   if (freshnessOf(ageMs, lifetimes) !== 'fresh') return undefined;
   if (isDrawnEarly(ageMs, entry.loadMs, lifetimes.freshMs, 1 - random()))
     loader.refresh(request, entry, 'early');
@@ -180,24 +196,17 @@ function flightFor({ generations, local }: Parts, request: CacheRequest): string
 }
 
 /** Answers without a query, and without a refresh. */
-async function readStored(
-  { stored, clock }: Parts,
-  request: CacheRequest,
-  refused: GatewayError,
-): Promise<CacheAnswer> {
-  const { entry } = await stored.newest(request);
-  const freshness = entry ? freshnessOf(clock.now() - entry.createdAtMs, request.lifetimes) : 'gone';
+async function readStored(parts: Parts, request: CacheRequest, refused: GatewayError): Promise<CacheAnswer> {
+  const { entry } = await parts.stored.newest(request);
+  const freshness = entry ? freshnessOf(ageOf(parts, entry, request), request.lifetimes) : 'gone';
   if (!entry || freshness === 'gone') throw refused;
   return { entry, state: freshness === 'fresh' ? 'hit' : freshness };
 }
 
-async function lookUp(
-  { stored, loader, clock }: Parts,
-  request: CacheRequest,
-  signal: AbortSignal,
-): Promise<CacheAnswer> {
+async function lookUp(parts: Parts, request: CacheRequest, signal: AbortSignal): Promise<CacheAnswer> {
+  const { stored, loader } = parts;
   const { entry, budget } = await stored.newest(request);
-  const freshness = entry ? freshnessOf(clock.now() - entry.createdAtMs, request.lifetimes) : 'gone';
+  const freshness = entry ? freshnessOf(ageOf(parts, entry, request), request.lifetimes) : 'gone';
   if (entry && freshness === 'fresh') return { entry, state: 'hit' };
   if (entry && freshness === 'stale') {
     loader.refresh(request, entry, 'stale');
@@ -223,13 +232,14 @@ async function loadAlways(
 }
 
 async function warm(
-  { stored, loader, clock }: Parts,
+  parts: Parts,
   request: CacheRequest,
   everyMs: number,
 ): Promise<'refreshed' | 'fresh' | 'busy'> {
+  const { stored, loader } = parts;
   const { lifetimes } = request;
   const { entry } = await stored.newest(request);
-  const ageMs = entry ? clock.now() - entry.createdAtMs : Infinity;
+  const ageMs = entry ? ageOf(parts, entry, request) : Infinity;
   const willBeFresh = freshnessOf(ageMs, lifetimes) === 'fresh' && ageMs + everyMs < lifetimes.freshMs;
   if (ageMs < everyMs / 2 && willBeFresh) return 'fresh';
   try {

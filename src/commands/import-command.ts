@@ -1,42 +1,145 @@
-import { open } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { databasePath } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
-import { type ImportInput, importLogs } from '../duckdb/import-logs.ts';
-import { readSources } from '../endpoints/sources.ts';
-import { UsageError } from './command-line.ts';
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { epochUnits } from '../endpoints/read-epoch.ts';
+import { readSources, type Source } from '../endpoints/sources.ts';
+import { type Acceptance, acceptRows } from '../loading/accept-rows.ts';
+import { rowsFolderOf } from '../loading/accepted-rows.ts';
+import { type InputFormat, inputFormats, openInput } from '../loading/input/open-input.ts';
+import { storeAccepted } from '../loading/store-accepted.ts';
+import { parseCommand, UsageError } from './command-line.ts';
+
+const usage = `npm run import -- <source> <file>       load rows, while gateways run or not; - is standard input
+  --format ${inputFormats.join(' | ')}   what the content does not say; lines: text for the pattern of the source
+  --replace                             all earlier rows of the source go away
+  --dry-run                             only check the rows
+  --rejects <file>                      where lines that are no rows go, as NDJSON with reasons
+  --json                                print the outcome as JSON`;
+
+/** Rejected lines that are shown. */
+const maxShown = 10;
 
 /**
- * `import <source> <file>`.
- * @throws UsageError; as `importLogs`
+ * `npm run import`: loads rows from a file. It stores them itself, in turns with the gateways that run.
+ * @returns whether a row was loaded; else the process ends with 1
+ * @throws UsageError; the system's and DuckDB's errors for a file that can't be read
  */
-export async function runImportCommand(config: Config, args: string[]): Promise<void> {
-  const [source, file, ...rest] = args;
-  const sources = readSources(config.SOURCES_DIR);
-  if (source === undefined || file === undefined || rest.length > 0) {
+export async function runImportCommand(config: Config, args: string[]): Promise<boolean> {
+  const { values, positionals } = parseCommand(args, {
+    format: { type: 'string' },
+    replace: { type: 'boolean' },
+    'dry-run': { type: 'boolean' },
+    rejects: { type: 'string' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  });
+  if (values.help) {
+    process.stdout.write(`${usage}\n`);
+    return true;
+  }
+  const [name, file, ...rest] = positionals;
+  if (name === undefined || file === undefined || rest.length > 0) {
     throw new UsageError('import takes a source and a file');
   }
-  if (!sources.some(({ name }) => name === source)) {
-    throw new UsageError(
-      `No source is named ${JSON.stringify(source)}; allowed: ${sources.map(({ name }) => name).join(', ')}`,
-    );
-  }
-  const say = (text: string) => process.stderr.write(text);
-  const { imported, rejected, ignoredFields } = await importLogs({
-    ...(await openInput(file)),
-    databasePath: databasePath(config),
-    sources,
-    source,
-    onProgress: rows => say(process.stderr.isTTY ? `\r${rows.toLocaleString('en')} rows read` : ''),
-    onBadLine: (line, reason) => say(`\nline ${line} is left out: ${reason}\n`),
+  const isDryRun = values['dry-run'] ?? false;
+  const sources = readSources(config.SOURCES_DIR);
+  const source = findSource(sources, name);
+  const path = databasePath(config);
+  const taken = await take(source, file, {
+    format: readFormat(values.format),
+    folder: rowsFolderOf(path),
+    replaces: values.replace ?? false,
+    isDryRun,
+    rejectsFile: values.rejects,
   });
-  for (const field of ignoredFields) say(`\nfield ${field} is not in ${source} and was ignored`);
-  process.stdout.write(`\n${imported} rows imported into ${source}, ${rejected} left out\n`);
+  if (!isDryRun && taken.rows > 0) await store(path, sources);
+  if (values.json) process.stdout.write(`${JSON.stringify(taken)}\n`);
+  else show(name, taken, isDryRun);
+  return taken.rows > 0;
 }
 
-async function openInput(file: string): Promise<ImportInput> {
-  if (file === '-') return { format: 'ndjson', input: process.stdin };
-  const handle = await open(file);
-  if (!file.endsWith('.parquet')) return { format: 'ndjson', input: handle.createReadStream() };
-  await handle.close();
-  return { format: 'parquet', file };
+function findSource(sources: readonly Source[], name: string): Source {
+  const source = sources.find(each => each.name === name);
+  if (!source) {
+    const known = sources.map(each => each.name).join(', ');
+    throw new UsageError(`No source is named ${JSON.stringify(name)}; allowed: ${known}`);
+  }
+  if (source.files)
+    throw new UsageError(`Source ${name} reads its files in place; nothing is loaded into it`);
+  return source;
+}
+
+function readFormat(text: string | undefined): InputFormat | undefined {
+  const format = inputFormats.find(each => each === text);
+  if (text === undefined || format) return format;
+  throw new UsageError(`--format is ${JSON.stringify(text)}; allowed: ${inputFormats.join(', ')}`);
+}
+
+type TakeOptions = {
+  readonly format: InputFormat | undefined;
+  readonly folder: string;
+  readonly replaces: boolean;
+  readonly isDryRun: boolean;
+  readonly rejectsFile: string | undefined;
+};
+
+const say = (text: string) => void process.stderr.write(text);
+
+/** Puts the good rows of a file on disk. */
+async function take(source: Source, file: string, options: TakeOptions): Promise<Acceptance> {
+  const input = await openInput(file === '-' ? process.stdin : file, source, options.format);
+  const rejects = options.rejectsFile === undefined ? undefined : createWriteStream(options.rejectsFile);
+  if (rejects) await once(rejects, 'open');
+  let shown = 0;
+  const onReject = (line: number, reason: string, text: string) => {
+    rejects?.write(`${JSON.stringify({ line, reason, text })}\n`);
+    if (shown++ < maxShown) say(`\nline ${line} is left out: ${reason}\n`);
+  };
+  const startedMs = performance.now();
+  const totalBytes = file === '-' ? undefined : (await stat(file)).size;
+  const onProgress = (rows: number) => {
+    if (!process.stderr.isTTY) return;
+    const rate = Math.round((rows * 1000) / (performance.now() - startedMs));
+    const [done, total] = [input.readBytes(), totalBytes].map(bytes => ((bytes ?? 0) / 1e6).toFixed(1));
+    const bytes = totalBytes ? `, ${done} of ${total} MB` : `, ${done} MB`;
+    say(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
+  };
+  try {
+    const taken = await acceptRows({ ...options, source, lines: input.lines, onReject, onProgress });
+    const broken = await input.rejects();
+    for (const { line, reason, text } of broken) onReject(line, reason, text);
+    return { ...taken, rejected: taken.rejected + broken.length };
+  } finally {
+    await input.close();
+    if (rejects) await new Promise(resolve => rejects.end(resolve));
+  }
+}
+
+/** Stores what is on disk until nothing is left, beside gateways that do so too. */
+async function store(path: string, sources: readonly Source[]): Promise<void> {
+  const emit = (event: object) => say(`${JSON.stringify(event)}\n`);
+  for (;;) {
+    try {
+      if (!(await storeAccepted({ databasePath: path, sources, emit }))) return;
+    } catch (error) {
+      // The gateways store the rows, which are on disk.
+      if (!(error instanceof DatabaseBusyError)) throw error;
+    }
+  }
+}
+
+function show(
+  name: string,
+  { rows, rejected, ignoredFields, epochUnits: units }: Acceptance,
+  isDryRun: boolean,
+): void {
+  if (rejected > maxShown) say(`\nand ${rejected - maxShown} more lines\n`);
+  for (const field of ignoredFields) say(`\nfield ${field} is not in ${name} and was ignored`);
+  for (const [path, unit] of Object.entries(units))
+    say(`\n${path}: numbers are read as ${epochUnits[unit]} since 1970`);
+  const done = isDryRun ? 'fit' : 'imported into';
+  process.stdout.write(`\n${rows} rows ${done} ${name}, ${rejected} left out\n`);
 }

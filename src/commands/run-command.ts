@@ -5,7 +5,7 @@ import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
 const usage = `Commands:
-  npm run import -- <source> <file.ndjson | file.parquet | ->   load log rows; - is standard input, as NDJSON
+  npm run import -- <source> <file | -> [--help for more]       load rows: NDJSON, JSON, CSV, Parquet, compressed or not
   npm run token -- issue --name <who> [--help for more]         make a token; it is shown once
   npm run token -- list                                         show what was issued
   npm run token -- show | rotate | revoke <id>                  show one, give it a new secret, refuse it from now on
@@ -22,7 +22,7 @@ const usage = `Commands:
 
 /** Each command loads only what it needs: loading all of the service takes half a second. */
 const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
-  import: async (config, args) => (await import('./import-command.ts')).runImportCommand(config, args),
+  import: importCommand,
   token: tokenCommand,
   cache: async (config, args) => (await import('./cache-command.ts')).runCacheCommand(config, args),
   doctor: doctorCommand,
@@ -58,6 +58,11 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
+
+async function importCommand(config: Config, args: string[]): Promise<void> {
+  const { runImportCommand } = await import('./import-command.ts');
+  if (!(await runImportCommand(config, args))) process.exitCode = 1;
+}
 
 async function tokenCommand(config: Config, args: string[]): Promise<void> {
   const [{ runTokenCommand }, { openCommandTokens }] = await Promise.all([

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../composition/config.ts';
-import { checkFiles } from '../duckdb/check-files.ts';
-import { type InferredColumn, inferColumns } from '../duckdb/infer-columns.ts';
+import { checkFiles } from '../duckdb/files/check-files.ts';
+import { type InferredColumn, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { formatOf, parseSource, readSources, type Source, type SourceField } from '../endpoints/sources.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 

@@ -40,6 +40,7 @@ import type { WarmSchedule } from '../warming/schedule.ts';
 import { warmGroup } from '../warming/warm-group.ts';
 import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import { openEngine } from './compose-engine.ts';
+import { openLoading } from './compose-loading.ts';
 import { composeTokens } from './compose-tokens.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
@@ -63,6 +64,8 @@ export type Gateway = {
   readonly http: Pick<HttpServer, 'connections' | 'unreadBytes'>;
   readonly endpoints: EndpointRegistry;
   readonly tokens: Pick<Tokens, 'refresh'>;
+  /** From now on rows of the sample appear as time goes by. */
+  goOnWithSample(): void;
   /**
    * Answers the requests in flight, then closes the engine and the store.
    * @param options default: accepts no more connections from now on, and waits for the requests in flight
@@ -79,15 +82,9 @@ export async function composeGateway(
   { clock, emit: observe, accessToken, engine: given, log }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
-  const emit = (event: GatewayEvent) => {
-    metrics.observe(event);
-    observe(event);
-  };
-  const { engine, endpoints, store, cache, run, close } = await openCore(config, {
-    clock,
-    emit,
-    engine: given,
-  });
+  const emit = both(metrics.observe, observe);
+  const core = await openCore(config, { clock, emit, engine: given });
+  const { engine, endpoints, store, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, config.WARM_IN_PROCESS ?? !config.REDIS_URL);
@@ -109,9 +106,11 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
+  const loading = openLoading(config, { endpoints, engine, cache, clock, emit });
   const http = createHttpServer({
     pipeline,
     formatter,
+    loading,
     graphql: await openGraphql(config, { pipeline, endpoints, store, emit }),
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
@@ -132,9 +131,11 @@ export async function composeGateway(
     http,
     endpoints,
     tokens,
+    goOnWithSample: () => loading?.goOnWithSample(),
     close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
       stopWatching();
       await http.stop(options);
+      await loading?.close();
       await tokens.close();
       await warming.close();
       await redactor.close();
@@ -143,6 +144,13 @@ export async function composeGateway(
     },
   };
 }
+
+type Observe = (event: GatewayEvent) => void;
+
+const both = (first: Observe, second: Observe) => (event: GatewayEvent) => {
+  first(event);
+  second(event);
+};
 
 /**
  * Puts a worker together: it warms what gateways read, over the Redis that it shares with them.

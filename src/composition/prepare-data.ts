@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../auth/replace-file.ts';
 import { withFileLock } from '../auth/with-file-lock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Progress } from '../base/progress-bar.ts';
+import { replaceFile } from '../base/replace-file.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { readCurrent } from '../duckdb/replicas.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -36,6 +37,8 @@ export async function prepareData(
 
 /** Extends the sample of the embedded engine up to now. */
 async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
+  // The gateway itself extends a sample that is in two files.
+  if (readCurrent(databasePath(config)).version !== '') return sampleProjects[0];
   try {
     const task = {
       databasePath: databasePath(config),

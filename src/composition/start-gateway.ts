@@ -32,6 +32,7 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   // `address` is null or a string only for servers that listen on no TCP port.
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  gateway.goOnWithSample();
   print(welcome(config, origin, accessToken, sampleProject));
   return {
     stop: signal =>

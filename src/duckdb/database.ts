@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Source } from '../endpoints/sources.ts';
-import { quoteName } from '../googlesql/tree/quote-text.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { DatabaseBusyError } from './database-busy-error.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
@@ -84,26 +84,35 @@ export async function prepareConnection(
   for (const macro of macros) await connection.run(macro);
 }
 
-/** The tables of a database with their columns as stored. */
-export async function readCatalog(connection: DuckDBConnection): Promise<CatalogTable[]> {
+/**
+ * The tables of a database with their columns as stored.
+ * @param attached name of an attached database. Default: the one that the connection was opened with
+ */
+export async function readCatalog(connection: DuckDBConnection, attached?: string): Promise<CatalogTable[]> {
+  const database = attached === undefined ? 'current_database()' : quoteText(attached);
   const names = await connection.runAndReadAll(
-    "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name NOT LIKE '\\_%' ESCAPE '\\' ORDER BY 1",
+    `SELECT table_name FROM duckdb_tables() WHERE database_name = ${database} AND schema_name = 'main' AND table_name NOT LIKE '\\_%' ESCAPE '\\' ORDER BY 1`,
   );
   const tables: CatalogTable[] = [];
   for (const [name] of names.getRows()) {
     tables.push({
       name: String(name),
-      columns: await readColumns(connection, String(name)),
+      columns: await readColumns(connection, String(name), attached),
     });
   }
   return tables;
 }
 
-/** The columns of one table as stored. */
-export async function readColumns(connection: DuckDBConnection, table: string): Promise<CatalogColumn[]> {
+/** The columns of one table as stored; `attached` as in `readCatalog`. */
+export async function readColumns(
+  connection: DuckDBConnection,
+  table: string,
+  attached?: string,
+): Promise<CatalogColumn[]> {
+  const place = attached === undefined ? '' : `${quoteName(attached)}.main.`;
   const { columnNames, columnTypes } = await describe(
     connection,
-    `SELECT * FROM ${quoteName(table)} LIMIT 0`,
+    `SELECT * FROM ${place}${quoteName(table)} LIMIT 0`,
   );
   return columnNames.map((name, at) => ({ name, type: storedType(columnTypes[at]!) }));
 }

@@ -14,11 +14,11 @@ import { startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
-import { type Catalog, type EngineChild, EngineGoneError } from './engine-child.ts';
+import { type EngineChild, EngineGoneError, OutdatedError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import { createEnginePool } from './engine-pool.ts';
-import type { BoundValue, EngineSettings } from './engine-protocol.ts';
+import type { BoundValue, Catalog, EngineSettings } from './engine-protocol.ts';
 import { runUntil } from './run-until.ts';
 import { removeLeftSpills } from './spill-directory.ts';
 
@@ -83,7 +83,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       return { placeholder, text: boundText(statement, name) };
     });
     const { maxRows } = statement;
-    const rows = await runUntil(limit, child, { sql, values, shape, maxRows }, graceMs);
+    const { version } = catalog;
+    const rows = await runUntil(limit, child, { catalog: version, sql, values, shape, maxRows }, graceMs);
     return { columns, ...rows };
   }
 
@@ -94,7 +95,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
     for (let runs = 1; ; runs++) {
       try {
-        return await pool.use(child => runIn(child, statement, limit), { isNew: runs > 1 });
+        return await pool.use(child => againIfOutdated(limit, () => runIn(child, statement, limit)), {
+          isNew: runs > 1,
+        });
       } catch (error) {
         const isLost = error instanceof EngineGoneError && error.why === 'crash' && !limit.aborted;
         if (!isLost || runs === maxRuns) throw error;
@@ -168,6 +171,17 @@ const spanOptions = {
   kind: 'client',
   attributes: { 'db.system.name': 'duckdb', 'db.operation.name': 'SELECT' },
 } as const;
+
+/** Tables that change while a statement is on its way make it outdated; they change seldom, by the first longer array of a field. */
+async function againIfOutdated<Result>(limit: AbortSignal, run: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof OutdatedError) || limit.aborted) throw error;
+    }
+  }
+}
 
 /** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
 const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;

@@ -1,27 +1,28 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { childEnvironment } from '../base/child-environment.ts';
 import type { ResultSet } from '../base/rows.ts';
-import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type {
+  Catalog,
   EngineArguments,
   EngineCommand,
   EngineReport,
   EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
-import type { SourceViews } from './source-views.ts';
 import { newSpillDirectory } from './spill-directory.ts';
 
 /** A started engine process. */
 export type EngineChild = {
   readonly pid: number | undefined;
-  /** The tables of its database. Rejects if the process ended before it was ready. */
+  /** The tables of its database now. Rejects if the process ended before it was ready. */
   readonly catalog: Promise<Catalog>;
-  /** Runs a statement, one at a time; rejects with DuckDB's message, or with EngineGoneError when the process ends first. */
+  /**
+   * Runs a statement, one at a time; rejects with DuckDB's message, with OutdatedError, or with EngineGoneError when the process ends
+   * first.
+   */
   run(statement: EngineStatement): EngineRun;
   kill(why: 'unresponsive query' | 'closed'): void;
   /** Whether it was killed because it is not needed any more. */
@@ -32,14 +33,6 @@ export type EngineChild = {
   readonly isWorn: boolean;
   /** Resolves with the reason once the process has ended, and its folder is gone. */
   readonly ended: Promise<string>;
-};
-
-/** The tables of a database; equal versions are equal tables. */
-export type Catalog = {
-  readonly version: string;
-  readonly tables: readonly CatalogTable[];
-  /** Sources whose files can't be read, and why. */
-  readonly problems: SourceViews['problems'];
 };
 
 export type EngineRun = {
@@ -65,6 +58,11 @@ export class EngineGoneError extends Error {
   }
 }
 
+/** The tables have changed since the statement was compiled: compile it for the catalogue of now. */
+export class OutdatedError extends Error {
+  override readonly name = 'OutdatedError';
+}
+
 type Result = Pick<ResultSet, 'rowsJson' | 'rowCount' | 'isTruncated'>;
 
 /** Milliseconds a process has to open the database, which may wait for a writer. */
@@ -84,8 +82,9 @@ process.once('exit', () => {
 export function startEngineChild(settings: EngineSettings): EngineChild {
   const spillDirectory = newSpillDirectory(settings.databasePath);
   const child = forkEngine({ ...settings, spillDirectory });
-  const catalog = Promise.withResolvers<Catalog>();
-  catalog.promise.catch(() => undefined);
+  const first = Promise.withResolvers<Catalog>();
+  first.promise.catch(() => undefined);
+  let catalog = first.promise;
   const ended = Promise.withResolvers<string>();
   const owed = createOwedResults();
   let why: EngineEnd = 'no start';
@@ -106,8 +105,9 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       clearTimeout(starting);
       if (why === 'no start') why = 'crash';
       lowerPriority(child.pid);
-      catalog.resolve(catalogOf(report));
-    } else if (report.type === 'out of memory') kill('out of memory');
+      first.resolve(report.catalog);
+    } else if (report.type === 'catalog') catalog = Promise.resolve(report.catalog);
+    else if (report.type === 'out of memory') kill('out of memory');
     else if (report.type !== 'alive') {
       isWorn = report.type !== 'part' && report.isWorn;
       owed.settle(report);
@@ -117,18 +117,14 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     clearTimeout(starting);
     silence.unwatch();
     gone ??= new EngineGoneError(reason, why);
-    catalog.reject(gone);
+    first.reject(gone);
     owed.fail(gone);
-    // A killed process cannot clean up after itself.
-    void rm(spillDirectory, { recursive: true, force: true })
-      .catch(() => undefined)
-      .then(() => ended.resolve(reason));
+    void removeFolder(spillDirectory).then(() => ended.resolve(reason));
   };
   living.add(child);
   child.once('exit', (code, signal) => {
     living.delete(child);
-    if (why === 'out of memory') end(why);
-    else end(signal ?? `exit code ${code} ${standardError()}`.trim());
+    end(why === 'out of memory' ? why : (signal ?? `exit code ${code} ${standardError()}`.trim()));
   });
   // It could not be started, or ended while a command was on its way.
   child.on('error', error => {
@@ -147,7 +143,9 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     get isUnwanted() {
       return why === 'closed';
     },
-    catalog: catalog.promise,
+    get catalog() {
+      return catalog;
+    },
     ended: ended.promise,
     kill,
     run(statement) {
@@ -157,6 +155,11 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       return { result, interrupt: () => send({ type: 'interrupt', id }) };
     },
   };
+}
+
+/** A killed process cannot clean up after itself. */
+function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true }).catch(() => undefined);
 }
 
 function forkEngine(started: EngineArguments): ChildProcess {
@@ -207,10 +210,11 @@ function createOwedResults() {
     settle(report: Extract<EngineReport, { id: number }>): void {
       const found = owed.get(report.id);
       if (!found) return;
-      if (report.type !== 'failed') found.parts.push(report.json);
+      if (report.type === 'part' || report.type === 'rows') found.parts.push(report.json);
       if (report.type === 'part') return;
       owed.delete(report.id);
       if (report.type === 'failed') found.result.reject(new Error(report.message));
+      else if (report.type === 'outdated') found.result.reject(new OutdatedError());
       else {
         const { rowCount, isTruncated } = report;
         found.result.resolve({ rowsJson: Buffer.concat(found.parts), rowCount, isTruncated });
@@ -244,14 +248,6 @@ function threadsOf(pid: number): readonly number[] {
   } catch {
     return [pid];
   }
-}
-
-function catalogOf({ catalog: tables, problems }: Extract<EngineReport, { type: 'ready' }>): Catalog {
-  return { version: versionOf(tables), tables, problems };
-}
-
-function versionOf(catalog: readonly CatalogTable[]): string {
-  return createHash('sha256').update(JSON.stringify(catalog)).digest('base64');
 }
 
 /** The end of what the process wrote to standard error. */

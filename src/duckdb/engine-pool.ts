@@ -1,6 +1,6 @@
-import { type Catalog, type EngineChild, EngineGoneError, startEngineChild } from './engine-child.ts';
+import { type EngineChild, EngineGoneError, startEngineChild } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
-import type { EngineSettings } from './engine-protocol.ts';
+import type { Catalog, EngineSettings } from './engine-protocol.ts';
 
 /** The engine's processes: each runs one query at a time, so that no query shares its memory or its end with another. */
 export type EnginePool = {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
@@ -16,17 +17,19 @@ import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,
+  Catalog,
   EngineArguments,
   EngineCommand,
   EngineReport,
   EngineStatement,
 } from './engine-protocol.ts';
+import { foldersOf, makeSourceViews, type SourceViews } from './files/source-views.ts';
 import { declaredTypes } from './layout.ts';
-import { foldersOf, makeSourceViews } from './source-views.ts';
+import { readCurrent, replicasOf } from './replicas.ts';
 
 /**
- * A process that reads the database file. It runs one statement at a time, and can be killed at any moment: the file is
- * opened read-only, and nothing is kept between two statements.
+ * A process that reads the database. It runs one statement at a time, and can be killed at any moment: the file is attached
+ * read-only, and nothing is kept between two statements.
  */
 
 const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
@@ -43,53 +46,44 @@ const maxKeptBytes = 128 * 1024 * 1024;
 /** Characters after which a part of a result is sent. */
 const partLength = 1024 * 1024;
 
-/** Milliseconds to wait for a writer: another gateway that starts brings the sample rows up to now. */
+/** Milliseconds to wait for a writer of the only file there is: another gateway that starts brings the sample rows up to now. */
 const writerTimeoutMs = 10_000;
+
+/** Name of the database in DuckDB; the instance itself is an empty one in memory. */
+const attachedName = 'data';
+
+/** Milliseconds between two looks at which file is current. */
+const followMs = 200;
 
 await open();
 
-async function openDatabase(): Promise<DuckDBInstance> {
-  const giveUpMs = performance.now() + writerTimeoutMs;
-  for (;;) {
-    try {
-      return await DuckDBInstance.create(settings.databasePath, {
-        access_mode: 'READ_ONLY',
-        memory_limit: `${settings.memoryLimitMb}MB`,
-        temp_directory: settings.spillDirectory,
-        autoinstall_known_extensions: 'false',
-        autoload_known_extensions: 'false',
-        allow_community_extensions: 'false',
-        default_null_order: 'nulls_first_on_asc_last_on_desc',
-      });
-    } catch (error) {
-      if (!isHeldElsewhere(error) || performance.now() > giveUpMs) throw error;
-      await setTimeout(50);
-    }
-  }
-}
-
 async function open(): Promise<void> {
-  const instance = await openDatabase();
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: `${settings.memoryLimitMb}MB`,
+    temp_directory: settings.spillDirectory,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    default_null_order: 'nulls_first_on_asc_last_on_desc',
+  });
   const connection = await instance.connect();
   await prepareConnection(connection, settings.macros);
   const { sources } = settings;
-  const stored = (await readCatalog(connection)).map(({ name, columns }) => {
-    const declared = sources.find(source => source.name === name)?.columns ?? {};
-    return { name, columns: declaredTypes(columns, declared) };
-  });
+  const files = replicasOf(settings.databasePath).flatMap(path => [path, `${path}.wal`]);
+  await connection.run(`SET GLOBAL allowed_paths = [${files.map(quoteText).join(', ')}]`);
   await connection.run(`SET GLOBAL allowed_directories = [${foldersOf(sources).map(quoteText).join(', ')}]`);
   const views = await makeSourceViews(connection, sources);
-  // A source of files hides a table that it was before.
-  const isView = (name: string) => sources.some(source => source.name === name && source.files);
-  const catalog = [...stored.filter(({ name }) => !isView(name)), ...views.tables];
   // As an option of opening the database it would be displayed, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
-  // From here on no statement can open a file, load code or undo these settings.
+  const reader = createReader(connection, views);
+  await reader.follow();
+  await connection.run(`SET search_path = 'memory.main,${attachedName}.main'`);
+  // From here on no statement can open another file, load code or undo these settings.
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');
 
   process.on('message', (command: EngineCommand) => {
-    if (command.type === 'run') void run(connection, command);
+    if (command.type === 'run') void run(connection, reader, command);
     else interrupt(connection, command.id);
   });
   // The gateway is gone. An orderly exit would wait for the queries that run.
@@ -101,14 +95,83 @@ async function open(): Promise<void> {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
+  // A writer waits for all readers to let go of the file that is no longer current.
+  setInterval(() => {
+    if (!current) reader.follow().catch(fail);
+  }, followMs);
   readyBytes = process.memoryUsage.rss();
-  report({ type: 'ready', catalog, problems: views.problems });
+  report({ type: 'ready', catalog: reader.catalog });
   // The process is killed at its end, and could not save them.
   flushCompileCache();
 }
 
+/** Ends the process with a reason. */
+function fail(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+type Reader = {
+  /** The tables of the file that is attached. */
+  readonly catalog: Catalog;
+  /** Attaches the file that is current, if another one is attached. */
+  follow(): Promise<void>;
+};
+
+function createReader(connection: DuckDBConnection, views: SourceViews): Reader {
+  const { databasePath, sources } = settings;
+  let attached: string | undefined;
+  let catalog: Catalog = { version: '', tables: [], problems: views.problems };
+  let following = Promise.resolve();
+
+  async function follow(): Promise<void> {
+    const giveUpMs = performance.now() + writerTimeoutMs;
+    for (;;) {
+      const next = readCurrent(databasePath);
+      if (next.version === attached) return;
+      if (attached !== undefined) await connection.run(`DETACH ${attachedName}`);
+      attached = undefined;
+      try {
+        await connection.run(`ATTACH ${quoteText(next.path)} AS ${attachedName} (READ_ONLY)`);
+      } catch (error) {
+        // The first start writes into the only file there is; later on the file may have ceased to be current just now.
+        if (!isHeldElsewhere(error) || performance.now() > giveUpMs) throw error;
+        await setTimeout(50);
+        continue;
+      }
+      attached = next.version;
+      await readTables();
+    }
+  }
+
+  async function readTables(): Promise<void> {
+    const stored = (await readCatalog(connection, attachedName)).map(({ name, columns }) => {
+      const declared = sources.find(source => source.name === name)?.columns ?? {};
+      return { name, columns: declaredTypes(columns, declared) };
+    });
+    // A source of files hides a table that it was before.
+    const isView = (name: string) => sources.some(source => source.name === name && source.files);
+    const tables = [...stored.filter(({ name }) => !isView(name)), ...views.tables];
+    const version = createHash('sha256').update(JSON.stringify(tables)).digest('base64');
+    if (version === catalog.version) return;
+    catalog = { ...catalog, version, tables };
+    if (readyBytes > 0) report({ type: 'catalog', catalog });
+  }
+
+  return {
+    get catalog() {
+      return catalog;
+    },
+    follow() {
+      following = following.then(follow);
+      return following;
+    },
+  };
+}
+
 async function run(
   connection: DuckDBConnection,
+  reader: Reader,
   { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
 ): Promise<void> {
   if (current) {
@@ -117,11 +180,30 @@ async function run(
   }
   const own: Run = { id };
   current = own;
-  const end = await sendRows(connection, id, statement).catch(failureOf);
+  const end = await answer(connection, reader, { id, ...statement }).catch(failureOf);
   clearInterval(own.interrupting);
   const isWorn = await keepsMuch(connection);
   current = undefined;
   report({ ...end, id, isWorn });
+}
+
+async function answer(
+  connection: DuckDBConnection,
+  reader: Reader,
+  { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
+) {
+  await reader.follow().catch(fail);
+  if ((statement.catalog ?? reader.catalog.version) !== reader.catalog.version)
+    return { type: 'outdated' } as const;
+  // The empty database in memory is writable.
+  await connection.run('BEGIN TRANSACTION READ ONLY');
+  try {
+    return await sendRows(connection, id, statement);
+  } finally {
+    // An interrupt must not hit the end of the transaction.
+    clearInterval(current?.interrupting);
+    await connection.run('ROLLBACK').catch(fail);
+  }
 }
 
 function failureOf(error: unknown) {

@@ -1,10 +1,11 @@
 import type { Source } from '../endpoints/sources.ts';
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type { WireShape } from '../googlesql/tree/wire-shape.ts';
-import type { SourceViews } from './source-views.ts';
+import type { SourceViews } from './files/source-views.ts';
 
 /** The settings of all engine processes. */
 export type EngineSettings = {
+  /** The first of the two files of the database. */
   readonly databasePath: string;
   /** Sources that read files in place, or whose types DuckDB does not keep apart. */
   readonly sources: readonly Source[];
@@ -36,6 +37,8 @@ export type BoundValue = { readonly placeholder: string } & (
 
 /** A statement of one VARCHAR column, the JSON of a row; `shape` as in `CompiledStatement`, rows beyond `maxRows` are cut. */
 export type EngineStatement = {
+  /** Version of the catalogue that it was compiled for. Default: whatever the tables are. */
+  readonly catalog?: string;
   readonly sql: string;
   readonly values: readonly BoundValue[];
   readonly shape?: readonly WireShape[];
@@ -54,13 +57,21 @@ type EndOfRun = {
   readonly isWorn: boolean;
 };
 
+/** The tables that a process reads; equal versions are equal tables. */
+export type Catalog = {
+  readonly version: string;
+  readonly tables: readonly CatalogTable[];
+  /** Sources whose files can't be read, and why. */
+  readonly problems: SourceViews['problems'];
+};
+
 /** From the engine process to the gateway. */
 export type EngineReport =
-  | {
-      readonly type: 'ready';
-      readonly catalog: readonly CatalogTable[];
-      readonly problems: SourceViews['problems'];
-    }
+  | { readonly type: 'ready'; readonly catalog: Catalog }
+  /** The tables have changed. */
+  | { readonly type: 'catalog'; readonly catalog: Catalog }
+  /** The statement did not run: it was compiled for other tables than there are now. */
+  | ({ readonly type: 'outdated' } & EndOfRun)
   /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */

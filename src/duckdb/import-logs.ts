@@ -3,10 +3,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { parseExactJson } from '../base/exact-json.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
-import type { SqlType } from '../googlesql/tree/types.ts';
-import { changeLayout, type Database, openForWriting, readColumns } from './database.ts';
-import { convertLayout, decodeBytes, listLayout, storedTypeSql, widenLayout } from './layout.ts';
+import { type Database, openForWriting } from './database.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
+import { splitLines } from './split-lines.ts';
+import { storeRows } from './store-rows.ts';
 
 /** Where rows come from: lines of JSON, or a Parquet file. */
 export type ImportInput =
@@ -116,57 +116,19 @@ async function* readLines(
   }
 }
 
-async function* splitLines(input: Readable): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const part of input) {
-    const lines = (rest + (typeof part === 'string' ? part : decoder.decode(part, { stream: true }))).split(
-      '\n',
-    );
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
-
-/** Stores a batch, after widening the table where a record of it holds several elements. */
+/** Stores a batch whole, or not at all. */
 async function storeBatch(
   connection: DuckDBConnection,
-  { name, columns }: Source,
+  source: Source,
   rows: readonly string[],
   severalElements: ReadonlySet<string>,
 ): Promise<void> {
-  const stored = await readColumns(connection, name);
-  const widened = widenLayout(stored, severalElements);
   await connection.run('BEGIN');
   try {
-    await changeLayout(connection, name, stored, widened);
-    const incoming = listLayout(columns);
-    const values = incoming.map(({ name: column, type }) => {
-      const target = widened.find(other => other.name === column)?.type ?? type;
-      const value = decodeBytes(`r.${quoteName(column)}`, columns[column]!);
-      return `${convertLayout(value, type, target)} AS ${quoteName(column)}`;
-    });
-    const structure = JSON.stringify([
-      Object.fromEntries(incoming.map(({ name: column, type }) => [column, jsonType(type)])),
-    ]);
-    const insert = await connection.prepare(
-      `INSERT INTO ${quoteName(name)} BY NAME SELECT ${values.join(', ')} FROM (SELECT unnest(from_json($rows, ${quoteText(structure)})) AS r)`,
-    );
-    insert.bindVarchar(1, `[${rows.join(',')}]`);
-    await insert.run();
+    await storeRows(connection, source, rows, severalElements);
     await connection.run('COMMIT');
   } catch (error) {
     await connection.run('ROLLBACK');
     throw error;
   }
-}
-
-/** The structure that from_json reads a logical value with. */
-function jsonType(type: SqlType): unknown {
-  if (type.kind === 'ARRAY') return [jsonType(type.element)];
-  if (type.kind === 'STRUCT')
-    return Object.fromEntries(type.fields.map(field => [field.name, jsonType(field.type)]));
-  // As JSON, its text would be read as a JSON string; bytes come in base64.
-  return type.kind === 'JSON' || type.kind === 'BYTES' ? 'VARCHAR' : storedTypeSql(type);
 }

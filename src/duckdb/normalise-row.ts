@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { keptDigits } from '../base/exact-json.ts';
-import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import { type EpochUnit, guessEpochUnit, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
 import { valueTypes } from '../endpoints/value-types.ts';
 import type { ParameterType } from '../engine/engine.ts';
@@ -11,6 +12,8 @@ export type Findings = {
   readonly ignoredFields: Set<string>;
   /** Dotted paths of repeated records that held more than one element. */
   readonly severalElements: Set<string>;
+  /** The unit of times that are counts, by dotted path: the first one found decides. Default: all are microseconds. */
+  readonly epochUnits?: Map<string, EpochUnit>;
 };
 
 /** A row that can't be stored: which field, and why. */
@@ -67,7 +70,8 @@ function normaliseField(
   path: string,
   surroundings: Surroundings,
 ): unknown {
-  if (typeof field === 'string') return normaliseScalar(field, value, path);
+  const { findings } = surroundings;
+  if (typeof field === 'string') return normaliseScalar(field, value, path, findings);
   if (!Array.isArray(field)) {
     if (value === null || value === undefined) return null;
     if (!isObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
@@ -78,7 +82,7 @@ function normaliseField(
   const list: unknown[] = Array.isArray(value) ? value : [value];
   const [element] = field;
   if (typeof element === 'string') {
-    return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path));
+    return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path, findings));
   }
   if (list.length > 1) surroundings.findings.severalElements.add(path);
   return list
@@ -90,7 +94,7 @@ function normaliseField(
     });
 }
 
-function normaliseScalar(type: ParameterType, value: unknown, path: string): unknown {
+function normaliseScalar(type: ParameterType, value: unknown, path: string, findings: Findings): unknown {
   if (value === null || value === undefined) return null;
   const bad = (allowed: string): never => {
     throw new RowError(`${path} is ${show(value)}; allowed: ${allowed}`);
@@ -109,14 +113,34 @@ function normaliseScalar(type: ParameterType, value: unknown, path: string): unk
     case 'FLOAT64':
       return Number.isFinite(Number(value)) && value !== '' ? Number(value) : bad('a number');
     case 'TIMESTAMP': {
-      const micros = isInt64(textOf(value)) ? BigInt(textOf(value)) : parseTimestamp(textOf(value));
-      return micros === undefined ? bad('ISO 8601 text or integer microseconds') : formatTimestamp(micros);
+      const micros = readTime(textOf(value), path, findings.epochUnits);
+      const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
+      return isTime ? formatTimestamp(micros) : bad('ISO 8601 text or integer microseconds');
+    }
+    case 'DATE':
+    case 'DATETIME': {
+      // Some programs write dates as counts, too.
+      const isCount = findings.epochUnits && /^-?\d{9,}$/.test(textOf(value));
+      const micros = isCount ? readTime(textOf(value), path, findings.epochUnits) : undefined;
+      const text = micros === undefined ? textOf(value) : formatTimestamp(micros).replace('Z', '');
+      const midnight = /^(\d{4}-\d{2}-\d{2})[T ]00:00(?::00(?:\.0+)?)?Z?$/.exec(text)?.[1];
+      const day = micros === undefined ? midnight : text.slice(0, 10);
+      const civil = type === 'DATE' && day !== undefined ? day : text;
+      return valueTypes[type].read(civil) ?? bad(valueTypes[type].allowed);
     }
     case 'JSON':
       return valueTypes.JSON.read(jsonText(value)) ?? bad(valueTypes.JSON.allowed);
     default:
       return valueTypes[type].read(textOf(value)) ?? bad(valueTypes[type].allowed);
   }
+}
+
+function readTime(text: string, path: string, units: Map<string, EpochUnit> | undefined): bigint | undefined {
+  if (!/^-?\d+(?:\.\d+)?$/.test(text)) return parseTimestamp(text);
+  if (!units) return isInt64(text) ? BigInt(text) : undefined;
+  const unit = units.get(path) ?? guessEpochUnit(text);
+  units.set(path, unit);
+  return readEpoch(text, unit);
 }
 
 /** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */

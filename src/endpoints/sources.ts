@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
+import { type LoadMapping, loadSchema } from './load-mapping.ts';
 import { DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
 import { valueTypes } from './value-types.ts';
 
@@ -31,6 +32,14 @@ export type Source = {
   readonly table?: string | undefined;
   /** Absent: a table of the embedded database, into which rows are loaded. */
   readonly files?: SourceFiles | undefined;
+  /** Column that says when a row happened. */
+  readonly time?: string | undefined;
+  /** Columns by which a loaded row replaces an earlier one. Default: none, and every row is kept. */
+  readonly key?: readonly string[] | undefined;
+  /** Days after which loaded rows go away, by `time`. */
+  readonly retentionDays?: number | undefined;
+  /** How rows that are loaded become rows of this source. */
+  readonly load?: LoadMapping | undefined;
 };
 
 const scalar = z.enum(Object.keys(valueTypes) as ParameterType[]); // the keys of a record of them
@@ -105,6 +114,10 @@ const fileSchema = z.strictObject({
     .optional(),
   files: z.array(z.string().min(1)).min(1).optional(),
   format: z.enum(['parquet', 'csv', 'json']).optional(),
+  time: z.string().optional(),
+  key: z.union([z.string().transform(column => [column]), z.array(z.string()).min(1)]).optional(),
+  retentionDays: z.int().min(1).max(36_500).optional(),
+  load: loadSchema.optional(),
   columns: fields,
 });
 
@@ -158,10 +171,14 @@ export function parseSource(file: string, text: string, folder: string): Source 
     throw new DefinitionError(file, problems);
   }
   if (!read.success) throw read.error;
-  const { name, table, files, format, columns } = read.data;
+  const { name, table, files, format, columns, time, key, retentionDays, load } = read.data;
   return {
     name,
     table,
+    time,
+    key,
+    retentionDays,
+    load,
     columns: typesOf(columns),
     required: requiredPaths(columns),
     generated: Object.keys(columns).filter(column => {
@@ -177,13 +194,15 @@ export function parseSource(file: string, text: string, folder: string): Source 
 
 type Issue = z.core.$ZodIssue;
 
-function extraIssues(file: string, { name, files, format }: z.infer<typeof fileSchema>): Issue[] {
+function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] {
+  const { name, files, format, columns } = source;
   const issue = (key: string, message: string): Issue =>
     ({ code: 'custom', path: [key], message, input: undefined }) as Issue;
   const formats = new Set(files?.map(formatOf));
   const isClear = formats.size === 1 && !formats.has(undefined);
   return [
     ...(file === `${name}.yaml` ? [] : [issue('name', `must match the file: ${name}.yaml`)]),
+    ...loadingIssues(source, columns).map(([key, message]) => issue(key, message)),
     ...(format && !files ? [issue('format', 'must stand with files')] : []),
     ...(files && !format && !isClear
       ? [
@@ -194,6 +213,45 @@ function extraIssues(file: string, { name, files, format }: z.infer<typeof fileS
         ]
       : []),
   ];
+}
+
+/** What is wrong with the keys that are about loaded rows. */
+function loadingIssues(
+  { files, time, key = [], retentionDays, load }: z.infer<typeof fileSchema>,
+  columns: Record<string, WrittenField>,
+): [string, string][] {
+  const typeOfColumn = (name: string) => {
+    const own = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    return (
+      own &&
+      (typeof own === 'string' ? { type: own, repeated: false, required: false, generated: false } : own)
+    );
+  };
+  const issues: [string, string][] = [];
+  const timeColumn = time === undefined ? undefined : typeOfColumn(time);
+  const isTime =
+    timeColumn && !timeColumn.repeated && ['TIMESTAMP', 'DATETIME', 'DATE'].includes(timeColumn.type);
+  if (time !== undefined && !isTime)
+    issues.push(['time', 'must name a column of the type TIMESTAMP, DATETIME or DATE']);
+  for (const name of key) {
+    const column = typeOfColumn(name);
+    const isKey = column && !column.repeated && column.type !== 'STRUCT' && column.type !== 'JSON';
+    if (!isKey || !(column.required || column.generated)) {
+      issues.push(['key', `must name columns that are required, of one value each; ${name} is none`]);
+    }
+  }
+  if (retentionDays !== undefined && time === undefined)
+    issues.push(['retentionDays', 'must stand with time']);
+  const loading = { key: key.length > 0, retentionDays, load };
+  for (const [name, value] of Object.entries(loading)) {
+    if (files && value) issues.push([name, 'must not stand beside files: nothing is loaded into them']);
+  }
+  for (const path of Object.keys(load?.fields ?? {})) {
+    const [column = ''] = path.split('.');
+    if (!Object.hasOwn(columns, column))
+      issues.push(['load', `fields.${path}: no column is named ${column}`]);
+  }
+  return issues;
 }
 
 const formats: readonly (readonly [RegExp, FileFormat])[] = [

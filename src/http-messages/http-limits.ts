@@ -7,6 +7,9 @@ export const maxHeaderBytes = 128 * 1024;
 /** Bytes of a request body of the REST route. */
 export const maxBodyBytes = 1024 * 1024;
 
+/** Bytes of a request body that brings rows. */
+export const maxRowsBytes = 64 * 1024 * 1024;
+
 /** Requests that may wait on one connection for the response to the one ahead of them. */
 export const maxPipelined = 32;
 

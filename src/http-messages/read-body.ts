@@ -122,6 +122,40 @@ export function collectBody(
   if (overChunked.has(request)) finish(tooManyChunks());
 }
 
+/**
+ * Reads a body's bytes as they come; whoever is slow to take them slows the caller down.
+ * @throws GatewayError `body_too_large`, `request_timeout`, `cancelled`
+ */
+export async function* streamBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs }: BodyLimits,
+): AsyncGenerator<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (overChunked.has(request)) throw tooManyChunks();
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  reading.set(request, failed.reject);
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>; // without an encoding these are bytes
+  let length = 0;
+  try {
+    for (;;) {
+      const timer = setTimeout(() => failed.reject(tooSlow(timeoutMs)), timeoutMs);
+      const next = await Promise.race([chunks.next(), failed.promise])
+        .catch(cause => {
+          throw cause instanceof GatewayError ? cause : wentAway(cause);
+        })
+        .finally(() => clearTimeout(timer));
+      if (next.done) return;
+      length += next.value.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      yield next.value;
+    }
+  } finally {
+    reading.delete(request);
+    request.pause();
+  }
+}
+
 function wentAway(cause: unknown): GatewayError {
   return new GatewayError('cancelled', 'The caller went away before the end of the request body', { cause });
 }

@@ -20,7 +20,7 @@ const queryFailures: ReadonlySet<ErrorCode> = new Set([
 
 /** In drop-in mode these are all one 401. */
 const accessFailures: ReadonlySet<ErrorCode> = new Set([
-  'unauthorized', 'forbidden', 'endpoint_not_found', 'route_not_found',
+  'unauthorized', 'forbidden', 'endpoint_not_found', 'source_not_found', 'route_not_found',
 ]); // biome-ignore format: one list
 
 /** Renders an error as status, headers and JSON body. */

@@ -27,6 +27,7 @@ import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerCatalogue } from './answer-catalogue.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
+import { answerRows, type LoadingDeps } from './answer-rows.ts';
 import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './fast-path.ts';
 import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
@@ -42,6 +43,8 @@ export type HandlerDeps = {
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
   /** Agents' messages. */
   readonly mcp: (context: RequestContext) => Promise<HttpResponse>;
+  /** Where rows are loaded; absent: the warehouse is filled by its owner. */
+  readonly loading: LoadingDeps | undefined;
   /** For `GET /admin/warm`. */
   readonly schedule: Pick<WarmSchedule, 'state'>;
   /** Renders the metrics for a scraper. */
@@ -236,6 +239,8 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return deps.rest(context, route.endpoint);
     case 'catalogue':
       return answerCatalogue(deps.pipeline, context, route.endpoint);
+    case 'rows':
+      return answerRows(deps, context, route.source);
     case 'graphql':
       return deps.graphql(context);
     case 'mcp':

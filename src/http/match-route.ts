@@ -6,6 +6,7 @@ export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
   /** Of all saved queries, or of one. */
   | { readonly name: 'catalogue'; readonly endpoint: string | undefined }
+  | { readonly name: 'rows'; readonly source: string }
   | {
       readonly name:
         | 'graphql'
@@ -26,6 +27,7 @@ type Probe = 'health' | 'livez' | 'readyz';
 export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
   catalogue: ['GET', 'HEAD'],
+  rows: ['POST'],
   graphql: ['GET', 'POST'],
   mcp: ['POST'],
   openapi: ['GET', 'HEAD'],
@@ -40,7 +42,7 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
 };
 
 /** The paths of the fixed routes. */
-const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue'>> = {
+const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue' | 'rows'>> = {
   '/graphql': 'graphql',
   '/mcp': 'mcp',
   '/openapi.json': 'openapi',
@@ -58,6 +60,8 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue'>> 
 const restPath =
   /^(?:\/api\/endpoints\/query\/name\/|\/api\/endpoints\/query\/|\/endpoints\/query\/)([^/]+)$/;
 
+const rowsPath = /^\/api\/sources\/([^/]+)\/rows$/;
+
 /** `query` alone would be the beginning of a path above. */
 const cataloguePath = /^\/api\/endpoints(?:\/(?!query$)([^/]+))?$/;
 
@@ -70,6 +74,8 @@ export function matchRoute(path: string): Route {
   if (segment !== undefined) return { name: 'rest', endpoint: decodePathSegment(segment) };
   const listed = cataloguePath.exec(path);
   if (listed) return { name: 'catalogue', endpoint: listed[1] && decodePathSegment(listed[1]) };
+  const source = rowsPath.exec(path)?.[1];
+  if (source !== undefined) return { name: 'rows', source: decodePathSegment(source) };
   const name = Object.hasOwn(fixedRoutes, path) ? fixedRoutes[path] : undefined;
   if (name) return { name };
   throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);

@@ -7,13 +7,17 @@ import type { CatalogColumn, SqlType } from '../googlesql/tree/types.ts';
 import type { SampleSource } from './sample-source.ts';
 import { sampleSources } from './sample-sources.ts';
 
-export type WriteSampleOptions = {
-  readonly databasePath: string;
-  readonly sources: readonly Source[];
+/** A sample as a whole. */
+export type Sample = {
   /** Edge rows in seven days; the other sources have their share of it. 0 = no sample rows. */
   readonly rows: number;
-  /** The sample ends here; milliseconds since 1970. */
+  /** It ends here; milliseconds since 1970. */
   readonly nowMs: number;
+};
+
+export type WriteSampleOptions = Sample & {
+  readonly databasePath: string;
+  readonly sources: readonly Source[];
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 };
 
@@ -46,36 +50,58 @@ type Part = {
 export async function writeSample(options: WriteSampleOptions): Promise<number> {
   const database = await openForWriting(options.databasePath, options.sources);
   try {
-    const { connection } = database;
-    await connection.run(
-      'CREATE TABLE IF NOT EXISTS _sample (source VARCHAR PRIMARY KEY, step_micros BIGINT, next_tick BIGINT)',
-    );
-    const parts = await plan(connection, options);
-    const total = parts.reduce((sum, { fromTick, toTick }) => sum + toTick - fromTick, 0);
-    let done = 0;
-    let committed = 0;
-    await connection.run('BEGIN');
-    for (const part of parts) {
-      await writePart(connection, part, async written => {
-        done += written;
-        // The small parts of a later start share one commit, which takes most of their time.
-        if (done - committed >= chunkTicks) {
-          await connection.run('COMMIT; BEGIN');
-          committed = done;
-        }
-        options.onProgress?.({ done, total });
-      });
-    }
-    await connection.run('COMMIT');
-    return done;
+    return await extendSample(database.connection, options);
   } finally {
     database.close();
   }
 }
 
+/** Writes sample rows into a database that is open, as `writeSample` does. */
+export async function extendSample(
+  connection: DuckDBConnection,
+  options: Omit<WriteSampleOptions, 'databasePath'>,
+): Promise<number> {
+  await connection.run(
+    `CREATE TABLE IF NOT EXISTS _sample (source VARCHAR PRIMARY KEY, step_micros BIGINT, next_tick BIGINT);
+    CREATE TABLE IF NOT EXISTS _sample_until (sample_rows BIGINT, now_ms BIGINT)`,
+  );
+  const parts = await plan(connection, options);
+  const total = parts.reduce((sum, { fromTick, toTick }) => sum + toTick - fromTick, 0);
+  let done = 0;
+  let committed = 0;
+  await connection.run('BEGIN');
+  for (const part of parts) {
+    await writePart(connection, part, async written => {
+      done += written;
+      // The small parts of a later start share one commit, which takes most of their time.
+      if (done - committed >= chunkTicks) {
+        await connection.run('COMMIT; BEGIN');
+        committed = done;
+      }
+      options.onProgress?.({ done, total });
+    });
+  }
+  await connection.run(
+    `DELETE FROM _sample_until; INSERT INTO _sample_until VALUES (${options.rows}, ${options.nowMs}); COMMIT`,
+  );
+  return done;
+}
+
+/**
+ * The sample that a database has.
+ * @param place name of an attached database with a dot, or empty
+ */
+export async function readSample(connection: DuckDBConnection, place: string): Promise<Sample | undefined> {
+  const sql = `SELECT sample_rows, now_ms FROM ${place}_sample_until`;
+  // A database from before has no such table.
+  const found = await connection.runAndReadAll(sql).catch(() => undefined);
+  const [row] = found?.getRows() ?? [];
+  return row && { rows: Number(row[0]), nowMs: Number(row[1]) };
+}
+
 async function plan(
   connection: DuckDBConnection,
-  { sources, rows, nowMs }: WriteSampleOptions,
+  { sources, rows, nowMs }: Omit<WriteSampleOptions, 'databasePath'>,
 ): Promise<Part[]> {
   const written = new Map<string, { stepMicros: number; nextTick: number }>();
   const result = await connection.runAndReadAll('SELECT source, step_micros, next_tick FROM _sample');

@@ -5,6 +5,7 @@ import type { EngineEvent, SampleEvent } from '../duckdb/engine-events.ts';
 import type { EndpointEvent } from '../endpoints/endpoint-events.ts';
 import type { EngineGuardEvent } from '../engine/guard-engine.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
+import type { LoadingEvent } from '../loading/loading-events.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import type { WarmEvent } from '../warming/warm-events.ts';
 import type { ProcessEvent } from './process-events.ts';
@@ -18,6 +19,7 @@ export type GatewayEvent =
   | EngineEvent
   | EngineGuardEvent
   | HttpEvent
+  | LoadingEvent
   | PipelineEvent
   | ProcessEvent
   | SampleEvent

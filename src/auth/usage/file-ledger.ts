@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { replaceFile } from '../replace-file.ts';
+import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../with-file-lock.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage-ledger.ts';
 

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Source, SourceField, SourceFiles } from '../endpoints/sources.ts';
-import { duckDbType } from '../googlesql/tree/duckdb-type.ts';
-import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
-import type { CatalogTable } from '../googlesql/tree/types.ts';
-import { decodeBytes, listLayout } from './layout.ts';
+import type { Source, SourceField, SourceFiles } from '../../endpoints/sources.ts';
+import { duckDbType } from '../../googlesql/tree/duckdb-type.ts';
+import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
+import type { CatalogTable } from '../../googlesql/tree/types.ts';
+import { decodeBytes, listLayout } from '../layout.ts';
 
 /** What came of the sources whose files are read in place. */
 export type SourceViews = {

@@ -6,9 +6,9 @@ import {
   type DuckDBType,
   DuckDBTypeId,
 } from '@duckdb/node-api';
-import type { SourceFields, SourceFiles } from '../endpoints/sources.ts';
-import type { ParameterType } from '../engine/engine.ts';
-import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import type { SourceFields, SourceFiles } from '../../endpoints/sources.ts';
+import type { ParameterType } from '../../engine/engine.ts';
+import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
 type Field = SourceFields[string];
 

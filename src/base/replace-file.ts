@@ -25,8 +25,8 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   await syncDirectory(dirname(file));
 }
 
-/** The rename must survive a loss of power, too. */
-async function syncDirectory(directory: string): Promise<void> {
+/** Puts the names in a folder on the disk: a rename must survive a loss of power, too. */
+export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
     await handle.sync();

@@ -1,0 +1,62 @@
+import type { Clock } from '../base/clock.ts';
+import type { Cache } from '../cache/cache.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { readSources } from '../endpoints/sources.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { LoadingDeps } from '../http/answer-rows.ts';
+import { followLoads } from '../loading/follow-loads.ts';
+import { createLoader } from '../loading/loader.ts';
+import { createLoadMarker } from '../pipeline/mark-loaded.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { databasePath } from './compose-engine.ts';
+import type { Config } from './config.ts';
+
+type OpenLoadingDeps = {
+  readonly endpoints: EndpointRegistry;
+  readonly engine: Engine;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+};
+
+/** Milliseconds between two additions to the sample. */
+const sampleMs = 60_000;
+
+/** Edge rows of the largest sample that grows: a larger one would be copied for the first addition. */
+const maxGrowingSample = 1_000_000;
+
+/** Takes rows for the embedded engine, and follows what any process loads into it. */
+export function openLoading(
+  config: Config,
+  deps: OpenLoadingDeps,
+): (LoadingDeps & { goOnWithSample(): void; close(): Promise<void> }) | undefined {
+  if (config.ENGINE !== 'duckdb') return undefined;
+  const path = databasePath(config);
+  const loader = createLoader({
+    databasePath: path,
+    sourcesDirectory: config.SOURCES_DIR,
+    emit: deps.emit,
+  });
+  const mark = createLoadMarker(deps);
+  const unfollow = followLoads({
+    databasePath: path,
+    onLoaded: sources => void mark(sources),
+    onLeft: () => loader.wake(),
+  });
+  let sampling: NodeJS.Timeout | undefined;
+  return {
+    /** Rows of the sample appear as time goes by, so that the last hour is never empty. */
+    goOnWithSample() {
+      const { SAMPLE_ROWS: rows } = config;
+      if (rows === 0 || rows > maxGrowingSample) return;
+      sampling = setInterval(() => loader.bringSample({ rows, nowMs: deps.clock.now() }), sampleMs).unref();
+    },
+    loader,
+    sources: readSources(config.SOURCES_DIR),
+    async close() {
+      clearInterval(sampling);
+      unfollow();
+      await loader.close();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { replaceFile } from '../base/replace-file.ts';
+
+/**
+ * The database is two files with the same rows: readers have the current one open, and a writer changes the other, the spare, which becomes
+ * current when it is done. So nobody waits for a writer, though DuckDB lets a file have either one writer or readers.
+ */
+export type Current = {
+  /** The file to read. */
+  readonly path: string;
+  /** How often rows were loaded into each source: greater where a cached answer may be outdated. */
+  readonly loads: Readonly<Record<string, number>>;
+  /** Equal for the same state: all that the pointer says. */
+  readonly version: string;
+};
+
+/** The file that says which of the two is current; absent while there is only the first. */
+export function pointerOf(databasePath: string): string {
+  return join(dirname(databasePath), 'current.json');
+}
+
+/** The paths of both files. */
+export function replicasOf(databasePath: string): readonly [string, string] {
+  return [databasePath, databasePath.replace(/(\.\w+)?$/, '.2$1')];
+}
+
+/**
+ * Reads which file is current.
+ * @param databasePath the first file, which is current until another one was written
+ */
+export function readCurrent(databasePath: string): Current {
+  let text: string;
+  try {
+    text = readFileSync(pointerOf(databasePath), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
+    return { path: databasePath, loads: {}, version: '' };
+  }
+  const { file, loads }: { file: string; loads: Record<string, number> } = JSON.parse(text); // written by `publish`
+  return { path: join(dirname(databasePath), basename(file)), loads, version: text };
+}
+
+/** The file that is not current. */
+export function spareOf(databasePath: string, { path }: Pick<Current, 'path'>): string {
+  const [first, second] = replicasOf(databasePath);
+  return path === first ? second : first;
+}
+
+/** Makes a file current, in one step that survives a loss of power. */
+export async function publish(
+  databasePath: string,
+  { path, loads }: Omit<Current, 'version'>,
+): Promise<void> {
+  // The time tells two states apart that are otherwise equal.
+  const text = JSON.stringify({ file: basename(path), loads, publishedMs: Date.now() });
+  await replaceFile(pointerOf(databasePath), `${text}\n`);
+}

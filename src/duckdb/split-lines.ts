@@ -1,0 +1,23 @@
+import type { Readable } from 'node:stream';
+
+/** Characters of a line; a longer one is no row. */
+const maxLineLength = 16 * 1024 * 1024;
+
+/**
+ * Splits a stream of UTF-8 text into its lines.
+ * @throws Error for a line without an end
+ */
+export async function* splitLines(input: Readable): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const part of input) {
+    const text = typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+    const lines = text.split('\n');
+    lines[0] = rest + lines[0];
+    rest = lines.pop() ?? '';
+    if (rest.length > maxLineLength) throw new Error(`A line has more than ${maxLineLength} characters`);
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}

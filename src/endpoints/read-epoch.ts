@@ -1,0 +1,37 @@
+/** Units in which times are counted since 1970. */
+export type EpochUnit = 's' | 'ms' | 'us' | 'ns';
+
+/** What one unit is in nanoseconds. */
+const nanosOf: Record<EpochUnit, bigint> = { s: 1_000_000_000n, ms: 1_000_000n, us: 1000n, ns: 1n };
+
+/** The names of the units, for messages. */
+export const epochUnits: Record<EpochUnit, string> = {
+  s: 'seconds',
+  ms: 'milliseconds',
+  us: 'microseconds',
+  ns: 'nanoseconds',
+};
+
+const count = /^(-?)(\d{1,20})(?:\.(\d{1,9})\d*)?$/;
+
+/**
+ * Reads a count of some unit since 1970, with decimals or without.
+ * @returns microseconds, cut off where it has more digits; undefined if the text is no such count
+ */
+export function readEpoch(text: string, unit: EpochUnit): bigint | undefined {
+  const [, sign, whole, decimals = ''] = count.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const billionths = BigInt(whole) * 1_000_000_000n + BigInt(decimals.padEnd(9, '0'));
+  const micros = (billionths * nanosOf[unit]) / 1_000_000_000_000n;
+  return sign ? -micros : micros;
+}
+
+/**
+ * The unit in which a count is a time of our days: each is a time between 1973 and 5138 in one of them only.
+ */
+export function guessEpochUnit(text: string): EpochUnit {
+  const digits = text.replace(/^-|\..*$/g, '').replace(/^0+/, '').length;
+  if (digits <= 11) return 's';
+  if (digits <= 14) return 'ms';
+  return digits <= 17 ? 'us' : 'ns';
+}

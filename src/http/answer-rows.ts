@@ -1,0 +1,62 @@
+import { requireScope } from '../auth/caller.ts';
+import { countRequests } from '../auth/usage/meters.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
+import { maxRowsBytes } from '../http-messages/http-limits.ts';
+import { streamBody } from '../http-messages/read-body.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import type { Loader } from '../loading/loader.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+
+/** What takes rows, and for which sources. */
+export type LoadingDeps = { readonly loader: Loader; readonly sources: readonly Source[] };
+
+type RowsDeps = {
+  readonly pipeline: Pick<PipelineDeps, 'tokens'>;
+  readonly loading: LoadingDeps | undefined;
+  readonly receiveTimeoutMs: number;
+};
+
+/**
+ * `POST /api/sources/<name>/rows`: loads rows, each a line of JSON, for tokens with the scope `write`. The answer means that the rows are on
+ * disk; lines that do not fit the source are left out and counted.
+ * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_request`, `invalid_body` if no line fits,
+ * `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
+ */
+export async function answerRows(
+  { pipeline, loading, receiveTimeoutMs: timeoutMs }: RowsDeps,
+  { request }: RequestContext,
+  name: string,
+): Promise<HttpResponse> {
+  const caller = await pipeline.tokens.authenticate(readCredentials(request.headers));
+  requireScope(caller, 'write');
+  if (caller.fixedParameters) {
+    throw new GatewayError('forbidden', 'The access token fixes parameters, which rows do not have');
+  }
+  countRequests(caller.meter, 1);
+  if (!loading) throw new GatewayError('invalid_request', 'Rows are loaded into the embedded engine only');
+  const source = loading.sources.find(each => each.name === name);
+  if (!source) throw new GatewayError('source_not_found', `No source is named ${JSON.stringify(name)}`);
+  if (source.files) {
+    throw new GatewayError(
+      'invalid_request',
+      `Source ${name} reads its files in place; nothing is loaded into it`,
+    );
+  }
+  const body = streamBody(request, { maxBytes: maxRowsBytes, timeoutMs });
+  const { rows, rejected, problems, ignoredFields, epochUnits } = await loading.loader.load(name, body);
+  if (rows === 0 && rejected > 0) {
+    const [first] = problems;
+    throw new GatewayError(
+      'invalid_body',
+      `None of the ${rejected} lines is a row of ${name}; line ${first?.line}: ${first?.reason}`,
+    );
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify({ rows, rejected, problems, ignoredFields, epochUnits })),
+  };
+}

@@ -1,0 +1,115 @@
+import { parseExactJson } from '../base/exact-json.ts';
+import { type Findings, normaliseRow, RowError } from '../duckdb/normalise-row.ts';
+import { mapRow } from '../endpoints/load-mapping.ts';
+import type { EpochUnit } from '../endpoints/read-epoch.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { writeRowsFile } from './accepted-rows.ts';
+
+/** What came of rows that were handed over. */
+export type Acceptance = {
+  /** Rows that are on disk. */
+  readonly rows: number;
+  readonly rejected: number;
+  /** The first of the rejected lines, which count from 1. */
+  readonly problems: readonly { readonly line: number; readonly reason: string }[];
+  /** Dotted paths of fields that the source does not have, each once. */
+  readonly ignoredFields: readonly string[];
+  /** The units of times that are counts, by dotted path. */
+  readonly epochUnits: Readonly<Record<string, EpochUnit>>;
+};
+
+type AcceptOptions = {
+  readonly folder: string;
+  readonly source: Source;
+  /** Lines of JSON; empty ones do not count. */
+  readonly lines: AsyncIterable<string>;
+  /** Whether all earlier rows of the source go away. Default false. */
+  readonly replaces?: boolean;
+  /** Whether the rows are only checked. Default false. */
+  readonly isDryRun?: boolean;
+  /** Called for each rejected line. */
+  readonly onReject?: (line: number, reason: string, text: string) => void;
+  /** Called now and then with the number of good rows. */
+  readonly onProgress?: (rows: number) => void;
+};
+
+/** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
+const blockRows = 5000;
+const blockCharacters = 4 * 1024 * 1024;
+
+/** Rejected lines, and fields that were ignored, that are named. */
+const maxNamed = 10;
+
+/**
+ * Checks rows against their source, and puts the good ones on disk: all of them when this resolves, or none.
+ * @throws the system's error, such as ENOSPC
+ */
+export async function acceptRows({
+  folder,
+  source,
+  lines,
+  replaces = false,
+  isDryRun = false,
+  onReject,
+  onProgress,
+}: AcceptOptions): Promise<Acceptance> {
+  const file = isDryRun ? undefined : await writeRowsFile(folder);
+  const problems: { line: number; reason: string }[] = [];
+  const ignored = new Set<string>();
+  const epochUnits = new Map<string, EpochUnit>();
+  let [line, accepted, rejected] = [0, 0, 0];
+  let block = startBlock(ignored, epochUnits);
+  const flush = async () => {
+    if (block.rows.length === 0) return;
+    const severalElements = [...block.findings.severalElements];
+    await file?.add({
+      source: source.name,
+      severalElements,
+      replaces: replaces && accepted === 0,
+      rows: block.rows,
+    });
+    accepted += block.rows.length;
+    onProgress?.(accepted);
+    block = startBlock(ignored, epochUnits);
+  };
+  try {
+    for await (const text of lines) {
+      line++;
+      if (text.trim() === '') continue;
+      try {
+        const row = JSON.stringify(normaliseRow(source, readRow(source, text), block.findings));
+        block.rows.push(row);
+        block.characters += row.length;
+      } catch (error) {
+        if (!(error instanceof RowError) && !(error instanceof SyntaxError)) throw error;
+        rejected++;
+        onReject?.(line, error.message, text);
+        if (problems.length < maxNamed) problems.push({ line, reason: error.message });
+      }
+      if (block.rows.length >= blockRows || block.characters >= blockCharacters) await flush();
+    }
+    await flush();
+    if (accepted > 0 && file) await file.keep();
+  } catch (error) {
+    await file?.discard();
+    throw error;
+  }
+  if (accepted === 0) await file?.discard();
+  const ignoredFields = [...ignored].sort().slice(0, maxNamed);
+  return { rows: accepted, rejected, problems, ignoredFields, epochUnits: Object.fromEntries(epochUnits) };
+}
+
+/** @throws RowError, SyntaxError */
+function readRow({ load }: Source, line: string): unknown {
+  if (!load) return parseExactJson(line);
+  const fields = load.pattern ? load.pattern.exec(line)?.groups : parseExactJson(line);
+  if (fields === undefined) throw new RowError('does not fit the pattern of the source');
+  // What is no object is refused as a row.
+  const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+  return isObject ? mapRow(load, { ...fields }) : fields;
+}
+
+function startBlock(ignoredFields: Set<string>, epochUnits: Map<string, EpochUnit>) {
+  const findings: Findings = { ignoredFields, severalElements: new Set(), epochUnits };
+  return { rows: [] as string[], characters: 0, findings };
+}

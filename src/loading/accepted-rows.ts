@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncDirectory } from '../base/replace-file.ts';
+import { splitLines } from '../duckdb/split-lines.ts';
+
+/**
+ * Rows that were accepted and are not in both files of the database yet: files in a folder beside it. A file is there as a whole or not
+ * at all, and its name is never used again.
+ */
+export function rowsFolderOf(databasePath: string): string {
+  return join(dirname(databasePath), 'rows');
+}
+
+/** Rows of one source in their normal form, each the JSON text of an object. */
+export type RowsBlock = {
+  readonly source: string;
+  /** Dotted paths of records that hold more than one element in some row. */
+  readonly severalElements: readonly string[];
+  /** Whether all earlier rows of the source go away first. */
+  readonly replaces: boolean;
+  readonly rows: readonly string[];
+};
+
+/** An accepted file. */
+export type RowsFile = { readonly name: string; readonly bytes: number; readonly acceptedMs: number };
+
+const ending = '.rows';
+
+/** The accepted files in the order of their acceptance. */
+export async function listRowsFiles(folder: string): Promise<RowsFile[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const files: RowsFile[] = [];
+  for (const name of names.filter(each => each.endsWith(ending)).sort()) {
+    // Another process may have finished with it.
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found) files.push({ name, bytes: found.size, acceptedMs: Number.parseInt(name, 10) });
+  }
+  return files;
+}
+
+/** Reads a file block by block. */
+export async function* readBlocks(folder: string, name: string): AsyncIterable<RowsBlock> {
+  let block: (Omit<RowsBlock, 'rows'> & { readonly length: number }) | undefined;
+  let rows: string[] = [];
+  for await (const line of splitLines(createReadStream(join(folder, name)))) {
+    if (!block)
+      block = JSON.parse(line) as Omit<RowsBlock, 'rows'> & { length: number }; // as `add` writes it
+    else rows.push(line);
+    if (rows.length < block.length) continue;
+    yield { ...block, rows };
+    [block, rows] = [undefined, []];
+  }
+  if (block) throw new Error(`${name} ends within a block`);
+}
+
+/** A file that is being written. */
+export type RowsFileWriter = {
+  add(block: RowsBlock): Promise<void>;
+  /** The rows are on disk when this resolves, and stay there whatever happens. */
+  keep(): Promise<void>;
+  discard(): Promise<void>;
+};
+
+/** Begins a file. */
+export async function writeRowsFile(folder: string): Promise<RowsFileWriter> {
+  await mkdir(folder, { recursive: true });
+  const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
+  const unfinished = join(folder, `${name}.part`);
+  const handle = await open(unfinished, 'wx', 0o600);
+  return {
+    async add({ rows, ...block }) {
+      const header = JSON.stringify({ ...block, length: rows.length });
+      await handle.writeFile(`${[header, ...rows].join('\n')}\n`);
+    },
+    async keep() {
+      await handle.sync();
+      await handle.close();
+      await rename(unfinished, join(folder, `${name}${ending}`));
+      await syncDirectory(folder);
+    },
+    async discard() {
+      await handle.close().catch(() => undefined);
+      await rm(unfinished, { force: true });
+    },
+  };
+}
+
+/** Milliseconds after which an unfinished file belongs to nobody: no request lasts that long. */
+const leftMs = 3_600_000;
+
+/** Removes what killed processes have left unfinished. */
+export async function removeUnfinished(folder: string, nowMs: number): Promise<void> {
+  for (const name of await readdir(folder).catch((): string[] => [])) {
+    if (!/\.(?:part|raw)$/.test(name)) continue;
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found && nowMs - found.mtimeMs > leftMs) await rm(join(folder, name), { force: true });
+  }
+}

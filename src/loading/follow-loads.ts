@@ -1,0 +1,45 @@
+import { readCurrent } from '../duckdb/replicas.ts';
+import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+
+type FollowOptions = {
+  readonly databasePath: string;
+  /** Called when queries see new rows of these sources, whichever process has loaded them. */
+  readonly onLoaded: (sources: readonly string[]) => void;
+  /** Called when accepted rows wait that their own process does not store. */
+  readonly onLeft: () => void;
+};
+
+/** Milliseconds between two looks. */
+const lookMs = 200;
+
+/** Milliseconds that accepted rows may wait before another process takes them over. */
+const leftMs = 3000;
+
+/**
+ * Watches what is loaded into a database, by whichever gateway or command. It looks instead of listening: folders that hosts share report
+ * no changes.
+ * @returns a function that ends it
+ */
+export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): () => void {
+  const folder = rowsFolderOf(databasePath);
+  let known = readCurrent(databasePath);
+  let ticks = 0;
+  const timer = setInterval(() => {
+    const current = readCurrent(databasePath);
+    if (current.version !== known.version) {
+      const changed = Object.keys(current.loads).filter(
+        source => current.loads[source] !== known.loads[source],
+      );
+      known = current;
+      if (changed.length > 0) onLoaded(changed);
+    }
+    if (++ticks % 10 === 0) void takeOver();
+  }, lookMs).unref();
+
+  async function takeOver(): Promise<void> {
+    const files = await listRowsFiles(folder).catch(() => []);
+    if (files.some(({ acceptedMs }) => Date.now() - acceptedMs > leftMs)) onLeft();
+  }
+
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,131 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { splitLines } from '../../duckdb/split-lines.ts';
+import type { Source } from '../../endpoints/sources.ts';
+import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
+
+/** Forms in which rows come. */
+export const inputFormats = ['ndjson', 'json', 'csv', 'parquet', 'lines'] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+/** Rows from a file or a stream. */
+export type RowsInput = {
+  readonly format: InputFormat;
+  /** Rows as JSON texts; of the format `lines`, lines of text. */
+  readonly lines: AsyncIterable<string>;
+  /** Bytes read so far; of Parquet and CSV files none, since DuckDB reads those. */
+  readBytes(): number;
+  /** Lines that are no rows at all, once all others are read. */
+  rejects(): Promise<readonly Reject[]>;
+  close(): Promise<void>;
+};
+
+/** Bytes by which formats are recognised. */
+const headBytes = 64 * 1024;
+
+/**
+ * Opens rows, compressed or not, whatever their file is called.
+ * @param from a path, or a stream
+ * @param format default: recognised by the content
+ * @throws the system's error
+ */
+export async function openInput(
+  from: string | Readable,
+  source: Source,
+  format?: InputFormat,
+): Promise<RowsInput> {
+  let bytes = 0;
+  const raw = typeof from === 'string' ? (await open(from)).createReadStream() : from;
+  const counted = async function* () {
+    for await (const part of raw) {
+      bytes += part.length;
+      yield part as Buffer;
+    }
+  };
+  const plain = await decompress(await peek(Readable.from(counted(), { objectMode: false })));
+  const found = format ?? formatOf(plain.head, source);
+  const close = async () => {
+    raw.destroy();
+    plain.stream.destroy();
+  };
+  if (found === 'ndjson' || found === 'lines') {
+    return {
+      format: found,
+      lines: splitLines(plain.stream),
+      readBytes: () => bytes,
+      rejects: async () => [],
+      close,
+    };
+  }
+  // DuckDB reads these by their paths; what comes as a stream goes to a file first.
+  const isFile = typeof from === 'string' && !plain.isCompressed;
+  const folder = isFile ? undefined : await mkdtemp(join(tmpdir(), 'import-'));
+  const path = folder ? join(folder, 'rows') : String(from);
+  if (folder) await pipeline(plain.stream, createWriteStream(path));
+  else await close();
+  const reading = await readByDuckDb(path, found, source);
+  return {
+    ...reading,
+    format: found,
+    readBytes: () => bytes,
+    async close() {
+      await close();
+      reading.close();
+      if (folder) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A stream and its beginning. */
+type Peeked = { readonly head: Buffer; readonly stream: Readable };
+
+async function peek(stream: Readable): Promise<Peeked> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  const iterator = stream[Symbol.asyncIterator]();
+  while (length < headBytes) {
+    const { done, value } = await iterator.next();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+  }
+  const head = Buffer.concat(parts);
+  const all = async function* () {
+    if (head.length > 0) yield head;
+    for (;;) {
+      const { done, value } = await iterator.next();
+      if (done) return;
+      yield value as Buffer;
+    }
+  };
+  return { head, stream: Readable.from(all(), { objectMode: false }) };
+}
+
+async function decompress({ head, stream }: Peeked): Promise<Peeked & { readonly isCompressed: boolean }> {
+  const magic = head.toString('hex', 0, 4);
+  const decoder = magic.startsWith('1f8b')
+    ? createGunzip()
+    : magic === '28b52ffd'
+      ? createZstdDecompress()
+      : undefined;
+  if (!decoder) return { head, stream, isCompressed: false };
+  // Its errors come out of the decoder.
+  pipeline(stream, decoder).catch(() => undefined);
+  return { ...(await peek(decoder)), isCompressed: true };
+}
+
+function formatOf(head: Buffer, { load }: Source): InputFormat {
+  if (head.toString('latin1', 0, 4) === 'PAR1') return 'parquet';
+  if (load?.pattern) return 'lines';
+  const text = head
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trimStart();
+  if (text.startsWith('{')) return 'ndjson';
+  return text.startsWith('[') ? 'json' : 'csv';
+}

@@ -1,0 +1,88 @@
+import { type DuckDBConnection, DuckDBInstance, DuckDBTypeId } from '@duckdb/node-api';
+import type { Source, SourceField } from '../../endpoints/sources.ts';
+import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
+
+/** A line of a file that is no row. */
+export type Reject = { readonly line: number; readonly reason: string; readonly text: string };
+
+export type Reading = {
+  /** Rows as JSON texts. */
+  readonly lines: AsyncIterable<string>;
+  rejects(): Promise<readonly Reject[]>;
+  close(): void;
+};
+
+/** Lines of a CSV file that are no rows and are named, at most. */
+const maxRejects = 1000;
+
+/**
+ * Reads Parquet, CSV and JSON arrays by DuckDB, each value exact: CSV as text, which the declared types read.
+ * @throws Error with DuckDB's message for a file that it cannot read
+ */
+export async function readByDuckDb(
+  path: string,
+  format: 'json' | 'csv' | 'parquet',
+  source: Source,
+): Promise<Reading> {
+  const instance = await DuckDBInstance.create(':memory:', { memory_limit: '512MB' });
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'; SET preserve_insertion_order = true");
+  const sql = await selectSql(connection, quoteText(path), format, source);
+  return {
+    lines: rowsOf(connection, sql),
+    async rejects() {
+      if (format !== 'csv') return [];
+      const found = await connection.runAndReadAll(
+        `SELECT line, any_value(error_message), any_value(csv_line) FROM reject_errors GROUP BY line ORDER BY line LIMIT ${maxRejects}`,
+      );
+      return found
+        .getRows()
+        .map(([line, reason, text]) => ({ line: Number(line), reason: String(reason), text: String(text) }));
+    },
+    close() {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+async function selectSql(
+  connection: DuckDBConnection,
+  path: string,
+  format: 'json' | 'csv' | 'parquet',
+  source: Source,
+): Promise<string> {
+  if (format === 'json') {
+    return `SELECT json FROM read_json_objects(${path}, format = 'array', compression = 'uncompressed', maximum_object_size = 16777216)`;
+  }
+  if (format === 'csv') {
+    const table = `read_csv(${path}, all_varchar = true, header = true, compression = 'none', store_rejects = true)`;
+    const names = (await connection.run(`SELECT * FROM ${table} LIMIT 0`)).columnNames();
+    // A cell of an array or a record holds its JSON.
+    const nested = names.filter(name => isNested(source.columns[name]));
+    const replaced = nested.map(name => `TRY_CAST(${quoteName(name)} AS JSON) AS ${quoteName(name)}`);
+    return `SELECT to_json(r) FROM (SELECT *${replaceSql(replaced)} FROM ${table}) r`;
+  }
+  const table = `read_parquet(${path})`;
+  const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);
+  const exact = described.columnNames().flatMap((name, at) => {
+    const [column, declared, type] = [quoteName(name), source.columns[name], described.columnTypes()[at]!];
+    // As JSON numbers decimals would lose digits; bytes have no JSON of their own; JSON has no NaN.
+    if (declared === 'BYTES') return [`to_base64(${column}) AS ${column}`];
+    if (type.typeId === DuckDBTypeId.TIMESTAMP_NS) return [`${column}::TIMESTAMP AS ${column}`];
+    return declared === 'NUMERIC' || declared === 'BIGNUMERIC' ? [`${column}::VARCHAR AS ${column}`] : [];
+  });
+  return `SELECT to_json(r) FROM (SELECT *${replaceSql(exact)} FROM ${table}) r`;
+}
+
+const replaceSql = (replaced: readonly string[]) =>
+  replaced.length > 0 ? ` REPLACE (${replaced.join(', ')})` : '';
+
+const isNested = (field: SourceField | undefined) => field !== undefined && typeof field !== 'string';
+
+async function* rowsOf(connection: DuckDBConnection, sql: string): AsyncIterable<string> {
+  const rows = await connection.stream(sql);
+  for await (const chunk of rows.yieldRows()) {
+    for (const [text] of chunk) yield String(text);
+  }
+}

@@ -1,0 +1,165 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { childEnvironment } from '../base/child-environment.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Sample } from '../sample/write-sample.ts';
+import type { Acceptance } from './accept-rows.ts';
+import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
+import type { LoadingEvent } from './loading-events.ts';
+
+/** Takes rows for sources while the gateway runs. */
+export type Loader = {
+  /**
+   * Takes rows, each a line of JSON. They are on disk when this resolves, and are stored once; queries see them within two seconds.
+   * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written; what the rows' stream throws
+   */
+  load(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance>;
+  /** Stores rows that other processes have accepted. */
+  wake(): void;
+  /** Brings the sample up to a time. */
+  bringSample(sample: Sample): void;
+  close(): Promise<void>;
+};
+
+type LoaderOptions = LoaderArguments & {
+  readonly emit: (event: LoadingEvent) => void;
+  /** Bytes of accepted rows that may wait to be stored; more are refused. Default 512 MiB. */
+  readonly maxWaitingBytes?: number;
+};
+
+/** Requests whose rows are taken at the same time; each has a file open. */
+const maxTaking = 32;
+
+/** Milliseconds without work after which the process ends: it has DuckDB in memory. */
+const idleMs = 20_000;
+
+/** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
+export function createLoader(options: LoaderOptions): Loader {
+  const { databasePath, sourcesDirectory, emit, maxWaitingBytes = 512 * 1024 * 1024 } = options;
+  const folder = rowsFolderOf(databasePath);
+  let child: LoaderChild | undefined;
+  let taking = 0;
+  let isClosed = false;
+
+  function running(): LoaderChild {
+    if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
+    child ??= startChild({ databasePath, sourcesDirectory }, emit, reason => {
+      child = undefined;
+      if (!isClosed && reason !== undefined) emit({ type: 'loader.stopped', reason });
+    });
+    return child;
+  }
+
+  async function take(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance> {
+    await mkdir(folder, { recursive: true });
+    const waiting = (await listRowsFiles(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
+    if (waiting > maxWaitingBytes) {
+      throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
+    }
+    const file = join(folder, `${randomUUID()}.raw`);
+    try {
+      await pipeline(Readable.from(rows, { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
+      return await running().accept(source, file);
+    } catch (cause) {
+      await rm(file, { force: true });
+      if (cause instanceof GatewayError) throw cause;
+      throw new GatewayError('unavailable', 'The rows can not be written now', { cause });
+    }
+  }
+
+  return {
+    async load(source, rows) {
+      if (taking >= maxTaking) throw new GatewayError('overloaded', 'Too many requests bring rows');
+      taking++;
+      try {
+        return await take(source, rows);
+      } finally {
+        taking--;
+      }
+    },
+    wake: () => running().send({ type: 'store' }),
+    bringSample: sample => running().send({ type: 'sample', sample }),
+    async close() {
+      isClosed = true;
+      await child?.end();
+    },
+  };
+}
+
+type LoaderChild = {
+  accept(source: string, file: string): Promise<Acceptance>;
+  send(command: LoaderCommand): void;
+  /** Ends it; whatever it is doing can be done again. */
+  end(): Promise<void>;
+};
+
+/** @param onEnd called with the reason if the process was not asked to end */
+function startChild(
+  settings: LoaderArguments,
+  emit: (event: LoadingEvent) => void,
+  onEnd: (reason: string | undefined) => void,
+): LoaderChild {
+  const child: ChildProcess = fork(
+    new URL('./loader-process.ts', import.meta.url),
+    [JSON.stringify(settings)],
+    {
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      env: childEnvironment(),
+    },
+  );
+  const owed = new Map<number, PromiseWithResolvers<Acceptance>>();
+  const ended = Promise.withResolvers<void>();
+  let lastId = 0;
+  let isUnwanted = false;
+  const idle = setTimeout(() => {
+    if (owed.size > 0) return void idle.refresh();
+    isUnwanted = true;
+    child.kill('SIGKILL');
+  }, idleMs).unref();
+  child.on('message', (report: LoaderReport) => {
+    idle.refresh();
+    if (report.type === 'event') return emit(report.event);
+    const found = owed.get(report.id);
+    owed.delete(report.id);
+    if (report.type === 'accepted') found?.resolve(report.acceptance);
+    else found?.reject(new Error(report.message));
+  });
+  const end = (reason: string) => {
+    clearTimeout(idle);
+    for (const { reject } of owed.values()) reject(new Error(`The loader ended: ${reason}`));
+    owed.clear();
+    onEnd(isUnwanted ? undefined : reason);
+    ended.resolve();
+  };
+  child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
+  child.on('error', error => {
+    child.kill('SIGKILL');
+    if (child.pid === undefined) end(error.message);
+  });
+  const send = (command: LoaderCommand) => {
+    idle.refresh();
+    if (child.connected) child.send(command, () => undefined);
+  };
+  return {
+    accept(source, file) {
+      const id = ++lastId;
+      const result = Promise.withResolvers<Acceptance>();
+      owed.set(id, result);
+      send({ type: 'accept', id, source, file });
+      return result.promise;
+    },
+    send,
+    end() {
+      isUnwanted = true;
+      child.kill('SIGKILL');
+      return ended.promise;
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** What happens to rows that are loaded. */
+export type LoadingEvent =
+  /** Rows are on disk; queries see them in a moment. */
+  | {
+      readonly type: 'rows.accepted';
+      readonly source: string;
+      readonly rows: number;
+      readonly rejected: number;
+    }
+  /** Rows that were accepted can't be stored; their file is kept in the folder `failed`. */
+  | { readonly type: 'rows.failed'; readonly file: string; readonly message: string }
+  /** Storing accepted rows does not succeed now, and is tried again. */
+  | { readonly type: 'rows.delayed'; readonly message: string }
+  /** The process that loads rows has ended; the next rows start a new one. */
+  | { readonly type: 'loader.stopped'; readonly reason: string };

@@ -1,0 +1,249 @@
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { storeRows } from '../duckdb/store-rows.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
+import { listRowsFiles, type RowsBlock, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
+import type { LoadingEvent } from './loading-events.ts';
+import { currentName, writeSpare } from './write-spare.ts';
+
+type StoreOptions = {
+  readonly databasePath: string;
+  readonly sources: readonly Source[];
+  readonly emit: (event: LoadingEvent) => void;
+  /** The sample that queries are to see. Default: the one that they see. */
+  readonly sample?: Sample | undefined;
+};
+
+/** Bytes of accepted files that share a transaction, and milliseconds after which no further one begins in the same turn. */
+const transactionBytes = 8 * 1024 * 1024;
+const turnMs = 1000;
+
+/** Characters of one INSERT. */
+const insertCharacters = 4 * 1024 * 1024;
+
+/**
+ * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
+ * rows; each remembers which ones it has in the transaction that stores them, so that a file is stored once, whenever a process is killed.
+ * @returns whether accepted files are left, which the next turn takes
+ * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
+ */
+export async function storeAccepted(options: StoreOptions): Promise<boolean> {
+  const { databasePath, sources, emit } = options;
+  const folder = rowsFolderOf(databasePath);
+  if (!options.sample && (await listRowsFiles(folder)).length === 0) return false;
+  const endMs = performance.now() + turnMs;
+  await writeSpare({ databasePath, sources }, async connection => {
+    const files = await listRowsFiles(folder);
+    const memory = await readMemory(connection);
+    if (!memory.isWhole(files)) return { isLost: true };
+    await memory.forget(files);
+    for (const group of groupFiles(memory.missing(files))) {
+      await storeGroup({ connection, folder, sources, emit }, group, memory.isInCurrent);
+      if (performance.now() > endMs) break;
+    }
+    await removeOld(connection, sources);
+    const isSampled = await bringSample(connection, sources, options.sample);
+    const { inBoth, loaded, isBehind } = await memory.compare(files);
+    if (isBehind) return {};
+    for (const name of inBoth) await rm(join(folder, name), { force: true });
+    return { loaded: loaded ?? (isSampled ? [] : undefined) };
+  });
+  return (await listRowsFiles(folder)).length > 0;
+}
+
+/**
+ * Brings the sample of the spare to where the current file has it, or beyond.
+ * @returns whether the spare has sample rows that the current file lacks
+ */
+async function bringSample(
+  connection: DuckDBConnection,
+  sources: readonly Source[],
+  wanted: Sample | undefined,
+): Promise<boolean> {
+  const current = await readSample(connection, `${currentName}.main.`);
+  const spare = await readSample(connection, '');
+  const isNew = wanted && (wanted.rows !== current?.rows || wanted.nowMs > current.nowMs);
+  const target = isNew ? wanted : current;
+  const isThere = target?.rows === spare?.rows && target?.nowMs === spare?.nowMs;
+  if (target && !isThere) await extendSample(connection, { ...target, sources });
+  return isNew === true;
+}
+
+/** Removes the rows that are older than their source keeps them. Whole hours, so that old blocks are read once an hour. */
+async function removeOld(connection: DuckDBConnection, sources: readonly Source[]): Promise<void> {
+  for (const { name, time, retentionDays, files } of sources) {
+    if (retentionDays === undefined || time === undefined || files) continue;
+    const oldest = `date_trunc('hour', now() - INTERVAL ${retentionDays} DAY)`;
+    await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${quoteName(time)} < ${oldest}`);
+  }
+}
+
+/** Which files the spare and the current file have; `_stored` lists those that are not removed yet, and `_stored_total` counts all. */
+async function readMemory(connection: DuckDBConnection) {
+  await connection.run(`CREATE TABLE IF NOT EXISTS _stored (place BIGINT, name VARCHAR, sources VARCHAR);
+    CREATE TABLE IF NOT EXISTS _stored_total (files BIGINT);
+    INSERT INTO _stored_total SELECT 0 WHERE NOT EXISTS (FROM _stored_total)`);
+  const hasMemory = await connection.runAndReadAll(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = '${currentName}' AND table_name = '_stored_total'`,
+  );
+  const current = hasMemory.currentRowCount > 0 ? await readStored(connection, `${currentName}.main.`) : none;
+  const spare = await readStored(connection, '');
+  const inCurrent = new Set(current.names);
+  const inSpare = new Set(spare.names);
+  return {
+    isInCurrent: (name: string) => inCurrent.has(name),
+    /** Whether the spare can get all that the current file has: each has the other's rows, or they are still in files. */
+    isWhole(files: readonly RowsFile[]): boolean {
+      const there = new Set(files.map(({ name }) => name));
+      const toGet = current.names.filter(name => !inSpare.has(name));
+      // A file that is gone was in both, even if the current one has forgotten its name.
+      const toShow = spare.names.filter(name => !inCurrent.has(name) && there.has(name));
+      return (
+        toGet.every(name => there.has(name)) && spare.total + toGet.length === current.total + toShow.length
+      );
+    },
+    /** Those that the spare lacks, the ones that the current file has first and in its order: rows with a key replace earlier ones. */
+    missing(files: readonly RowsFile[]): RowsFile[] {
+      const byName = new Map(files.map(file => [file.name, file]));
+      const known = current.names.flatMap(name => byName.get(name) ?? []);
+      const fresh = files.filter(({ name }) => !inCurrent.has(name));
+      return [...known, ...fresh].filter(({ name }) => !inSpare.has(name));
+    },
+    /** Drops the names of files that are no more. */
+    async forget(files: readonly RowsFile[]): Promise<void> {
+      const names = files.map(({ name }) => quoteText(name)).join(', ');
+      if (spare.names.length > 0)
+        await connection.run(`DELETE FROM _stored${names && ` WHERE name NOT IN (${names})`}`);
+    },
+    async compare(files: readonly RowsFile[]) {
+      const stored = await readStored(connection, '');
+      const there = new Set(files.map(({ name }) => name));
+      const inBoth = stored.names.filter(name => inCurrent.has(name) && there.has(name));
+      const shown = stored.names.flatMap((name, at) => (inCurrent.has(name) ? [] : stored.sources[at]!));
+      const inSpareNow = new Set(stored.names);
+      const isBehind = current.names.some(name => there.has(name) && !inSpareNow.has(name));
+      const isAhead = stored.names.some(name => !inCurrent.has(name));
+      return { inBoth, isBehind, loaded: isAhead ? [...new Set(shown)] : undefined };
+    },
+  };
+}
+
+type Stored = {
+  readonly names: readonly string[];
+  readonly sources: readonly (readonly string[])[];
+  readonly total: number;
+};
+
+const none: Stored = { names: [], sources: [], total: 0 };
+
+async function readStored(connection: DuckDBConnection, place: string): Promise<Stored> {
+  const stored = await connection.runAndReadAll(`SELECT name, sources FROM ${place}_stored ORDER BY place`);
+  const total = await connection.runAndReadAll(`SELECT files FROM ${place}_stored_total`);
+  return {
+    names: stored.getRows().map(([name]) => String(name)),
+    sources: stored.getRows().map(([, sources]) => JSON.parse(String(sources)) as string[]), // as `storeFiles` writes it
+    total: Number(total.getRows()[0]?.[0] ?? 0),
+  };
+}
+
+function* groupFiles(files: readonly RowsFile[]): Iterable<RowsFile[]> {
+  let group: RowsFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    group.push(file);
+    bytes += file.bytes;
+    if (bytes < transactionBytes) continue;
+    yield group;
+    [group, bytes] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}
+
+type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
+  readonly connection: DuckDBConnection;
+  readonly folder: string;
+};
+
+/** Stores files in one transaction; if that fails, one by one, and sets aside the one at fault. */
+async function storeGroup(
+  target: Target,
+  files: readonly RowsFile[],
+  isInCurrent: (name: string) => boolean,
+): Promise<void> {
+  try {
+    await storeFiles(target, files);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (isLackOfRoom(message)) throw error;
+    if (files.length > 1) {
+      for (const file of files) await storeGroup(target, [file], isInCurrent);
+      return;
+    }
+    const [file] = files;
+    // The current file could store it.
+    if (!file || isInCurrent(file.name)) throw error;
+    await setAside(target, file.name, message);
+  }
+}
+
+const isLackOfRoom = (message: string) => /No space left|Out of Memory|IO Error|ENOSPC|EIO/i.test(message);
+
+async function setAside({ folder, emit }: Target, name: string, message: string): Promise<void> {
+  await mkdir(join(folder, 'failed'), { recursive: true });
+  await rename(join(folder, name), join(folder, 'failed', name));
+  emit({ type: 'rows.failed', file: name, message });
+}
+
+async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<void> {
+  const { connection, folder } = target;
+  await connection.run('BEGIN');
+  try {
+    const insert = createInserts(target);
+    for (const { name } of files) {
+      const sources = new Set<string>();
+      for await (const block of readBlocks(folder, name)) {
+        sources.add(block.source);
+        await insert.add(block);
+      }
+      const names = quoteText(JSON.stringify([...sources]));
+      await connection.run(
+        `INSERT INTO _stored SELECT coalesce(max(place), 0) + 1, ${quoteText(name)}, ${names} FROM _stored`,
+      );
+    }
+    await insert.flush();
+    await connection.run(`UPDATE _stored_total SET files = files + ${files.length}`);
+    await connection.run('COMMIT');
+  } catch (error) {
+    await connection.run('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Joins small blocks of one source, in their order: an INSERT costs as much as hundreds of rows. */
+function createInserts({ connection, sources }: Target) {
+  let pending:
+    | { source: Source; rows: string[]; characters: number; severalElements: Set<string> }
+    | undefined;
+  async function flush(): Promise<void> {
+    if (pending) await storeRows(connection, pending.source, pending.rows, pending.severalElements);
+    pending = undefined;
+  }
+  return {
+    flush,
+    async add({ source: name, rows, severalElements, replaces }: RowsBlock): Promise<void> {
+      const source = sources.find(each => each.name === name && !each.files);
+      if (!source) throw new Error(`No source with a table is named ${name}`);
+      if (pending?.source !== source || replaces || pending.characters > insertCharacters) await flush();
+      if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
+      pending ??= { source, rows: [], characters: 0, severalElements: new Set() };
+      for (const row of rows) {
+        pending.rows.push(row);
+        pending.characters += row.length;
+      }
+      for (const path of severalElements) pending.severalElements.add(path);
+    },
+  };
+}

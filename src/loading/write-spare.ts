@@ -1,0 +1,130 @@
+import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
+import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteText } from '../googlesql/tree/quote-text.ts';
+import { rowsFolderOf } from './accepted-rows.ts';
+
+/** Name by which the writer's connection reads the current file. */
+export const currentName = 'current_file';
+
+type SpareOptions = {
+  readonly databasePath: string;
+  readonly sources: readonly Source[];
+};
+
+/** What a turn left behind. */
+type Turn = {
+  /** Sources that have rows the current file lacks; undefined: the spare has nothing to show. */
+  readonly loaded?: readonly string[] | undefined;
+  /** Whether the spare lacks rows that nobody can add any more: it is made again from the current file. */
+  readonly isLost?: boolean;
+};
+
+/** Milliseconds to wait for other writers. */
+const turnMs = 120_000;
+
+/** Milliseconds that readers have to let go of the spare, and one more for each of these bytes: beyond that, copying it is cheaper. */
+const releaseMs = 1500;
+const bytesPerMs = 100_000;
+
+/**
+ * Takes the writer's turn: opens the spare while no other process writes, lets `write` change it, and makes it current if it has rows to
+ * show. Readers keep the current file meanwhile.
+ * @throws DatabaseBusyError if other processes write for two minutes; what `write` throws, the current file being as it was
+ */
+export async function writeSpare(
+  options: SpareOptions,
+  write: (connection: DuckDBConnection) => Promise<Turn>,
+): Promise<void> {
+  await withTurn(options.databasePath, async () => {
+    const { databasePath, sources } = options;
+    const current = readCurrent(databasePath);
+    if (!(await bytesOf(current.path))) (await openForWriting(current.path, sources)).close();
+    const spare = spareOf(databasePath, current);
+    if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
+    const turn = await writeTo(spare, current, options, write);
+    if (turn.isLost) await copyOver(current, spare);
+    if (!turn.loaded) return;
+    const loads = { ...current.loads };
+    for (const source of turn.loaded) loads[source] = (loads[source] ?? 0) + 1;
+    await publish(databasePath, { path: spare, loads });
+  });
+}
+
+async function writeTo(
+  spare: string,
+  current: Current,
+  { sources }: SpareOptions,
+  write: (connection: DuckDBConnection) => Promise<Turn>,
+): Promise<Turn> {
+  const { connection, close } = await openReleased(spare, current, sources);
+  try {
+    await connection.run("SET memory_limit = '512MB'; SET threads = 1");
+    await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
+    const turn = await write(connection);
+    await connection.run(`DETACH ${currentName}; CHECKPOINT`);
+    return turn;
+  } finally {
+    close();
+  }
+}
+
+/** Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. */
+async function openReleased(spare: string, current: Current, sources: readonly Source[]) {
+  const giveUpMs = performance.now() + releaseMs + ((await bytesOf(spare)) ?? 0) / bytesPerMs;
+  for (;;) {
+    try {
+      return await openForWriting(spare, sources);
+    } catch (error) {
+      if (!(error instanceof DatabaseBusyError)) throw error;
+      if (performance.now() > giveUpMs) await copyOver(current, spare);
+      await delay(20);
+    }
+  }
+}
+
+/** Makes a file equal to the current one, which nobody writes. */
+async function copyOver(current: Current, spare: string): Promise<void> {
+  const unfinished = `${spare}.copy`;
+  await copyFile(current.path, unfinished);
+  // A log of another file must not be replayed; the current one has one only if its writer was killed at the very first start.
+  await rm(`${spare}.wal`, { force: true });
+  if (await bytesOf(`${current.path}.wal`)) await copyFile(`${current.path}.wal`, `${spare}.wal`);
+  await rename(unfinished, spare);
+}
+
+async function bytesOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
+}
+
+/**
+ * Runs an action while no other process does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
+ * ends, however that happens, which no lock that Node offers does.
+ */
+async function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
+  const folder = rowsFolderOf(databasePath);
+  await mkdir(folder, { recursive: true });
+  const lock = join(folder, 'writer.duckdb');
+  const giveUpMs = performance.now() + turnMs;
+  for (;;) {
+    let instance: DuckDBInstance;
+    try {
+      instance = await DuckDBInstance.create(lock);
+    } catch (error) {
+      if (!isHeldElsewhere(error)) throw error;
+      if (performance.now() > giveUpMs) throw new DatabaseBusyError(databasePath, error);
+      await delay(50);
+      continue;
+    }
+    try {
+      return await act();
+    } finally {
+      instance.closeSync();
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../base/clock.ts';
+import type { Cache } from '../cache/cache.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { withoutValue } from '../endpoints/typed-parameter.ts';
+import type { Engine } from '../engine/engine.ts';
+
+type MarkDeps = {
+  readonly endpoints: Pick<EndpointRegistry, 'all'>;
+  readonly engine: Pick<Engine, 'explain'>;
+  readonly cache: Pick<Cache, 'invalidateGroup' | 'markStale'>;
+  readonly clock: Clock;
+};
+
+/** Milliseconds that finding the sources of a saved query may take. */
+const explainMs = 10_000;
+
+/**
+ * Makes the function to call when queries see new rows of some sources. Entries of saved queries that read them are void, so that the next
+ * request has the new rows; where rows keep coming within their `cacheSeconds` they are stale instead, and served while one refresh
+ * runs: else nothing of an endpoint over a stream of rows would ever be a hit.
+ */
+export function createLoadMarker({ endpoints, engine, cache, clock }: MarkDeps) {
+  const sourcesOf = new Map<string, readonly string[]>();
+  /** By endpoint: when rows of its sources came last. */
+  const lastLoads = new Map<string, number>();
+
+  async function readsAnyOf(definition: EndpointDefinition, sources: readonly string[]): Promise<boolean> {
+    const { hash, name: endpoint, sql, parameters, maxRows } = definition;
+    const statement = { endpoint, sql, parameters: parameters.map(withoutValue), maxRows };
+    const options = { signal: new AbortController().signal, timeoutMs: explainMs };
+    const read = sourcesOf.get(hash) ?? (await engine.explain(statement, options)).sources;
+    sourcesOf.set(hash, read);
+    return read.some(source => sources.includes(source));
+  }
+
+  return async (sources: readonly string[]): Promise<void> => {
+    const nowMs = clock.now();
+    for (const definition of endpoints.all()) {
+      const { id, name, cacheSeconds } = definition;
+      // What can't be explained, as while the engine is down, counts as a reader.
+      const isReader = cacheSeconds > 0 && (await readsAnyOf(definition, sources).catch(() => true));
+      if (!isReader) continue;
+      const beforeMs = lastLoads.get(id) ?? -Infinity;
+      lastLoads.set(id, nowMs);
+      cache.markStale(id);
+      // A store that does not answer has been reported; here the entries are stale.
+      if (nowMs - beforeMs >= cacheSeconds * 1000) {
+        await cache.invalidateGroup(name, id).catch(() => undefined);
+      }
+    }
+  };
+}

@@ -1,0 +1,194 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readCurrent } from '../../src/duckdb/replicas.ts';
+import { parseSource } from '../../src/endpoints/sources.ts';
+import { acceptRows } from '../../src/loading/accept-rows.ts';
+import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { openInput } from '../../src/loading/input/open-input.ts';
+import { storeAccepted } from '../../src/loading/store-accepted.ts';
+
+const orders = parseSource(
+  'orders.yaml',
+  `name: orders
+key: id
+columns:
+  id: { type: INT64, required: true }
+  price: NUMERIC
+  at: TIMESTAMP
+  day: DATE
+  tags: { type: STRING, repeated: true }
+  note: STRING
+`,
+  '/',
+);
+
+const access = parseSource(
+  'access.yaml',
+  `name: access
+load:
+  pattern: '^(?<ip>\\S+) \\S+ (?<user>\\S+) \\[(?<at>[^\\]]+)\\] "(?<method>\\S+) (?<path>\\S+) [^"]*" (?<status>\\d+)'
+  fields:
+    time: { from: at, time: '%d/%b/%Y:%H:%M:%S %z' }
+    request.method: method
+    request.path: path
+    project: { value: shop }
+columns:
+  time: TIMESTAMP
+  project: STRING
+  ip: STRING
+  user: STRING
+  status: INT64
+  request: { type: STRUCT, fields: { method: STRING, path: STRING } }
+`,
+  '/',
+);
+
+const logpush = parseSource(
+  'logpush.yaml',
+  `name: logpush
+load:
+  fields:
+    time: { from: EdgeStartTimestamp, time: ns }
+    host: Client.Host
+columns: { time: TIMESTAMP, host: STRING }
+`,
+  '/',
+);
+
+const sources = [orders, access, logpush];
+let directory: string;
+let databasePath: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'import-'));
+  databasePath = join(directory, 'logs.duckdb');
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** Takes rows as the command does; they are stored together later. */
+async function take(source: (typeof sources)[number], content: string | Buffer, isStream = false) {
+  const file = join(directory, 'input');
+  if (!isStream) await writeFile(file, content);
+  const input = await openInput(isStream ? Readable.from([Buffer.from(content)]) : file, source);
+  try {
+    const taken = await acceptRows({ folder: rowsFolderOf(databasePath), source, lines: input.lines });
+    return { format: input.format, ...taken, rejects: await input.rejects() };
+  } finally {
+    await input.close();
+  }
+}
+
+async function rowsOf(sql: string) {
+  while (await storeAccepted({ databasePath, sources, emit: () => undefined }));
+  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    await connection.run("SET TimeZone = 'UTC'");
+    return (await connection.runAndReadAll(sql)).getRowsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+async function parquet(): Promise<string> {
+  const file = join(directory, 'rows.parquet');
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  await connection.run(
+    `COPY (SELECT 60 AS id, 0.1::DECIMAL(20,9) AS price, '2026-01-15 10:00:00.123456789'::TIMESTAMP_NS AS at, DATE '2026-01-15' AS day, ['a','b'] AS tags, 'parquet' AS note) TO '${file}'`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  return file;
+}
+
+const csv =
+  '\uFEFFid;price;at;day;tags;note\n20;1,5;2026-01-15 10:00:00;2026-01-15;["x","y"];"a ""quoted""\nline"\n21;2;;;;\n22;3\n';
+const object = (id: number, more: object) => `${JSON.stringify({ id, ...more })}\n`;
+
+test('rows of every format come out as they went in, whatever they are compressed with', async () => {
+  const found = [
+    await take(orders, object(1, { at: 1768471200123, note: 'ms' }) + object(2, { at: 1768471200124 })),
+    await take(orders, gzipSync(object(3, { at: 1768471200, note: 's' })), true),
+    await take(orders, zstdCompressSync(object(4, { at: '1768471200123456789', note: 'ns' }))),
+    await take(
+      orders,
+      '[{"id":10,"price":0.1,"day":"2026-01-15T00:00:00.000"},\n {"id":11,"day":1768435200000}]',
+    ),
+    await take(orders, csv.replace('1,5', '1.5')),
+  ];
+  expect(
+    found.map(({ format, rows, rejected, epochUnits, rejects }) => [
+      format,
+      rows,
+      rejected + rejects.length,
+      epochUnits,
+    ]),
+  ).toEqual([
+    ['ndjson', 2, 0, { at: 'ms' }],
+    ['ndjson', 1, 0, { at: 's' }],
+    ['ndjson', 1, 0, { at: 'ns' }],
+    ['json', 2, 0, { day: 'ms' }],
+    ['csv', 2, 1, {}],
+  ]);
+  expect(found.at(-1)?.rejects).toEqual([
+    {
+      line: expect.any(Number),
+      reason: expect.stringContaining('Expected Number of Columns: 6'),
+      text: '22;3',
+    },
+  ]);
+  const file = await parquet();
+  const input = await openInput(file, orders);
+  await acceptRows({ folder: rowsFolderOf(databasePath), source: orders, lines: input.lines });
+  await input.close();
+  expect(
+    await rowsOf(
+      'SELECT id, price::VARCHAR, "at"::VARCHAR, day::VARCHAR, tags, note FROM orders ORDER BY id',
+    ),
+  ).toEqual([
+    ['1', null, '2026-01-15 10:00:00.123+00', null, [], 'ms'],
+    ['2', null, '2026-01-15 10:00:00.124+00', null, [], null],
+    ['3', null, '2026-01-15 10:00:00+00', null, [], 's'],
+    ['4', null, '2026-01-15 10:00:00.123456+00', null, [], 'ns'],
+    ['10', '0.100000000', null, '2026-01-15', [], null],
+    ['11', null, null, '2026-01-15', [], null],
+    ['20', '1.500000000', '2026-01-15 10:00:00+00', '2026-01-15', ['x', 'y'], 'a "quoted"\nline'],
+    ['21', '2.000000000', null, null, [], null],
+    ['60', '0.100000000', '2026-01-15 10:00:00.123456+00', '2026-01-15', ['a', 'b'], 'parquet'],
+  ]);
+});
+
+test('lines of an access log and of Logpush become rows by the mapping of their source', async () => {
+  const line = '203.0.113.7 - alice [15/Jan/2026:11:00:01 +0100] "GET /a?b=c HTTP/1.1" 200 512';
+  expect(await take(access, `${line}\nnonsense\n`)).toMatchObject({
+    format: 'lines',
+    rows: 1,
+    problems: [{ line: 2, reason: 'does not fit the pattern of the source' }],
+  });
+  await take(logpush, '{"EdgeStartTimestamp":1768471200123456789,"Client":{"Host":"x.test"}}\n');
+  expect(await rowsOf('SELECT time::VARCHAR, project, ip, status, request FROM access')).toEqual([
+    ['2026-01-15 10:00:01+00', 'shop', '203.0.113.7', '200', { method: 'GET', path: '/a?b=c' }],
+  ]);
+  expect(await rowsOf('SELECT time::VARCHAR, host FROM logpush')).toEqual([
+    ['2026-01-15 10:00:00.123456+00', 'x.test'],
+  ]);
+});
+
+test('a row with a key that is there takes the place of the earlier one, in a load and between loads', async () => {
+  await take(
+    orders,
+    object(1, { note: 'second' }) + object(70, { note: 'first' }) + object(70, { note: 'last' }),
+  );
+  expect(await rowsOf('SELECT id, note FROM orders WHERE id IN (1, 70) ORDER BY id')).toEqual([
+    ['1', 'second'],
+    ['70', 'last'],
+  ]);
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+
+const table = (name: string) => `name: ${name}
+columns:
+  order_id: { type: INT64, required: true }
+  state: STRING
+  lines:
+    type: STRUCT
+    repeated: true
+    fields: { sku: STRING }
+`;
+
+const query = (name: string, id: number, cacheSeconds: number, source: string) => `/*
+id: 5b6c7d8e-1111-4222-8333-94445555666${id}
+name: ${name}
+description: Orders by state.
+columns:
+  state: { type: STRING, required: true, description: State. }
+  orders: { type: INT64, required: true, description: Orders. }
+  lines: { type: INT64, required: true, description: Lines. }
+cacheSeconds: ${cacheSeconds}
+*/
+select state, count(*) as orders, ifnull(sum(array_length(lines)), 0) as \`lines\` from \`${source}\` group by state order by state
+`;
+
+let gateway: OpenGateway;
+
+beforeAll(async () => {
+  gateway = await openGateway({
+    sources: {
+      'shop.orders.yaml': table('shop.orders'),
+      'shop.events.yaml': table('shop.events'),
+      'shop.files.yaml': 'name: shop.files\nfiles: [nothing.csv]\ncolumns: { a: STRING }\n',
+    },
+    sqlFiles: {
+      'shop.now.sql': query('shop.now', 0, 0, 'shop.orders'),
+      'shop.kept.sql': query('shop.kept', 1, 600, 'shop.events'),
+    },
+    tokens: { reader: {}, bound: { scopes: ['write'], parameters: { project: 'abc' } } },
+  });
+});
+
+afterAll(() => gateway.close());
+
+const post = (source: string, lines: readonly (object | string)[], token?: string) =>
+  gateway.send(`/api/sources/${source}/rows`, {
+    method: 'POST',
+    body: lines.map(line => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+    headers: token === undefined ? {} : { 'x-api-key': token },
+  });
+
+const ask = async (name: string) => (await gateway.get(`/api/endpoints/query/${name}`)).body.result;
+
+/** Waits until the rows can be seen. */
+const sees = (name: string, rows: object[]) =>
+  expect.poll(() => ask(name), { timeout: 20_000, interval: 50 }).toEqual(rows);
+
+test('rows that were acknowledged are seen once, and lines that are none are reported', async () => {
+  const answer = await post('shop.orders', [
+    { order_id: 1, state: 'open', lines: [{ sku: 'a' }] },
+    { order_id: 'x', state: 'open' },
+    'no JSON',
+    { order_id: 2, state: 'paid', colour: 'red' },
+  ]);
+  expect(answer.status).toBe(200);
+  expect(answer.body).toEqual({
+    rows: 2,
+    rejected: 2,
+    problems: [
+      { line: 2, reason: 'order_id is "x"; allowed: a 64-bit integer' },
+      { line: 3, reason: expect.stringContaining('JSON') },
+    ],
+    ignoredFields: ['colour'],
+    epochUnits: {},
+  });
+  await sees('shop.now', [
+    { state: 'open', orders: 1, lines: 1 },
+    { state: 'paid', orders: 1, lines: 0 },
+  ]);
+});
+
+test('a record that gets a second element widens the table under the readers', async () => {
+  await post('shop.orders', [{ order_id: 3, state: 'sent', lines: [{ sku: 'a' }, { sku: 'b' }] }]);
+  await sees('shop.now', [
+    { state: 'open', orders: 1, lines: 1 },
+    { state: 'paid', orders: 1, lines: 0 },
+    { state: 'sent', orders: 1, lines: 2 },
+  ]);
+});
+
+test('requests at the same time lose and double nothing', async () => {
+  const requests = Array.from({ length: 20 }, (_, at) =>
+    post(
+      'shop.orders',
+      Array.from({ length: 50 }, (_, row) => ({ order_id: at * 50 + row, state: 'many' })),
+    ),
+  );
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+  await expect
+    .poll(async () => (await ask('shop.now')).find(({ state }: { state: string }) => state === 'many'), {
+      timeout: 20_000,
+    })
+    .toEqual({ state: 'many', orders: 1000, lines: 0 });
+});
+
+test('an entry is void after the first load, and stale while rows keep coming', async () => {
+  const state = async () => (await gateway.get('/api/endpoints/query/shop.kept')).headers.get('x-cache');
+  expect(await state()).toBe('MISS');
+  gateway.clock.advance(1000);
+  expect(await state()).toBe('HIT');
+  await post('shop.events', [{ order_id: 4, state: 'void' }]);
+  await expect.poll(state, { timeout: 20_000, interval: 20 }).toBe('MISS');
+  expect(await ask('shop.kept')).toContainEqual({ state: 'void', orders: 1, lines: 0 });
+  // The new entry was made in the same millisecond as the mark.
+  gateway.clock.advance(1000);
+  await expect.poll(state, { timeout: 20_000, interval: 20 }).toBe('HIT');
+  await post('shop.events', [{ order_id: 5, state: 'stale' }]);
+  await expect.poll(state, { timeout: 20_000, interval: 20 }).toBe('STALE');
+  await sees('shop.kept', expect.arrayContaining([{ state: 'stale', orders: 1, lines: 0 }]));
+});
+
+test.each([
+  ['a source that is none', 'shop.nothing', undefined, 404, 'source_not_found'],
+  ['a source that reads its files in place', 'shop.files', undefined, 400, 'invalid_request'],
+  ['a token without the scope', 'shop.orders', 'reader', 403, 'forbidden'],
+  ['a token that fixes parameters', 'shop.orders', 'bound', 403, 'forbidden'],
+])('%s takes no rows', async (_what, source, token, status, code) => {
+  const answer = await post(source, [{ order_id: 6 }], token && gateway.token(token));
+  expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+});
+
+test('a body without a good line is refused', async () => {
+  const answer = await post('shop.orders', [{ state: 'none' }]);
+  expect([answer.status, answer.body.error.message]).toEqual([
+    400,
+    'None of the 1 lines is a row of shop.orders; line 1: order_id is missing',
+  ]);
+});
