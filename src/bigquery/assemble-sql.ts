@@ -64,7 +64,7 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
     ...tables.map(({ reference, span }) => ({ ...span, text: tableText(reference, mapping) })),
   ];
   const found = {
-    columns: resultColumns(bound.query.columns, { intervalsAsText: true }),
+    columns: resultColumns(bound.query.columns),
     sources: [...new Set(tables.map(({ reference }) => reference.name))],
     reads: tables.map(({ reference, span }) => ({
       source: reference.name,

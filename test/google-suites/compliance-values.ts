@@ -16,6 +16,8 @@ export type WrittenRows = {
 export type WrittenType =
   | { readonly kind: Exclude<ColumnType, 'STRUCT'> }
   | { readonly kind: 'unknown'; readonly name: string }
+  /** An INTERVAL or a RANGE: results have its text, tables do not hold it. */
+  | { readonly kind: 'text' }
   | { readonly kind: 'ARRAY'; element: WrittenType }
   | {
       readonly kind: 'STRUCT';
@@ -105,6 +107,7 @@ class Reader {
       return { kind: 'STRUCT', fields };
     }
     const inner = this.#take(/<[^<>]*(?:<[^<>]*>[^<>]*)*>|\([^()]*\)/) ?? '';
+    if (name === 'INTERVAL' || (name === 'RANGE' && inner !== '')) return { kind: 'text' };
     const kind = kinds[name];
     return kind && inner === '' ? { kind } : { kind: 'unknown', name: name + (inner === '' ? '' : '<…>') };
   }
@@ -162,6 +165,7 @@ class Reader {
     );
     if (quoted !== undefined) return quoted;
     if (type.kind === 'JSON') return this.#json();
+    if (type.kind === 'text') return this.#expect(/\[[^\])]*\)|[^,{}[\]]+/).trim();
     return this.#expect(/[^,{}[\]]+/).trim();
   }
 
@@ -195,6 +199,14 @@ class Reader {
   }
 }
 
+/** Whether a column of a table can have the type. */
+export const isStorable = (type: WrittenType): boolean => !unknownType(type) && !holdsText(type);
+
+function holdsText(type: WrittenType): boolean {
+  if (type.kind === 'ARRAY') return holdsText(type.element);
+  return type.kind === 'STRUCT' ? type.fields.some(field => holdsText(field.type)) : type.kind === 'text';
+}
+
 /** The name of the first type in it that can't be compared. */
 export function unknownType(type: WrittenType): string | undefined {
   if (type.kind === 'unknown') return type.name;
@@ -210,6 +222,7 @@ export function writtenColumn(name: string, type: WrittenType): WireColumn {
   const element = type.kind === 'ARRAY' ? type.element : type;
   const mode = type.kind === 'ARRAY' ? 'REPEATED' : 'NULLABLE';
   if (element.kind === 'ARRAY' || element.kind === 'unknown') throw new Error('no such column');
+  if (element.kind === 'text') return { name, type: 'STRING', mode };
   if (element.kind !== 'STRUCT') return { name, type: element.kind, mode };
   const fields = element.fields.map((field, i) => writtenColumn(field.name || `_field_${i + 1}`, field.type));
   return { name, type: 'STRUCT', mode, fields };
@@ -219,6 +232,7 @@ export function writtenColumn(name: string, type: WrittenType): WireColumn {
 export function storedType(type: WrittenType): SqlType {
   switch (type.kind) {
     case 'unknown':
+    case 'text':
       throw new Error('no such type');
     case 'ARRAY':
       return { kind: 'ARRAY', single: false, element: storedType(type.element) };
@@ -243,6 +257,8 @@ export function wireOf(type: WrittenType, value: WrittenValue): WireValue {
   switch (type.kind) {
     case 'FLOAT64':
       return floatText(floatOf(text));
+    case 'text':
+      return text.replace(/\s+/g, ' ').replace('[ ', '[').replace(' )', ')').replaceAll('NULL', 'UNBOUNDED');
     case 'BOOL':
       return text === 'true';
     case 'STRING':

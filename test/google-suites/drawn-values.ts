@@ -26,8 +26,18 @@ export function drawnAs(column: WireColumn, value: WireValue, cell: string): boo
     case 'INT64':
       return text === cell.toLowerCase();
     default:
-      return text.trim() === cell || plain(text) === plain(cell);
+      return text.trim() === cell || plain(text) === plain(cell) || rangeDrawn(text) === rangeDrawn(cell);
   }
+}
+
+/** A RANGE with its bounds in one spelling; an empty text is none. */
+function rangeDrawn(text: string): string {
+  const bounds = /^\[(.+), (.+)\)$/.exec(text)?.slice(1);
+  if (!bounds) return `no range: ${text}`;
+  return bounds
+    .map(bound => bound.replace(/^(DATE|DATETIME|TIMESTAMP) |'/g, '').replace(/(\d\.\d*?)0+(?=\+|$)/, '$1'))
+    .map(bound => bound.replace('T', ' ').replace(/\.(?=\+|$)/, ''))
+    .join(', ');
 }
 
 function isNear(value: number, cell: string): boolean {

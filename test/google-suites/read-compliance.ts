@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  isStorable,
   readWrittenRows,
   storedOf,
   storedType,
@@ -157,7 +158,7 @@ function lostName(
 
 /** A column that the embedded engine can store. */
 const isKept = ({ name, type }: WrittenRows['columns'][number]): boolean =>
-  name !== '' && !unknownType(type) && type.kind !== 'BIGNUMERIC';
+  name !== '' && isStorable(type) && type.kind !== 'BIGNUMERIC';
 
 function readExpected(result: string): { expected: Expected; skipped?: string } {
   if (result.startsWith('ERROR'))

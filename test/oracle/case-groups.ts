@@ -12,6 +12,7 @@ import { formatFunctionCases } from './cases-format-function.ts';
 import { formatCases } from './cases-formats.ts';
 import { groupingSetCases } from './cases-grouping-sets.ts';
 import { guardCases } from './cases-guards.ts';
+import { intervalCases } from './cases-intervals.ts';
 import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { jsonValueCases } from './cases-json-values.ts';
@@ -23,6 +24,7 @@ import { numericCases } from './cases-numeric.ts';
 import { patternCases } from './cases-patterns.ts';
 import { pivotCases } from './cases-pivots.ts';
 import { queryCases } from './cases-queries.ts';
+import { rangeCases } from './cases-ranges.ts';
 import { recursionCases } from './cases-recursion.ts';
 import { setOperationCases } from './cases-set-operations.ts';
 import { sliceCases } from './cases-slices.ts';
@@ -33,6 +35,7 @@ import { timeKindCases } from './cases-time-kinds.ts';
 import { timeCases } from './cases-times.ts';
 import { valueTableCases } from './cases-value-tables.ts';
 import { windowCases } from './cases-windows.ts';
+import { withExpressionCases } from './cases-with-expressions.ts';
 import { zoneCases } from './cases-zones.ts';
 import { unitCases } from './unit-cases.ts';
 
@@ -59,6 +62,9 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['times', timeCases],
   ['kinds of times', timeKindCases],
   ['units', unitCases],
+  ['intervals', intervalCases],
+  ['ranges', rangeCases],
+  ['WITH expressions', withExpressionCases],
   ['zones', zoneCases],
   ['edges', edgeCases],
   ['branches', branchCases],

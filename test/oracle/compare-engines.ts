@@ -18,7 +18,7 @@ export type Verdict = {
  * no name of a month in a format of CAST, though both are documented.
  */
 const lacking =
-  /Function not found|not supported|Unsupported|Unimplemented|not implemented|optional function|Unexpected INTERVAL|got keyword (BY|INNER|OUTER)|(an array of|subquery expression as) patterns|does not match for function JSON_SET|Invalid format 'BASE32'|string at 0 with format element ' '/i;
+  /Function not found|not supported|Unsupported|Unimplemented|not implemented|optional function|Unexpected INTERVAL|got keyword (BY|INNER|OUTER)|(an array of|subquery expression as) patterns|does not match for function JSON_SET|Invalid format 'BASE32'|string at 0 with format element ' '|a type that is not compared|DATE - INT64 \[|Type not found: `interval`|Unimplemented cast/i;
 
 /** Runs a statement on the reference and on ours, and compares names, types, values and, where it counts, order. */
 export async function compareEngines(

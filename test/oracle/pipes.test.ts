@@ -7,6 +7,11 @@ import { comparableRows } from './wire-values.ts';
 /** A query with pipes, and one without that says the same: the reference knows no pipes. */
 const pairs: readonly (readonly [string, string])[] = [
   ['from facts', 'select * from facts'],
+  ['from facts |> assert id > 0 |> select id', 'select id from facts'],
+  [
+    "from facts |> where id > 3 |> assert id > 3, 'low', id, d |> where id < 6 |> select id",
+    'select id from facts where id in (4, 5)',
+  ],
   ['from facts |> select id, i + 1 as j', 'select id, i + 1 as j from facts'],
   ['from facts |> where b |> select id |> order by id desc', 'select id from facts where b order by id desc'],
   ['from facts |> where b |> where i > 1 |> select id', 'select id from facts where b and i > 1'],
@@ -145,7 +150,7 @@ const refused: readonly (readonly [string, RegExp])[] = [
   ['from facts a, facts b |> where id = 1', /ambiguous/],
   ['select 1 as a |> drop a', /leave no columns/],
   ['from facts |> call f()', /Pipe operator CALL is not supported/],
-  ['from facts |> assert true', /Pipe operator ASSERT is not supported/],
+  ['from facts |> assert max(i) > 1', /Aggregate functions are not allowed in pipe ASSERT/],
   ['from facts |>', /a pipe operator/],
   ['from facts |> limit -1', /non-negative/],
   ['from facts order by id', /Expected end of input/],
@@ -174,6 +179,17 @@ describe.each(['list', 'single'] as const)('contract 4.12: pipes on the %s layou
     const isOrdered = /order by[^)]*$/.test(plain);
     expect(actual.columns).toEqual(expected.columns);
     expect(comparableRows(actual.rows, isOrdered)).toEqual(comparableRows(expected.rows, isOrdered));
+  });
+
+  it.each([
+    [
+      "from facts |> assert id > 3, 'low', id, t |> select id",
+      'Assert failed: low 1 2026-01-15 10:00:00.123456+00',
+    ],
+    ['from facts |> where id = 4 |> assert i > 3, i, s |> aggregate count(*)', 'Assert failed: NULL NULL'],
+    ['from facts |> assert b', 'Assert failed'],
+  ])('fails where an assertion does: %s', async (sql, message) => {
+    expect(await engine.evaluate(sql, {})).toMatchObject({ error: expect.stringContaining(message) });
   });
 
   it.each(refused)('refuses %s', async (sql, message) => {

@@ -1,7 +1,17 @@
 import fc, { type Arbitrary } from 'fast-check';
 
 /** What an expression gives; `ints` and `texts` are arrays. */
-export type ValueKind = 'int' | 'float' | 'text' | 'json' | 'bool' | 'time' | 'date' | 'ints' | 'texts';
+export type ValueKind =
+  | 'int'
+  | 'float'
+  | 'numeric'
+  | 'text'
+  | 'json'
+  | 'bool'
+  | 'time'
+  | 'date'
+  | 'ints'
+  | 'texts';
 
 /** The columns that expressions may name, by what they hold. */
 export type ExpressionScope = Readonly<Record<ValueKind, readonly string[]>>;
@@ -9,6 +19,7 @@ export type ExpressionScope = Readonly<Record<ValueKind, readonly string[]>>;
 export const noColumns: ExpressionScope = {
   int: [],
   float: [],
+  numeric: [],
   text: [],
   json: [],
   bool: [],
@@ -21,6 +32,7 @@ export const noColumns: ExpressionScope = {
 const literals: ExpressionScope = {
   int: ['0', '1', '-1', '2', '7', '100', 'cast(null as int64)'],
   float: ['0.0', '1.5', '-2.5', '0.1', '1e3', 'cast(null as float64)'],
+  numeric: ["numeric '1.5'", "numeric '-0.000000001'", "numeric '12345678.9'", 'cast(null as numeric)'],
   text: ["''", "'a'", "'Abc'", "'héé'", "'a,b'", "' x '", "'12'", 'cast(null as string)'],
   json: [`'{"a": 7, "b": [1.50, null]}'`, "'no json'", 'cast(null as string)'],
   bool: ['true', 'false', 'cast(null as bool)'],
@@ -83,6 +95,7 @@ const templates: ExpressionScope = {
     '(select v + 1 from (select as value {int}) v)',
     '(select count(*) from (select struct({int} as k, {bool}) as g from unnest({ints}) x group by g))',
     '(select count(distinct struct(x, {bool})) from unnest({ints}) x)',
+    'with(w1 as {int}, w2 as w1 + {int}, w3 as w2 - w1, if(w1 > w2, w3, w2))',
     'if({int} is null, 0, (select {int} + x from unnest([1]) x))',
     'if({bool}, {int}, (select x from unnest([1, 2]) x where x > length({text})))',
   ],
@@ -106,7 +119,20 @@ const templates: ExpressionScope = {
     'greatest({float}, {float})',
     'safe_divide({float}, {int})',
     'safe_divide({float}, 1e-300)',
+    'cast({numeric} as float64)',
     'cast(struct({int} as a) as struct<b float64>).b',
+  ],
+  numeric: [
+    '({numeric} + {numeric})',
+    '({numeric} - {numeric})',
+    'round({numeric}, 1)',
+    'trunc({numeric})',
+    'abs({numeric})',
+    'safe_divide({numeric}, 3)',
+    'if({bool}, {numeric}, {numeric})',
+    'coalesce({numeric}, {numeric})',
+    'safe_cast({text} as numeric)',
+    'greatest({numeric}, {numeric})',
   ],
   text: [
     'concat({text}, {text})',
@@ -147,6 +173,12 @@ const templates: ExpressionScope = {
     "(select string_agg(x, '|' order by x) from unnest({texts}) x)",
     'to_hex(md5({text}))',
     'to_json_string({text})',
+    'to_json_string(struct({int} as a, {text} as b, {bool}, {ints} as l))',
+    "to_json_string(json_object('k', {int}, 'l', {text}))",
+    "format('%5d|%s|%t', {int}, {text}, {date})",
+    "format('%T', struct({bool}, {text}, {time}))",
+    'cast({numeric} as string)',
+    'with(w1 as {text}, concat(w1, w1))',
     'substr({text}, {int}, 2)',
     'substr({text}, 2, cast(null as int64))',
     'to_base64(safe.from_base64({text}))',
@@ -157,6 +189,8 @@ const templates: ExpressionScope = {
   bool: [
     '({int} = {int})',
     '({int} < {int})',
+    '({numeric} < {numeric})',
+    '({numeric} = {int})',
     '({float} >= {int})',
     '({float} != {float})',
     '({text} < {text})',
@@ -194,6 +228,8 @@ const templates: ExpressionScope = {
     '(({int}, 2) in unnest([({int}, {int}), (1, 2)]))',
     '(struct({ints}, {float}) = struct({ints}, {float}))',
     '({ints} = {ints})',
+    'range_overlaps(range({date}, null), range(null, {date}))',
+    '(range({date}, null) < range({date}, null))',
     '({texts} != {texts})',
     '({ints} is not distinct from {ints})',
     '(struct({float}, {text}) is distinct from struct({float}, {text}))',
@@ -228,6 +264,7 @@ const templates: ExpressionScope = {
     'date_add({date}, interval 1 month)',
     'date_sub({date}, interval 3 day)',
     'last_day({date})',
+    'range_start(range({date}, null))',
     'greatest({date}, {date})',
     'if({bool}, {date}, {date})',
     "date({time}, '-03:30')",
@@ -253,7 +290,18 @@ const templates: ExpressionScope = {
   ],
 };
 
-const kinds: readonly ValueKind[] = ['int', 'float', 'text', 'json', 'bool', 'time', 'date', 'ints', 'texts'];
+const kinds: readonly ValueKind[] = [
+  'int',
+  'float',
+  'numeric',
+  'text',
+  'json',
+  'bool',
+  'time',
+  'date',
+  'ints',
+  'texts',
+];
 
 /** Expressions of every kind over a scope; columns come up as often as everything else. */
 export function randomExpressions(scope: ExpressionScope): Readonly<Record<ValueKind, Arbitrary<string>>> {

@@ -85,7 +85,7 @@ const sources: readonly Source[] = [
   }),
 ];
 
-const scalarKinds: readonly ValueKind[] = ['int', 'float', 'text', 'bool', 'time', 'date'];
+const scalarKinds: readonly ValueKind[] = ['int', 'float', 'numeric', 'text', 'bool', 'time', 'date'];
 
 /** Valid queries over the tables of small-tables.ts. Rows are ordered by every column, so that LIMIT means one thing. */
 export function randomQueries(): Arbitrary<string> {
@@ -99,6 +99,8 @@ export function randomQueries(): Arbitrary<string> {
       arraySelect(from, arrays, where),
       grouped(from, expressions, item, where),
       groupedByStruct(from, expressions, where),
+      joined(from, expressions, where),
+      pivoted(from, expressions, where),
       windowed(from, expressions, item, where),
       ranged(from, expressions, where),
     ];
@@ -183,6 +185,43 @@ function grouped(
           `select ${named(list)} from ${from}${clause('where', condition)}${clause('group by', positions || undefined)}${clause('having', filter)} order by ${order}`,
       );
     });
+}
+
+/** Set operations of two queries over the same rows. */
+function joined(
+  from: string,
+  { int, text, bool, numeric }: Expressions,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  const operators = ['union all', 'union distinct', 'intersect distinct', 'except distinct', 'except all'];
+  const row = fc.tuple(int, fc.oneof(text), numeric, bool, where);
+  const query = row.map(
+    ([a, b, c, d, condition]) =>
+      `select ${a} as c0, ${b} as c1, struct(${c} as x, ${d}) as c2 from ${from}${clause('where', condition)}`,
+  );
+  return fc
+    .tuple(query, query, fc.constantFrom(...operators))
+    .map(([first, second, operator]) => `${first} ${operator} ${second}`);
+}
+
+/** PIVOT of calculated columns. */
+function pivoted(
+  from: string,
+  { int, bool, text }: Expressions,
+  where: Arbitrary<string | undefined>,
+): Arbitrary<string> {
+  return fc
+    .tuple(
+      int,
+      bool,
+      text,
+      where,
+      fc.constantFrom('count(*)', 'sum(v)', 'max(v)', 'string_agg(w, "," order by w)'),
+    )
+    .map(
+      ([value, key, word, condition, aggregate]) =>
+        `select * from (select ${value} as v, ${key} as k, ${word} as w, length(${word}) as g from ${from}${clause('where', condition)}) pivot (${aggregate} as n for k in (true as yes, false as nay))`,
+    );
 }
 
 /** A STRUCT as the key of groups and of windows. */

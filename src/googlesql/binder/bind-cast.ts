@@ -1,10 +1,13 @@
+import { GatewayError, type SqlPosition } from '../../base/errors.ts';
 import { castWithFormat } from '../functions/cast-format.ts';
 import { operator } from '../functions/operators.ts';
+import { anyIntervalLiteral, intervalLiteral } from '../functions/times/functions-interval.ts';
 import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { type SqlType, scalar } from '../tree/types.ts';
+import { isRange, type ScalarKind, type SqlType, scalar } from '../tree/types.ts';
+import { bindLiteral } from './bind-literal.ts';
 import { typeOfSyntax } from './bind-nested.ts';
 
 type Bind = (expression: Expression) => BoundExpression;
@@ -15,6 +18,13 @@ export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' 
   const type = typeOfSyntax(to);
   const of = bind(syntax.of);
   const [form, zone] = format.map(text => coerce(bind(text), scalar('STRING'), text.at));
+  const literal = !form && of.kind === 'literal' && of.type.kind === 'STRING' ? of.value : undefined;
+  if (literal !== undefined && (type.kind === 'INTERVAL' || isRange(type.kind)))
+    return castLiteral(literal, type.kind, safe, at);
+  if (!form && of.type.kind === 'STRING' && (type.kind === 'INTERVAL' || isRange(type.kind)))
+    return unsupportedCall(onlyOnWarehouse(`CAST to ${type.kind} of what is not constant`, at).reason, type, [
+      of,
+    ]);
   const value = form
     ? castWithFormat(of, { to: type, safe, format: form, zone, at })
     : cast(of, type, safe, at);
@@ -28,12 +38,30 @@ export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' 
 export function bindInterval(bind: Bind, syntax: Extract<Expression, { kind: 'interval' }>): BoundExpression {
   const { part, to, at } = syntax;
   const of = bind(syntax.of);
-  if (to === undefined) return operator(`INTERVAL ${part}`, [of], at);
-  const [first, last] = [intervalParts.indexOf(part), intervalParts.indexOf(to)];
-  if (first < 0 || last <= first || of.type.kind !== 'STRING')
-    throw invalidQuery(`INTERVAL ${part} TO ${to} takes a STRING, and a part after the first`, at);
-  return unsupportedCall(onlyOnWarehouse('INTERVAL with two parts', at).reason, scalar('INTERVAL'), [of]);
+  if (to === undefined && of.type.kind !== 'STRING') return operator(`INTERVAL ${part}`, [of], at);
+  const last = to ?? part;
+  const isUnit = intervalParts.includes(part) && intervalParts.indexOf(last) >= intervalParts.indexOf(part);
+  if (!isUnit || of.type.kind !== 'STRING' || last === (to && part))
+    throw invalidQuery(`INTERVAL ${part}${to ? ` TO ${to}` : ''} does not take this value`, at);
+  if (of.kind === 'literal') return intervalLiteral(of.value, [part, last], at);
+  return unsupportedCall(onlyOnWarehouse('INTERVAL of a STRING that is not constant', at).reason, interval, [
+    of,
+  ]);
 }
+
+/** CAST of a literal to INTERVAL or RANGE, which is read here. */
+function castLiteral(text: string, kind: ScalarKind, safe: boolean, at: SqlPosition): BoundExpression {
+  try {
+    return isRange(kind)
+      ? bindLiteral({ kind: 'literal', type: kind, value: text, at })
+      : anyIntervalLiteral(text, at);
+  } catch (error) {
+    if (safe && error instanceof GatewayError) return { kind: 'null', type: scalar(kind) };
+    throw error;
+  }
+}
+
+const interval = scalar('INTERVAL');
 
 const intervalParts = ['YEAR', 'MONTH', 'DAY', 'HOUR', 'MINUTE', 'SECOND'];
 

@@ -3,16 +3,18 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { asComputed, unify } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import {
   columnsOfName,
+  emptyScope,
   foldName,
   namesInScope,
   namesOf,
   resolveName,
   rowValue,
+  type Scope,
   sameName,
 } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
@@ -65,9 +67,41 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
       return bindExtract(bind, syntax);
     case 'subquery':
       return bindSubquery(context, syntax);
+    case 'with':
+      return bindWith(context, syntax.variables, syntax.body);
     default:
       return bindPredicate(context, syntax);
   }
+}
+
+type Variables = Extract<Expression, { kind: 'with' }>['variables'];
+
+/** `WITH(a AS 1, a + 1)`: each value is calculated once. */
+function bindWith(context: BindContext, variables: Variables, body: Expression): BoundExpression {
+  const [first, ...others] = variables;
+  if (!first) return bindExpression(context, body);
+  const { name, at } = first.name;
+  if (others.some(other => sameName(other.name.name, name)))
+    throw invalidQuery(`Duplicate alias ${name} in WITH expression`, at);
+  return letIn(bindExpression(context, first.value), value => {
+    const scope: Scope = { ...emptyScope, aliases: [{ name, value }], parent: context.scope };
+    const bound = bindWith({ ...context, scope }, others, body);
+    if (value.kind === 'named' && isAggregated(bound, value))
+      throw invalidQuery(
+        `Column '${name}' is introduced by WITH. Columns introduced by WITH cannot be used in the arguments to aggregate or analytic functions`,
+        at,
+      );
+    return bound;
+  });
+}
+
+function isAggregated(expression: BoundExpression, value: BoundExpression): boolean {
+  if (expression.kind === 'aggregate') return childrenOf(expression).some(child => holdsValue(child, value));
+  return childrenOf(expression).some(child => isAggregated(child, value));
+}
+
+function holdsValue(expression: BoundExpression, value: BoundExpression): boolean {
+  return expression === value || childrenOf(expression).some(child => holdsValue(child, value));
 }
 
 /** Binds an expression that must be a condition. */

@@ -1,9 +1,10 @@
 import { extractTemplate } from '../functions/date-parts.ts';
 import { civilTime, timeCall, zoneForm } from '../functions/time-arguments.ts';
-import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
-import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { extractFromInterval } from '../functions/times/functions-interval.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { scalar, typeName } from '../tree/types.ts';
+import { typeName } from '../tree/types.ts';
 
 /** `EXTRACT(part FROM value [AT TIME ZONE zone])`. */
 export function bindExtract(
@@ -14,10 +15,7 @@ export function bindExtract(
   const isZoned = of.type.kind === 'TIMESTAMP';
   if (!isZoned && syntax.zone)
     throw invalidQuery('EXTRACT supports AT TIME ZONE for TIMESTAMP only', syntax.at);
-  if (of.type.kind === 'INTERVAL')
-    return unsupportedCall(onlyOnWarehouse('EXTRACT from an INTERVAL', syntax.at).reason, scalar('INT64'), [
-      of,
-    ]);
+  if (of.type.kind === 'INTERVAL') return extractFromInterval(syntax.part, of, syntax.at);
   if (!['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'].includes(of.type.kind)) {
     throw invalidQuery(`EXTRACT is not supported for type ${typeName(of.type)}`, syntax.at);
   }

@@ -1,10 +1,14 @@
 import type { SqlPosition } from '../../base/errors.ts';
+import { bindRow } from '../functions/function-row.ts';
+import { rangeBounds, rangeRows } from '../functions/times/functions-range.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { temporalLiteral } from '../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
+
+const rangesOf = rangeRows.filter(({ name }) => name === 'RANGE');
 
 const smallestInt64 = -(2n ** 63n);
 
@@ -38,6 +42,10 @@ export function bindLiteral({
       if (!/^\s*[+-]?(?:\d{1,29}\.?\d{0,9}|\.\d{1,9})\s*$/.test(value))
         throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);
       return { kind: 'literal', type, value: value.trim() };
+    case 'RANGE<DATE>':
+    case 'RANGE<DATETIME>':
+    case 'RANGE<TIMESTAMP>':
+      return bindRow(rangesOf, 'function RANGE', rangeBounds(value, kind, at), at);
     case 'JSON':
       return { kind: 'literal', type, value: canonicalJson(value, at) };
     case 'TIMESTAMP':

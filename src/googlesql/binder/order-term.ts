@@ -45,6 +45,6 @@ export function orderTerm(item: OrderItem, by: BoundOrder['by']): BoundOrder {
 
 /** What has no order. */
 export function refuseOrder(type: SqlType, at: SqlPosition): void {
-  if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(type.kind))
+  if (['ARRAY', 'STRUCT', 'JSON'].includes(type.kind))
     throw invalidQuery(`ORDER BY does not support expressions of type ${typeName(type)}`, at);
 }

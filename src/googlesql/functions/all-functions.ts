@@ -13,6 +13,8 @@ import { formatFunctions } from './texts/functions-format.ts';
 import { textFunctions, textRows } from './texts/functions-text.ts';
 
 import { clockFunctions } from './times/functions-clock.ts';
+import { intervalFunctions, intervalRows } from './times/functions-interval.ts';
+import { rangeRows } from './times/functions-range.ts';
 
 /** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
 export const scalarFunctionRows = [
@@ -27,12 +29,15 @@ export const scalarFunctionRows = [
   ...arrayRows,
   ...jsonValueRows,
   ...timeRows,
+  ...intervalRows,
+  ...rangeRows,
 ];
 
 /** Functions by name that bind their calls themselves. */
 export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...timeFunctions,
   ...clockFunctions,
+  ...intervalFunctions,
   ...stringFunctions,
   ...jsonFunctions,
   ...jsonValueFunctions,
@@ -40,18 +45,9 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...textFunctions,
 };
 
-/** Functions that BigQuery has and nobody here has written, by what they are about: sketches, INTERVAL, RANGE, JSON. */
+/** Functions that BigQuery has and nobody here has written, by what they are about: sketches, JSON. */
 export const unsupportedFunctions: ReadonlySet<string> = new Set([
   ...['INIT', 'MERGE', 'MERGE_PARTIAL', 'EXTRACT'].map(name => `HLL_COUNT.${name}`),
   'APPROX_TOP_SUM',
-  ...['MAKE_INTERVAL', 'JUSTIFY_DAYS', 'JUSTIFY_HOURS', 'JUSTIFY_INTERVAL'],
-  ...[
-    'RANGE_CONTAINS',
-    'RANGE_START',
-    'RANGE_END',
-    'RANGE_OVERLAPS',
-    'RANGE_INTERSECT',
-    'GENERATE_RANGE_ARRAY',
-  ],
   'JSON_FLATTEN',
 ]);

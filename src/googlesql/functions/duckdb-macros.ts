@@ -1,4 +1,5 @@
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
+import { intervalMacros, rangeMacros } from './times/interval-macros.ts';
 
 /** Most elements of a generated array, and most characters of a generated text: BigQuery's own limits. */
 const maxElements = 1_048_575;
@@ -133,6 +134,8 @@ const macros: Readonly<Record<string, string>> = {
   'bq_instant(z, x)': 'bq_earlier(z, timezone(z, x))',
   // DuckDB's own cast keeps the named zone of one row for the next that has none. A list of one element works the text out once.
   'bq_zoned(x)': `list_extract(list_transform([x], lambda v: case when regexp_matches(v, ' [A-Z]') then bq_instant(regexp_extract(v, ' ([A-Z].*)$', 1), cast(regexp_extract(v, '^[0-9-]+ [0-9:.]+') as timestamp)) else cast(v as timestamptz) end), 1)`,
+  ...intervalMacros,
+  ...rangeMacros,
   ...temporalMacros('TIMESTAMP', 'timestamptz'),
   ...temporalMacros('DATETIME', 'timestamp'),
   ...temporalMacros('DATE', 'date'),

@@ -5,6 +5,7 @@ import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
 import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
 import { isNested, nestedDistinction, nestedEquality } from './nested-comparison.ts';
+import { intervalOperatorRows } from './times/functions-interval.ts';
 
 /**
  * NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. The templates for it, and
@@ -58,12 +59,6 @@ const arithmetic = ['+', '-', '*'].flatMap(name => [
   row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `($1 ${name} $2)`),
 ]);
 
-const shifted = ['TIMESTAMP', 'DATETIME'].flatMap(type => [
-  row(`+(${type}, INTERVAL) ${type}`, '($1 + $2)'),
-  row(`-(${type}, INTERVAL) ${type}`, '($1 - $2)'),
-  row(`+(INTERVAL, ${type}) ${type}`, '($2 + $1)'),
-]);
-
 /** A text with digits only, or an INT64, as the count of an interval; a unit longer than a day is a calendar step. */
 const intervals = Object.entries({
   MICROSECOND: 'to_microseconds($1)',
@@ -97,9 +92,7 @@ const operatorRows = rowsByName([
   row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
   row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
   row('-(DATE, INT64) DATE', '($1 - cast($2 as integer))'),
-  row('+(DATE, INTERVAL) DATETIME', '($1 + $2)'),
-  row('-(DATE, INTERVAL) DATETIME', '($1 - $2)'),
-  ...shifted,
+  ...intervalOperatorRows,
   ...intervals,
   row('unary -(INT64) INT64', '(-$1)'),
   row('unary -(NUMERIC) NUMERIC', '(-$1)'),

@@ -13,6 +13,7 @@ const numbers = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
  */
 const scalarSignatures: readonly string[] = [
   // Text
+  'COLLATE(STRING, STRING) STRING',
   ...all('SEARCH', '(STRING, STRING) BOOL', '(JSON, STRING) BOOL', '(ARRAY<STRING>, STRING) BOOL'),
   // Where DuckDB's functions can't read the pattern
   ...all('REGEXP_EXTRACT REGEXP_SUBSTR', '(STRING, STRING) STRING'),
@@ -34,7 +35,6 @@ const scalarSignatures: readonly string[] = [
   ...['DATE', 'DATETIME', 'TIMESTAMP'].flatMap(type =>
     all(`${type}_BUCKET`, `(${type}, INTERVAL) ${type}`, `(${type}, INTERVAL, ${type}) ${type}`),
   ),
-  ...all('JUSTIFY_DAYS JUSTIFY_HOURS JUSTIFY_INTERVAL', '(INTERVAL) INTERVAL'),
   // JSON
   ...all('TO_JSON', '(T) JSON'),
   ...all('TO_JSON_STRING', '(T) STRING'),

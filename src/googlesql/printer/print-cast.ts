@@ -4,6 +4,7 @@ import { nullsOf } from '../tree/coercion.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { type ArrayType, type SqlType, type StructType, sameType } from '../tree/types.ts';
+import { printIntervalText } from './print-interval-text.ts';
 import { asList, convertStorage, isPresent, lambdaName } from './print-storage.ts';
 
 type Cast = Extract<BoundExpression, { kind: 'cast' }>;
@@ -117,6 +118,11 @@ function printAsText(sql: string, { kind }: SqlType): string {
       return `bq_wire_numeric(${sql})`;
     case 'TIME':
       return `bq_time_text(${sql})`;
+    case 'INTERVAL':
+    case 'RANGE<DATE>':
+    case 'RANGE<DATETIME>':
+    case 'RANGE<TIMESTAMP>':
+      return printIntervalText(sql, kind);
     case 'BYTES':
       return `decode(${sql})`;
     default:

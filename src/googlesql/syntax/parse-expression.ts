@@ -242,9 +242,25 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     return { kind: 'FOLLOWING', distance };
   }
 
+  /** `x COLLATE 'und:ci'` in ORDER BY: the function COLLATE. */
+  function collated(value: Expression): Expression {
+    if (!cursor.isKeyword('COLLATE')) return value;
+    const name = cursor.anyIdentifier();
+    const { at } = name;
+    return {
+      kind: 'call',
+      name: [name],
+      arguments: [value, primary()],
+      star: false,
+      distinct: false,
+      orderBy: [],
+      at,
+    };
+  }
+
   function orderItems(): readonly OrderItem[] {
     return cursor.list(() => {
-      const value = expression();
+      const value = collated(expression());
       const descending = cursor.takeKeyword('DESC');
       if (!descending) cursor.takeKeyword('ASC');
       const nulls = (['FIRST', 'LAST'] as const).find(word => cursor.takeKeyword('NULLS', word));

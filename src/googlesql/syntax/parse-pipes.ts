@@ -28,7 +28,7 @@ export type PipeParts = {
 
 /** Operators of GoogleSQL that are not answered, by the words that begin them. */
 const refused =
-  `ASSERT CALL CREATE DESCRIBE EXPORT FORK GRAPH IF INSERT LOG MATCH_RECOGNIZE RECURSIVE STATIC_DESCRIBE
+  `CALL CREATE DESCRIBE EXPORT FORK GRAPH IF INSERT LOG MATCH_RECOGNIZE RECURSIVE STATIC_DESCRIBE
   TABLESAMPLE TEE WINDOW WITH`.split(/\s+/);
 
 /** The operators after a query: `|> WHERE … |> SELECT …`. */
@@ -42,6 +42,11 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
   function operator(): PipeOperator {
     const { at, keyword } = cursor.peek();
     if (cursor.takeKeyword('WHERE')) return { kind: 'where', at, condition: expressions.expression() };
+    if (cursor.takeKeyword('ASSERT')) {
+      const condition = expressions.expression();
+      const payload = cursor.takeSymbol(',') ? list(expressions.expression) : [];
+      return { kind: 'assert', at, condition, payload };
+    }
     if (cursor.takeKeyword('SELECT')) return select(at);
     if (cursor.takeKeyword('EXTEND'))
       return { kind: 'extend', at, items: parts.items(), windows: parts.windows() };

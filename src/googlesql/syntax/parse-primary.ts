@@ -135,6 +135,11 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
         return array();
       case 'STRUCT':
         return struct();
+      case 'RANGE':
+        return follows.value === '(' ? parser.call([cursor.anyIdentifier()]) : rangeLiteral();
+      case 'WITH':
+        return follows.value === '(' ? withExpression() : undefined;
+      case 'COLLATE':
       case 'IF':
       case 'GROUPING':
       case 'LEFT':
@@ -143,6 +148,32 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
       default:
         return typedLiteral();
     }
+  }
+
+  function rangeLiteral(): Expression {
+    const { at } = cursor.peek();
+    if (!cursor.isSymbol('<', 1)) return cursor.unexpected();
+    const type = parseType(cursor);
+    if (type.kind !== 'scalar' || cursor.peek().kind !== 'string')
+      return cursor.unexpected('a string literal');
+    return { kind: 'literal', type: type.type, value: cursor.next().value, at };
+  }
+
+  /** `WITH(a AS 1, b AS a + 1, a * b)`: names for values, and what is made of them. */
+  function withExpression(): Expression {
+    const { at } = cursor.next();
+    cursor.needSymbol('(');
+    const variables: { name: Identifier; value: Expression }[] = [];
+    while (cursor.startsName() && cursor.peek(1).keyword === 'AS') {
+      const name = cursor.identifier();
+      cursor.needKeyword('AS');
+      variables.push({ name, value: parser.expression() });
+      cursor.needSymbol(',');
+    }
+    if (variables.length === 0) cursor.unexpected('a name and AS');
+    const body = parser.expression();
+    cursor.needSymbol(')');
+    return { kind: 'with', variables, body, at };
   }
 
   function typedLiteral(): Expression | undefined {

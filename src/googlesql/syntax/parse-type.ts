@@ -1,5 +1,5 @@
 import type { TypeSyntax } from '../tree/syntax-tree.ts';
-import type { ScalarKind } from '../tree/types.ts';
+import { rangeKinds, type ScalarKind } from '../tree/types.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
 /** Every spelling of a scalar type. */
@@ -25,6 +25,7 @@ const scalarNames: Readonly<Record<string, ScalarKind>> = {
   DATE: 'DATE',
   TIME: 'TIME',
   JSON: 'JSON',
+  INTERVAL: 'INTERVAL',
 };
 
 /** Reads a type. With `mayHaveLimits` it may stop before the bracket of `STRING(10)`. */
@@ -41,6 +42,14 @@ export function parseType(cursor: TokenCursor, { mayHaveLimits = false } = {}): 
     const fields = cursor.list(() => cursor.nested(() => structField(cursor)));
     cursor.needClosingAngle();
     return { kind: 'struct', fields };
+  }
+  if (cursor.takeKeyword('RANGE')) {
+    cursor.needSymbol('<');
+    const element = parseType(cursor);
+    const range = rangeKinds.find(kind => element.kind === 'scalar' && kind === `RANGE<${element.type}>`);
+    if (!range) return cursor.fail('RANGE takes DATE, DATETIME or TIMESTAMP', at);
+    cursor.needClosingAngle();
+    return { kind: 'scalar', type: range };
   }
   const type = Object.hasOwn(scalarNames, keyword) ? scalarNames[keyword] : undefined;
   if (!type) return cursor.fail(`Type not found: ${value}`, at);

@@ -67,7 +67,9 @@ export function createTokenCursor(text: string) {
     unexpected,
 
     /** Whether a word stands there that begins a query. */
-    startsQuery: (ahead = 0): boolean => ['SELECT', 'WITH', 'FROM'].includes(peek(ahead).keyword),
+    startsQuery: (ahead = 0): boolean =>
+      ['SELECT', 'WITH', 'FROM'].includes(peek(ahead).keyword) &&
+      !(peek(ahead).keyword === 'WITH' && isSymbol('(', ahead + 1)),
 
     needKeyword(word: string): void {
       if (!takeKeyword(word)) unexpected(`keyword ${word}`);

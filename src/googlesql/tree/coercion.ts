@@ -29,6 +29,10 @@ const explicitCasts: Readonly<Record<string, readonly string[]>> = {
   DATETIME: ['STRING', 'DATE', 'TIME', 'TIMESTAMP'],
   TIME: ['STRING'],
   TIMESTAMP: ['STRING', 'DATE', 'DATETIME', 'TIME'],
+  INTERVAL: ['STRING'],
+  'RANGE<DATE>': ['STRING'],
+  'RANGE<DATETIME>': ['STRING'],
+  'RANGE<TIMESTAMP>': ['STRING'],
 };
 
 const isTemporal = (type: SqlType): boolean => temporalKinds.includes(type.kind);

@@ -15,6 +15,9 @@ const scalarNames: Readonly<Record<ScalarKind, string>> = {
   TIME: 'time',
   JSON: 'json',
   INTERVAL: 'interval',
+  'RANGE<DATE>': 'struct(s date, e date)',
+  'RANGE<DATETIME>': 'struct(s timestamp, e timestamp)',
+  'RANGE<TIMESTAMP>': 'struct(s timestamptz, e timestamptz)',
   NULL: 'bigint',
 };
 

@@ -139,6 +139,12 @@ export type Expression = { readonly at: SqlPosition } & (
       readonly type?: TypeSyntax;
       readonly fields: readonly { expression: Expression; alias?: Identifier }[];
     }
+  /** `WITH(a AS 1, a + 1)`: each variable sees those before it. */
+  | {
+      readonly kind: 'with';
+      readonly variables: readonly { readonly name: Identifier; readonly value: Expression }[];
+      readonly body: Expression;
+    }
   /** `to`: the last part of `HOUR TO SECOND`. */
   | { readonly kind: 'interval'; readonly of: Expression; readonly part: string; readonly to?: string }
   | {
@@ -285,6 +291,8 @@ export type AggregateItem = {
 
 export type PipeOperator = { readonly at: SqlPosition } & (
   | { readonly kind: 'where'; readonly condition: Expression }
+  /** Fails for a row that does not fulfil it; the payload is for the message. */
+  | { readonly kind: 'assert'; readonly condition: Expression; readonly payload: readonly Expression[] }
   | ({ readonly kind: 'select' } & Pick<Select, 'distinct' | 'as' | 'items' | 'windows'>)
   | ({ readonly kind: 'extend' } & Pick<Select, 'items' | 'windows'>)
   | { readonly kind: 'set'; readonly items: readonly { name: Identifier; expression: Expression }[] }

@@ -1,7 +1,12 @@
 import type { ColumnType } from '../../base/rows.ts';
 
 /** A type without parts. `NULL` is the type of a bare NULL that nothing has given a type yet. */
-export type ScalarKind = Exclude<ColumnType, 'STRUCT'> | 'INTERVAL' | 'NULL';
+export type ScalarKind = Exclude<ColumnType, 'STRUCT'> | 'INTERVAL' | RangeKind | 'NULL';
+
+export const rangeKinds = ['RANGE<DATE>', 'RANGE<DATETIME>', 'RANGE<TIMESTAMP>'] as const;
+export type RangeKind = (typeof rangeKinds)[number];
+
+export const isRange = (kind: string): kind is RangeKind => kind.startsWith('RANGE<');
 
 export type ScalarType = { readonly kind: ScalarKind };
 

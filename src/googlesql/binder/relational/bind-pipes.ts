@@ -4,11 +4,12 @@ import {
   type BoundOrder,
   type BoundQuery,
   type BoundSelect,
+  call,
   holdsAggregate,
   holdsAnyAggregate,
   type OutputColumn,
 } from '../../tree/bound-tree.ts';
-import { typeAsPart } from '../../tree/coercion.ts';
+import { cast, typeAsPart } from '../../tree/coercion.ts';
 import {
   emptyScope,
   foldName,
@@ -19,11 +20,12 @@ import {
 } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
+import { scalar } from '../../tree/types.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from '../bind-from.ts';
 import { bindSelect } from '../bind-select.ts';
 import { everyColumn } from '../bind-select-list.ts';
-import { orderTerm, outputIndex } from '../order-term.ts';
+import { orderTerm, outputIndex, refuseOrder } from '../order-term.ts';
 import { rowCount } from './row-count.ts';
 
 /** The table that one operator hands to the next. */
@@ -38,6 +40,8 @@ type Piped = {
   /** The order of the rows. */
   readonly orderBy: readonly BoundOrder[];
 };
+
+const bool = scalar('BOOL');
 
 type Operator<Kind extends PipeOperator['kind']> = Extract<PipeOperator, { kind: Kind }>;
 
@@ -70,6 +74,8 @@ function applied(
   switch (operator.kind) {
     case 'where':
       return filtered(context, piped, operator);
+    case 'assert':
+      return asserted(context, piped, operator);
     case 'select':
       return selected(context, piped, operator);
     case 'extend':
@@ -245,6 +251,26 @@ function filtered(context: BindContext, piped: Piped, { at, condition }: Operato
   return holdsAnyAggregate(again) ? closed(context, rows, { at, qualify: again }) : { ...rows, where: again };
 }
 
+/** Rows as they are, once each is seen to fulfil the condition. */
+function asserted(context: BindContext, piped: Piped, operator: Operator<'assert'>): Piped {
+  const { at, condition } = operator;
+  const rows = piped.where ? closed(context, piped, { at }) : piped;
+  const within = inside(context, rows);
+  const test = bindBoolean(within, condition, 'ASSERT');
+  const payload = operator.payload.map(value =>
+    cast(bindExpression(within, value), scalar('STRING'), false, value.at),
+  );
+  refuseAggregates([test, ...payload], 'ASSERT', condition.at);
+  const words = payload.map((_, i) => `coalesce($${i + 1}, 'NULL')`).join(" || ' ' || ");
+  const template = `cast(bq_fail('Assert failed${words ? `: ' || ${words}` : "'"}) as boolean)`;
+  const otherwise = call('ASSERT', template, payload, bool);
+  const passed: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
+  const branches = [{ when: test, result: passed }];
+  const where: BoundExpression = { kind: 'case', type: bool, branches, otherwise };
+  // DuckDB moves no later filter below a LIMIT: each row must be seen here.
+  return closed(context, { ...rows, where }, { at, limit: Number.MAX_SAFE_INTEGER });
+}
+
 /** A SELECT over the rows so far. */
 function selectOver(
   context: BindContext,
@@ -400,11 +426,7 @@ function ordered(context: BindContext, piped: Piped, { items }: Operator<'orderB
     const value =
       position === undefined ? bindExpression(rows, item.expression) : piped.columns[position]!.value;
     refuseAggregates([value], 'ORDER BY', item.expression.at);
-    if (['ARRAY', 'STRUCT', 'JSON', 'INTERVAL'].includes(value.type.kind))
-      throw invalidQuery(
-        `ORDER BY does not support expressions of type ${value.type.kind}`,
-        item.expression.at,
-      );
+    refuseOrder(value.type, item.expression.at);
     return orderTerm(item, value);
   });
   return { ...piped, orderBy };

@@ -7,7 +7,7 @@ import { constantText } from '../../tree/constant-text.ts';
 import { letIn } from '../../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
-import { arrayOf, type SqlType, scalar } from '../../tree/types.ts';
+import { arrayOf, isRange, type SqlType, scalar } from '../../tree/types.ts';
 import { bindRow, row } from '../function-row.ts';
 
 /** Rows over a value of the type JSON, which the engine process takes as its text. */
@@ -124,7 +124,7 @@ function asJson(
 function refuseKinds(type: SqlType, at: SqlPosition): void {
   if (type.kind === 'ARRAY') refuseKinds(type.element, at);
   else if (type.kind === 'STRUCT') for (const field of type.fields) refuseKinds(field.type, at);
-  else if (type.kind === 'INTERVAL' || type.kind === 'BIGNUMERIC')
+  else if (type.kind === 'INTERVAL' || isRange(type.kind) || type.kind === 'BIGNUMERIC')
     throw onlyOnWarehouse(`${type.kind} in JSON`, at);
 }
 

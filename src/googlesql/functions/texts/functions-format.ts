@@ -6,7 +6,7 @@ import { concatOperands } from '../../tree/concat-operands.ts';
 import { constantText } from '../../tree/constant-text.ts';
 import { letIn } from '../../tree/let-in.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
-import { type ScalarKind, type SqlType, scalar, typeName } from '../../tree/types.ts';
+import { isRange, type ScalarKind, type SqlType, scalar, typeName } from '../../tree/types.ts';
 import { maxFormatWidth } from '../../values/number-formats.ts';
 
 const text = scalar('STRING');
@@ -167,6 +167,6 @@ function asText(value: BoundExpression, letter: string, at: SqlPosition): BoundE
 function refuseKinds(type: SqlType, at: SqlPosition): void {
   if (type.kind === 'ARRAY') refuseKinds(type.element, at);
   else if (type.kind === 'STRUCT') for (const field of type.fields) refuseKinds(field.type, at);
-  else if (type.kind === 'INTERVAL' || type.kind === 'BIGNUMERIC')
+  else if (type.kind === 'INTERVAL' || isRange(type.kind) || type.kind === 'BIGNUMERIC')
     throw invalidQuery(`FORMAT is not supported for ${type.kind}`, at);
 }
