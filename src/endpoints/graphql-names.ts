@@ -14,34 +14,43 @@ export const sharedTypes: readonly string[] = [
   'Query', 'String', 'Int', 'Float', 'Boolean', 'ID', 'BigInt', 'Date', 'DateTime', 'Float64', 'JSON', 'SqlColumn', 'SqlResult',
 ]; // biome-ignore format: one list
 
-/** What is wrong with the names that a saved query has in GraphQL, alone and beside others. One schema has them all. */
-export function nameProblems(
-  definition: EndpointDefinition,
-  others: readonly EndpointDefinition[],
-): DefinitionProblem[] {
-  const { file, sql, id } = definition;
-  const problem = (key: readonly string[], message: string) => ({
-    line: headerLine(file, sql, key),
-    key: key.join('.'),
-    message,
-  });
-  const problems = others
-    .filter(other => other.id === id)
-    .map(other => problem(['id'], `is taken by ${other.file} already`));
-  const taken = new Map(sharedTypes.map(name => [`type ${name}`, 'the service itself']));
-  for (const other of others) {
-    for (const { kind, name } of namesOf(other)) taken.set(`${kind} ${name}`, other.file);
-  }
-  for (const { kind, name, key } of namesOf(definition)) {
-    const owner = taken.get(`${kind} ${name}`);
-    taken.set(`${kind} ${name}`, 'this file');
-    if (owner)
-      problems.push(problem(key, `has the GraphQL ${kind} ${name}, which is taken by ${owner} already`));
-  }
-  return [
-    ...problems,
-    ...unspeakable(definition).map(key => problem(key, 'has no name in GraphQL: it has no letter first')),
-  ];
+/** The names that saved queries have in GraphQL, and their UUIDs: one schema has them all. */
+export type TakenNames = {
+  add(definition: EndpointDefinition): void;
+  /** What is wrong with the names of a saved query, alone and beside those that were added. */
+  problemsOf(definition: EndpointDefinition): DefinitionProblem[];
+};
+
+/** Makes the list of names that only the service itself has. */
+export function createTakenNames(): TakenNames {
+  const ids = new Map<string, string>();
+  const owners = new Map(sharedTypes.map(name => [`type ${name}`, 'the service itself']));
+  return {
+    add(definition) {
+      ids.set(definition.id, definition.file);
+      for (const { kind, name } of namesOf(definition)) owners.set(`${kind} ${name}`, definition.file);
+    },
+    problemsOf(definition) {
+      const { file, sql, id } = definition;
+      const problem = (key: readonly string[], message: string) => ({
+        line: headerLine(file, sql, key),
+        key: key.join('.'),
+        message,
+      });
+      const own = new Map<string, string>();
+      const problems = ids.has(id) ? [problem(['id'], `is taken by ${ids.get(id)} already`)] : [];
+      for (const { kind, name, key } of namesOf(definition)) {
+        const owner = owners.get(`${kind} ${name}`) ?? own.get(`${kind} ${name}`);
+        own.set(`${kind} ${name}`, 'this file');
+        if (owner)
+          problems.push(problem(key, `has the GraphQL ${kind} ${name}, which is taken by ${owner} already`));
+      }
+      return [
+        ...problems,
+        ...unspeakable(definition).map(key => problem(key, 'has no name in GraphQL: it has no letter first')),
+      ];
+    },
+  };
 }
 
 function namesOf({ name, sandbox, parameters }: EndpointDefinition): TakenName[] {

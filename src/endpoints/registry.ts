@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
-import { nameProblems } from './graphql-names.ts';
+import { createTakenNames } from './graphql-names.ts';
 import { batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 
 /** The saved queries that are served right now. */
@@ -38,6 +38,8 @@ const settleMs = 50;
  */
 export async function createEndpointRegistry(options: RegistryOptions): Promise<EndpointRegistry> {
   let served = new Map<string, EndpointDefinition>();
+  /** By name and by UUID, which no name looks like. */
+  let found = new Map<string, EndpointDefinition>();
   let texts = new Map<string, string>();
   let version = 0;
   let brokenFiles: readonly string[] = [];
@@ -46,12 +48,18 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     const known = { served, texts, brokenFiles };
     const { nextTexts, kept, changed, broken } = await readFiles(options, known, onBroken);
     const next = new Map(kept);
+    const names = createTakenNames();
+    for (const definition of kept.values()) names.add(definition);
+    const serve = (definition: EndpointDefinition) => {
+      next.set(definition.file, definition);
+      names.add(definition);
+    };
     const loaded: EndpointDefinition[] = [];
     for (const definition of changed) {
       const { file } = definition;
-      const problems = nameProblems(definition, [...next.values()]);
+      const problems = names.problemsOf(definition);
       if (problems.length === 0) {
-        next.set(file, definition);
+        serve(definition);
         loaded.push(definition);
         continue;
       }
@@ -60,12 +68,18 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
       // Whoever has the name may give it up: the file is read again at the next change.
       nextTexts.delete(file);
       const previous = served.get(file);
-      if (previous && nameProblems(previous, [...next.values()]).length === 0) next.set(file, previous);
+      if (previous && names.problemsOf(previous).length === 0) serve(previous);
     }
     const removed = [...served.values()].filter(({ file }) => !next.has(file));
     texts = nextTexts;
     brokenFiles = broken;
     served = new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1)));
+    found = new Map(
+      [...served.values()].flatMap(each => [
+        [each.name, each],
+        [each.id, each],
+      ]),
+    );
     if (loaded.length + removed.length > 0) version++;
     for (const { name, file } of loaded) options.emit({ type: 'endpoint.loaded', endpoint: name, file });
     for (const { name, file } of removed) options.emit({ type: 'endpoint.removed', endpoint: name, file });
@@ -80,7 +94,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   );
   const watcher = options.watch === false ? undefined : watchFolder(options.directory, reload, options.emit);
   return {
-    find: reference => findIn([...served.values()], reference),
+    find: reference => found.get(uuid.test(reference) ? reference.toLowerCase() : reference),
     all: () => [...served.values()],
     get version() {
       return version;
@@ -99,42 +113,64 @@ type Known = {
   readonly brokenFiles: readonly string[];
 };
 
+/** Definitions that are read and checked at a time. */
+const maxChecks = 8;
+
 /** Reads the files that have changed. A broken one keeps its last good definition. */
 async function readFiles(
   options: RegistryOptions,
   { served, texts, brokenFiles }: Known,
   onBroken: (error: DefinitionError) => void,
 ) {
-  const all = await listFiles(options.directory);
-  const files = all.filter(file => !file.endsWith('.batch.sql') || !all.includes(ownerOf(file)));
+  const all = new Set(await listFiles(options.directory));
+  const files = [...all].filter(file => !file.endsWith('.batch.sql') || !all.has(ownerOf(file)));
   const nextTexts = new Map<string, string>();
   const kept = new Map<string, EndpointDefinition>();
   const changed: EndpointDefinition[] = [];
   const broken: string[] = [];
-  for (const file of files) {
+
+  async function read(file: string): Promise<EndpointDefinition | DefinitionError | undefined> {
     const text = await readFile(join(options.directory, file), 'utf8');
     const batch = batchFile(file);
-    const batchSql = all.includes(batch) ? await readFile(join(options.directory, batch), 'utf8') : undefined;
+    const batchSql = all.has(batch) ? await readFile(join(options.directory, batch), 'utf8') : undefined;
     const both = JSON.stringify([text, batchSql]);
     nextTexts.set(file, both);
-    const previous = served.get(file);
-    if (previous) kept.set(file, previous);
-    if (texts.get(file) === both) {
-      if (brokenFiles.includes(file)) broken.push(file);
-      continue;
-    }
+    if (texts.get(file) === both) return undefined;
     try {
       const definition = parseDefinition(file, text, batchSql);
       await options.check(definition);
-      kept.delete(file);
-      changed.push(definition);
+      return definition;
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error;
-      onBroken(error);
-      broken.push(file);
+      return error;
     }
   }
+
+  const results = await mapInTurn(files, maxChecks, read);
+  for (const [at, file] of files.entries()) {
+    const result = results[at];
+    const previous = served.get(file);
+    if (previous && (!result || result instanceof DefinitionError)) kept.set(file, previous);
+    if (result instanceof DefinitionError) onBroken(result);
+    else if (result) changed.push(result);
+    if (result instanceof DefinitionError || (!result && brokenFiles.includes(file))) broken.push(file);
+  }
   return { nextTexts, kept, changed, broken };
+}
+
+/** Maps items in their order, `width` of them at a time. */
+async function mapInTurn<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  map: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const next = items.entries();
+  const work = async () => {
+    for (const [at, item] of next) results[at] = await map(item);
+  };
+  await Promise.all(Array.from({ length: width }, work));
+  return results;
 }
 
 /** The file of the saved query that a batch form belongs to. */
@@ -152,12 +188,6 @@ async function listFiles(directory: string): Promise<string[]> {
 
 /** Contract 2.2: 8-4-4-4-12 hexadecimal digits in any case are a UUID, nothing else is. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-function findIn(all: readonly EndpointDefinition[], reference: string): EndpointDefinition | undefined {
-  if (!uuid.test(reference)) return all.find(({ name }) => name === reference);
-  const id = reference.toLowerCase();
-  return all.find(definition => definition.id === id);
-}
 
 function watchFolder(
   directory: string,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
-import { nameProblems, sharedTypes } from '../../src/endpoints/graphql-names.ts';
+import { createTakenNames, sharedTypes } from '../../src/endpoints/graphql-names.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import { buildSchema } from '../../src/graphql/build-schema.ts';
 
@@ -37,9 +37,12 @@ test('whatever saved queries are accepted beside each other have a GraphQL schem
   fc.assert(
     fc.property(fc.array(files, { minLength: 1, maxLength: 6 }), drawn => {
       const accepted: EndpointDefinition[] = [];
+      const taken = createTakenNames();
       for (const [at, each] of drawn.entries()) {
         const definition = definitionOf(each, at);
-        if (nameProblems(definition, accepted).length === 0) accepted.push(definition);
+        if (taken.problemsOf(definition).length > 0) continue;
+        taken.add(definition);
+        accepted.push(definition);
       }
       if (accepted.length === 0) return;
       const fields = buildSchema(accepted).getQueryType()?.getFields() ?? {};
