@@ -11,6 +11,7 @@ const optional = [
   'abuse',
   'chaos',
   'clients',
+  'deploy',
   'emulator',
   'histories',
   'loading-chaos',
@@ -24,7 +25,7 @@ const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction',
 );
 
 /**
- * These measure times, start many processes, or replace a module: one file at a time, each in a process of its own. The others mostly
+ * These measure times, start many processes, replace a module, or register an SDK for the whole process: one file at a time, each in a process of its own. The others mostly
  * wait, two files at once; a process runs many files, for loading the modules anew takes as long as most files.
  */
 const alone = [
@@ -34,6 +35,7 @@ const alone = [
   'test/commands/bigquery-doctor.test.ts',
   'test/contract/one-deadline.test.ts',
   'test/graphql/operation-limits.test.ts',
+  'test/telemetry/traces.test.ts',
 ];
 
 /** What all suites have alike. */

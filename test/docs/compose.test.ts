@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
+import { variables } from '../../src/composition/config.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
+import { readNpmScript } from '../support/npm-script.ts';
 import { openGateway } from '../support/open-gateway.ts';
 import { freePort } from '../support/redis-server.ts';
 
@@ -16,31 +18,34 @@ type Service = {
   readonly image?: string;
   readonly ports?: readonly string[];
   readonly command?: readonly string[];
+  readonly read_only?: boolean;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: { readonly disable?: boolean; readonly test?: readonly string[] };
 };
 
 const { services } = parse(fileOf('docker-compose.yml'), { merge: true }) as {
-  services: Record<'gateway' | 'worker' | 'redis', Service>;
+  services: Record<'gateway-1' | 'gateway-2' | 'worker' | 'nginx' | 'redis', Service>;
 };
 const dockerfile = fileOf('Dockerfile');
 const run = promisify(execFile);
 
 test('every service starts again, and has a limit of memory', () => {
-  expect(Object.keys(services)).toEqual(['gateway', 'worker', 'redis']);
+  expect(Object.keys(services)).toEqual(['gateway-1', 'gateway-2', 'worker', 'nginx', 'redis']);
   for (const { restart, mem_limit } of Object.values(services)) {
     expect([restart, mem_limit]).toEqual(['unless-stopped', expect.stringMatching(/^\d+[mg]$/)]);
   }
 });
 
-test('ports are open only on loopback unless set otherwise; that of Redis is not open at all', () => {
-  expect(services.gateway.ports).toEqual([expect.stringMatching(/^\$\{BIND:-127\.0\.0\.1\}:/)]);
-  expect([services.worker.ports, services.redis.ports]).toEqual([undefined, undefined]);
+test('the only open port is that of nginx, on loopback unless set otherwise', () => {
+  const { nginx, ...others } = services;
+  expect(nginx.ports).toEqual([expect.stringMatching(/^\$\{BIND:-127\.0\.0\.1\}:/)]);
+  expect(Object.values(others).flatMap(({ ports = [] }) => ports)).toEqual([]);
 });
 
 test('nothing starts without a password for Redis, and all use it', () => {
   const required = /\$\{REDIS_PASSWORD:\?[^}]+\}/;
-  for (const name of ['gateway', 'worker'] as const) {
+  for (const name of ['gateway-1', 'gateway-2', 'worker'] as const) {
     expect(services[name].environment?.REDIS_URL).toMatch(
       new RegExp(`^redis://:${required.source}@redis:6379$`),
     );
@@ -78,6 +83,39 @@ test("the image's health check succeeds while a gateway answers, and fails when 
   await expect(look()).rejects.toMatchObject({ code: 1 });
   expect(services.worker.healthcheck).toEqual({ disable: true });
 }, 60_000);
+
+test('what reads the database starts when the first gateway has written it', () => {
+  for (const name of ['gateway-2', 'worker', 'nginx'] as const) {
+    expect(services[name].depends_on?.['gateway-1']).toEqual({ condition: 'service_healthy' });
+  }
+});
+
+test('the root of every container of ours can not be written to', () => {
+  const { redis: _, ...others } = services;
+  expect(Object.values(others).map(({ read_only }) => read_only)).toEqual([true, true, true, true]);
+});
+
+test('the image starts a gateway, and Compose a worker, as npm does', () => {
+  const commandOf = (script: 'start' | 'worker') => {
+    const { args, environment } = readNpmScript(script);
+    expect(dockerfile).toContain(` MALLOC_MMAP_THRESHOLD_=${environment.MALLOC_MMAP_THRESHOLD_}\n`);
+    return ['node', ...args];
+  };
+  const [, list = ''] = /^CMD (\[.*\])$/m.exec(dockerfile) ?? [];
+  expect(JSON.parse(list)).toEqual(commandOf('start'));
+  expect(services.worker.command).toEqual(commandOf('worker'));
+});
+
+test('the override for BigQuery sets variables that are there, for every gateway and worker', () => {
+  const override = parse(fileOf('docker-compose.bigquery.yml'), { merge: true });
+  expect(Object.keys(override.services)).toEqual(['gateway-1', 'gateway-2', 'worker']);
+  for (const { environment } of Object.values<Service>(override.services)) {
+    const { GOOGLE_APPLICATION_CREDENTIALS: file, ...ours } = environment ?? {};
+    expect(file).toBe('/run/secrets/credentials');
+    expect(Object.keys(ours).filter(name => !(name in variables))).toEqual([]);
+    expect(ours.ENGINE).toBe('bigquery');
+  }
+});
 
 test('the image runs as a user without rights, in production', () => {
   expect(dockerfile).toMatch(/^USER node$/m);
