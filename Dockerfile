@@ -1,6 +1,14 @@
 # A tag, not a digest: who builds for production pins it, docker build --build-arg BASE=node:26-slim@sha256:….
 ARG BASE=node:26-slim
 
+FROM ${BASE} AS pages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY build build
+COPY src src
+RUN node build/build-pages.ts
+
 FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -11,6 +19,7 @@ RUN npm ci --omit=dev --ignore-scripts \
 COPY src src
 COPY sql sql
 COPY schema schema
+COPY --from=pages /app/dist dist
 
 FROM ${BASE}
 # Nothing is installed in a container that runs.

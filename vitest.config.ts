@@ -36,6 +36,7 @@ const alone = [
   'test/contract/one-deadline.test.ts',
   'test/graphql/operation-limits.test.ts',
   'test/telemetry/traces.test.ts',
+  'test/page/explorer.test.ts',
 ];
 
 /** What all suites have alike. */

@@ -53,11 +53,9 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   /** Starts the deadline and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
     const limit = inFlight.startLimit(runOptions);
+    const { random, maxRetries = 4, retryBaseMs: baseMs = 1000 } = options;
     const policy = {
-      budget,
-      random: options.random,
-      maxRetries: options.maxRetries ?? 4,
-      baseMs: options.retryBaseMs ?? 1000,
+      ...{ budget, random, maxRetries, baseMs },
       onRetry: ({ reason }: BigQueryFailure) => emit({ type: 'warehouse.retried', endpoint, reason }),
     };
     return { limit, retries: startRetries(policy, limit) };
@@ -104,6 +102,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       return within(statement, unhurried(), ask, sql);
     },
     subsets: async statement => subsetsOf(statement, catalog),
+    check: async statement => checkedColumns(statement, { catalog, mapping }),
     async checkWarehouse({ withLayouts = false } = {}) {
       const waiting = begin('start', unhurried());
       const warehouse = { api, place: options, mapping, catalog };
@@ -160,6 +159,12 @@ function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Ex
     sources: verdict.sources.length > 0 ? verdict.sources : sources,
     ...(estimatedBytes === undefined ? {} : { estimatedBytes }),
   };
+}
+
+type CheckedStatement = Pick<Statement, 'sql' | 'callerSql' | 'parameters'>;
+
+function checkedColumns(statement: CheckedStatement, tables: Parameters<typeof assemble>[1]) {
+  return assemble({ ...statement, endpoint: 'check', maxRows: 0 }, tables).columns;
 }
 
 function subsetsOf({ sql, parameters }: Pick<Statement, 'sql' | 'parameters'>, catalog: Catalog) {

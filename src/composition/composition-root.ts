@@ -16,9 +16,11 @@ import { guardEngine } from '../engine/guard-engine.ts';
 import { createRowFormatter } from '../formats/row-formatter.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { readOperationList } from '../graphql/operation-list.ts';
+import type { PageSample } from '../http/answer-sample.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildLlmsText } from '../http/llms-text.ts';
 import { buildOpenApi } from '../http/openapi.ts';
+import { openPageFiles, type PageFiles } from '../http/page-files.ts';
 import type { StopOptions } from '../http/stop-server.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
@@ -51,6 +53,8 @@ export type GatewayDeps = {
   readonly emit: (event: GatewayEvent) => void;
   /** The one plain token to accept; absent: only issued tokens. */
   readonly accessToken: string | undefined;
+  /** What the page of a first start gets without a token. Default: nothing. */
+  readonly pageSample?: PageSample | undefined;
   /** The executor of its queries. Default: the one that the configuration names. */
   readonly engine?: Engine;
   /** The process's log, for the metrics. */
@@ -79,7 +83,7 @@ export type Gateway = {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: observe, accessToken, engine: given, log }: GatewayDeps,
+  { clock, emit: observe, accessToken, pageSample, engine: given, log }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const emit = both(metrics.observe, observe);
@@ -107,11 +111,14 @@ export async function composeGateway(
     redactor,
   };
   const loading = openLoading(config, { endpoints, engine, cache, clock, emit });
+  const pages = config.PAGES ? openPageFiles() : undefined;
   const http = createHttpServer({
     pipeline,
     formatter,
     loading,
-    graphql: await openGraphql(config, { pipeline, endpoints, store, emit }),
+    graphql: await openGraphql(config, { pipeline, endpoints, store, emit, pages }),
+    pages,
+    sample: pageSample,
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
@@ -132,16 +139,24 @@ export async function composeGateway(
     endpoints,
     tokens,
     goOnWithSample: () => loading?.goOnWithSample(),
-    close: async (options = { quietMs: 0, deadlineMs: Infinity }) => {
-      stopWatching();
-      await http.stop(options);
-      await loading?.close();
-      await tokens.close();
-      await warming.close();
-      await redactor.close();
-      await formatter.close();
-      await close();
-    },
+    close: closing(
+      http,
+      [...(loading ? [loading] : []), tokens, warming, redactor, formatter, { close }],
+      stopWatching,
+    ),
+  };
+}
+
+/** Ends a gateway: the requests in flight first, then what they need, in this order. */
+function closing(
+  http: HttpServer,
+  parts: readonly { close(): Promise<void> }[],
+  stopWatching: () => void,
+): Gateway['close'] {
+  return async (options = { quietMs: 0, deadlineMs: Infinity }) => {
+    stopWatching();
+    await http.stop(options);
+    for (const part of parts) await part.close();
   };
 }
 
@@ -246,6 +261,7 @@ function degradations(
 }
 
 type GraphqlDeps = {
+  readonly pages: PageFiles | undefined;
   readonly pipeline: PipelineDeps;
   readonly endpoints: EndpointRegistry;
   readonly store: Store;
@@ -253,13 +269,14 @@ type GraphqlDeps = {
 };
 
 /** Makes the handler of the GraphQL route, with the documents that clients may name by their hash. */
-async function openGraphql(config: Config, { pipeline, endpoints, store, emit }: GraphqlDeps) {
+async function openGraphql(config: Config, { pipeline, endpoints, store, emit, pages }: GraphqlDeps) {
   const { GRAPHQL_OPERATIONS_FILE: file } = config;
+  const isGraphiqlServed = config.GRAPHIQL ?? config.NODE_ENV !== 'production';
   const listed = file ? await readOperationList(file) : undefined;
   return createGraphqlHandler({
     pipeline,
     endpoints,
-    graphiql: config.GRAPHIQL ?? config.NODE_ENV !== 'production',
+    page: isGraphiqlServed ? acceptEncoding => pages?.page('graphiql', acceptEncoding) : undefined,
     persisted: { listed, documents: createDocumentStore(store) },
     onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     onRefused: code => emit({ type: 'http.refused', code }),

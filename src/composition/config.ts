@@ -71,6 +71,7 @@ export const variables = {
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
+  PAGES: { schema: flag.default(true), meaning: '`true` or `false`: serve browsers the Explorer at `/` and the page of the API at `/docs`.' },
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
   GRAPHQL_OPERATIONS_FILE: { schema: text.optional(), meaning: 'List of GraphQL documents by `npm run operations`: no others are executed; unset: all are.' },
   NODE_ENV: { schema: text.optional(), meaning: '`production` switches the development page off, prints no token, and refuses a short `ACCESS_TOKEN`.' },

@@ -23,16 +23,17 @@ type PrepareDeps = {
 /**
  * Creates what a first start lacks: the data folder, the tables, sample rows up to now, a token.
  * The warehouse has its own tables and rows: for it, only the token.
- * @returns the plain token to accept, if any, and a project that has rows
+ * @returns the plain token to accept, if any, whether it is one that was made here, and a project that has rows
  */
 export async function prepareData(
   config: Config,
   { clock, emit, onProgress }: PrepareDeps,
-): Promise<{ accessToken: string | undefined; sampleProject: string }> {
+): Promise<{ accessToken: string | undefined; isOwnToken: boolean; sampleProject: string }> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const sampleProject =
     config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
-  return { accessToken: config.ACCESS_TOKEN ?? (await sampleToken(config)), sampleProject };
+  const accessToken = config.ACCESS_TOKEN ?? (await sampleToken(config));
+  return { accessToken, isOwnToken: accessToken !== config.ACCESS_TOKEN, sampleProject };
 }
 
 /** Extends the sample of the embedded engine up to now. */

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { createProgressBar } from '../base/progress-bar.ts';
 import { SetupError } from '../base/setup-error.ts';
+import type { PageSample } from '../http/answer-sample.ts';
 import { composeGateway } from './composition-root.ts';
 import { type Config, ConfigError } from './config.ts';
 import { prepareData } from './prepare-data.ts';
@@ -17,14 +18,15 @@ export function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
 
 async function start(config: Config, { emit, log, print }: ProcessDeps): Promise<Running> {
   const drawProgress = createProgressBar(process.stderr, 'Writing sample data');
-  const { accessToken, sampleProject } = await prepareData(config, {
+  const { accessToken, isOwnToken, sampleProject } = await prepareData(config, {
     clock: systemClock,
     emit,
     onProgress: progress => {
       if (progress.total >= worthABar) drawProgress(progress);
     },
   });
-  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken, log });
+  const pageSample = isOwnToken ? sampleForPage(config, accessToken, sampleProject) : undefined;
+  const gateway = await composeGateway(config, { clock: systemClock, emit, accessToken, pageSample, log });
   await new Promise<void>((resolve, reject) => {
     gateway.server.once('error', reject);
     gateway.server.listen(config.PORT, config.HOST, resolve);
@@ -38,6 +40,17 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
     stop: signal =>
       gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),
   };
+}
+
+/** What the page gets without a token (decision 70): only on a machine's own address, where the start prints the same token. */
+function sampleForPage(
+  { HOST, NODE_ENV, ENGINE }: Config,
+  token: string | undefined,
+  project: string,
+): PageSample | undefined {
+  const isOnLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(HOST);
+  if (!token || !isOnLoopback || NODE_ENV === 'production') return undefined;
+  return { token, parameters: ENGINE === 'duckdb' ? { project } : {} };
 }
 
 /** Milliseconds without a new connection after which a stopping gateway accepts no more. */
@@ -55,8 +68,9 @@ function welcome(config: Config, origin: string, token: string | undefined, proj
 Saved query gateway at ${origin}
   engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
   cache    ${cache}
+  page     ${origin}/
   GraphQL  ${origin}/graphql
-  OpenAPI  ${origin}/openapi.json
+  API      ${origin}/docs
   token    ${isShown ? token : whereTokenIs(config, token)}
 
 Try:

@@ -149,6 +149,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
     },
     usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
+    check: async statement => (await explain({ ...statement, endpoint: 'check', maxRows: 0 })).columns,
     close: () => pool.close(),
   };
 }

@@ -57,6 +57,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     },
     describe: statement => engine.describe(statement),
     subsets: statement => engine.subsets(statement),
+    check: statement => engine.check(statement),
     async explain(statement, explainOptions) {
       rejectWhileDown();
       try {

@@ -6,7 +6,7 @@ import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
-import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
+import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
 import { areRepeatable, factsOfRepeat, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
@@ -24,8 +24,10 @@ import { renderResult } from './render-result.ts';
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
   readonly endpoints: EndpointRegistry;
-  /** Serve the GraphiQL page to browsers. */
-  readonly graphiql: boolean;
+  /** The GraphiQL page for browsers; absent where there is none. */
+  readonly page:
+    | ((acceptEncoding: string | undefined) => Promise<HttpResponse | undefined> | undefined)
+    | undefined;
   readonly persisted: PersistedOperations;
   /** Called with bugs; the caller gets only the request's id. */
   readonly onFault: (requestId: string, cause: unknown) => void;
@@ -50,13 +52,11 @@ const maxDocumentLength = 256 * 1024;
 export function createGraphqlHandler(
   options: GraphqlOptions,
 ): (context: RequestContext) => Promise<HttpResponse> {
-  const { pipeline, endpoints, graphiql, onFault, onRefused } = options;
+  const { pipeline, endpoints, page, onFault, onRefused } = options;
   const yoga = createYoga<OperationContext>({
     schema: currentSchema(endpoints),
     graphqlEndpoint: '/graphql',
-    graphiql: graphiql && graphiqlPage,
-    // Bundled, so that it works offline; loaded for the first browser that asks, for it is large.
-    renderGraphiQL: async page => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
+    graphiql: false,
     landingPage: false,
     cors: false,
     logging: false,
@@ -77,12 +77,6 @@ export function createGraphqlHandler(
   });
   const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
 
-  /** Authenticates, once for all fields; the page for browsers needs no token. */
-  function authenticate({ request: { method, headers }, queryText }: RequestContext, credentials?: string) {
-    const isPage = graphiql && method === 'GET' && queryText === '' && headers.accept?.includes('text/html');
-    return isPage ? undefined : pipeline.tokens.authenticate(credentials);
-  }
-
   function admit(caller: Caller, { headers }: RequestContext['request']): void {
     countRequests(caller.meter, 1);
     // Yoga would stream to a client that accepts nothing but a stream.
@@ -93,10 +87,10 @@ export function createGraphqlHandler(
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
     const { request, requestId, facts, queryText } = context;
     const headers = readCallerHeaders(request.headers);
-    const found = authenticate(context, headers.credentials);
+    const found = pipeline.tokens.authenticate(headers.credentials);
     // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
     const caller = found instanceof Promise ? await found : found;
-    if (caller) admit(caller, request);
+    admit(caller, request);
     const asked = { requestId, facts, signal, headers, caller };
     rejectForms(request);
     const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
@@ -115,7 +109,14 @@ export function createGraphqlHandler(
   }
 
   return async context => {
+    const { method, headers } = context.request;
     try {
+      // A page needs no token; a query in its address is for GraphiQL to show, so that a link can be shared.
+      const shown =
+        method === 'GET' && prefersHtml(headers.accept)
+          ? await page?.(headers['accept-encoding'])
+          : undefined;
+      if (shown) return shown;
       return await withinDeadline(context.signal, pipeline.queryTimeoutMs, signal =>
         execute(context, signal),
       );
@@ -127,22 +128,6 @@ export function createGraphqlHandler(
     }
   };
 }
-
-/** What GraphiQL shows at first: a query, and where the token goes. The page is public, so it holds no token. */
-const graphiqlPage = {
-  title: 'Saved queries',
-  defaultQuery: `# The saved queries that are served:
-{
-  __type(name: "Query") {
-    fields {
-      name
-      description
-    }
-  }
-}
-`,
-  headers: '{ "X-API-KEY": "paste the token here" }',
-};
 
 /** The schema of what is served now, rebuilt when a saved query changes. */
 function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {

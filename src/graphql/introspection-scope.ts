@@ -9,7 +9,7 @@ export const introspectionScope: Plugin<OperationContext> = {
   onExecute({ args, setResultAndStopExecution }) {
     // Yoga's type leaves the context open; it is that of openContext.
     const { caller } = args.contextValue as OperationContext;
-    if (!caller || !asksForSchema(args.document)) return;
+    if (!asksForSchema(args.document)) return;
     try {
       requireScope(caller, 'introspect');
     } catch (thrown) {

@@ -17,8 +17,7 @@ export type OperationRequest = {
   readonly requestId: string;
   readonly facts: RequestFacts;
   readonly headers: CallerHeaders;
-  /** Absent for the GraphiQL page alone, which executes nothing. */
-  readonly caller: Caller | undefined;
+  readonly caller: Caller;
   /** Aborted when the caller goes away, or its time is over. */
   readonly signal: AbortSignal;
 };
@@ -26,8 +25,7 @@ export type OperationRequest = {
 /** What the fields of one operation share. */
 export type OperationContext = FieldContext & {
   readonly requestId: string;
-  /** Absent for the GraphiQL page alone. */
-  readonly caller: Caller | undefined;
+  readonly caller: Caller;
   readonly budget: OperationBudget;
   /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
   readonly output: {

@@ -9,6 +9,13 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 
+/** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
+export function prefersHtml(accept = ''): boolean {
+  const weights = weightsOf(accept);
+  const html = weights.get('text/html') ?? 0;
+  return html > 0 && html >= (weights.get('application/json') ?? 0);
+}
+
 /** Cheap levels: a body of 200 KB is compressed in well under a millisecond, and higher levels save little more. */
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -34,6 +41,9 @@ type Encoder = { inline: (body: Buffer) => Buffer; inThreadPool: (body: Buffer) 
 
 export type ContentEncoding = keyof typeof encoders;
 
+/** All of them, in that order. */
+const allEncodings = Object.keys(encoders) as readonly ContentEncoding[]; // the keys of a literal
+
 /** Shorter bodies are sent as they are. */
 const minEncodedBytes = 1024;
 
@@ -51,24 +61,36 @@ export function chooseEncoding(accept: string | undefined, length: number): Cont
   if (accept === undefined || length < minEncodedBytes) return undefined;
   if (choices.has(accept)) return choices.get(accept);
   if (choices.size >= maxChoices) choices.clear();
-  const choice = readAcceptEncoding(accept);
+  const choice = preferredEncoding(accept, allEncodings);
   choices.set(accept, choice);
   return choice;
 }
 
-/** RFC 9110, section 12.5.3: the highest weight wins; among equal weights, our own preference. */
-function readAcceptEncoding(accept: string): ContentEncoding | undefined {
+/** The weights of an Accept or Accept-Encoding header by what they are given to, in lower case; other parameters are ignored. */
+function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
-  for (const part of accept.toLowerCase().split(',')) {
+  for (const part of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(text => text.trim());
     // A weight that is not a number becomes NaN, which never is the highest.
     weights.set(name, Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? '1'));
   }
+  return weights;
+}
+
+/**
+ * RFC 9110, section 12.5.3: the highest weight wins; among equal weights, the order of what is offered.
+ * @param accept the `Accept-Encoding` header
+ */
+export function preferredEncoding<Offered extends ContentEncoding>(
+  accept: string,
+  offered: readonly Offered[],
+): Offered | undefined {
+  const weights = weightsOf(accept);
   const weightOf = (encoding: string) => weights.get(encoding) ?? weights.get('*') ?? 0;
   // `*` is no weight for identity: compressing is what the client asked for.
   const identityWeight = weights.get('identity') ?? 0;
-  let best: ContentEncoding | undefined;
-  for (const encoding of Object.keys(encoders) as ContentEncoding[]) {
+  let best: Offered | undefined;
+  for (const encoding of offered) {
     const weight = weightOf(encoding);
     if (weight > 0 && weight >= identityWeight && weight > (best ? weightOf(best) : 0)) best = encoding;
   }

@@ -25,18 +25,21 @@ import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerCatalogue } from './answer-catalogue.ts';
+import { answerCheck } from './answer-check.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
+import { answerPages, type PageDeps } from './answer-pages.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerRows, type LoadingDeps } from './answer-rows.ts';
 import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './fast-path.ts';
+import { documentBytes, json } from './json-response.ts';
 import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
 
 /** Whether requests should be sent here, and what is degraded; the reasons are words such as `store_down`. */
 export type Health = { readonly isReady: boolean; readonly reasons: readonly string[] };
 
 /** What the routes need. */
-export type HandlerDeps = {
+export type HandlerDeps = PageDeps & {
   readonly pipeline: PipelineDeps;
   /** Writes rows in other formats. */
   readonly formatter: Pick<RowFormatter, 'format'>;
@@ -241,6 +244,8 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return answerCatalogue(deps.pipeline, context, route.endpoint);
     case 'rows':
       return answerRows(deps, context, route.source);
+    case 'check':
+      return answerCheck(deps.pipeline, context, route.endpoint);
     case 'graphql':
       return deps.graphql(context);
     case 'mcp':
@@ -265,17 +270,11 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     case 'readyz':
       return answerReady(deps);
     case 'home':
-      return json({
-        service: 'saved-query-gateway',
-        endpoints: '/api/endpoints',
-        graphql: '/graphql',
-        mcp: '/mcp',
-        openapi: '/openapi.json',
-        health: '/health',
-        live: '/livez',
-        ready: '/readyz',
-        metrics: '/metrics',
-      });
+    case 'docs':
+    case 'asset':
+    case 'dialect':
+    case 'sample':
+      return answerPages(deps, context, route);
   }
 }
 
@@ -297,16 +296,6 @@ function answerReady({ health, isStopping }: Serving): HttpResponse {
 }
 
 const noBody = Buffer.alloc(0);
-
-const json = (value: object) => documentBytes(Buffer.from(JSON.stringify(value)), 'application/json');
-
-function documentBytes(body: Buffer, type: string): HttpResponse {
-  return {
-    status: 200,
-    headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' },
-    body,
-  };
-}
 
 function allow(methods: readonly string[]): string {
   return [...methods, 'OPTIONS'].join(', ');

@@ -7,18 +7,14 @@ export type Route =
   /** Of all saved queries, or of one. */
   | { readonly name: 'catalogue'; readonly endpoint: string | undefined }
   | { readonly name: 'rows'; readonly source: string }
-  | {
-      readonly name:
-        | 'graphql'
-        | 'mcp'
-        | 'openapi'
-        | 'llms'
-        | Probe
-        | 'metrics'
-        | 'invalidate'
-        | 'warm'
-        | 'home';
-    };
+  /** What is wrong with SQL for one of them. */
+  | { readonly name: 'check'; readonly endpoint: string }
+  | { readonly name: 'asset'; readonly file: string }
+  | { readonly name: Page }
+  | { readonly name: 'graphql' | 'mcp' | 'openapi' | 'llms' | Probe | 'metrics' | 'invalidate' | 'warm' };
+
+/** What browsers are served, and what the pages ask before they have a token. */
+type Page = 'home' | 'docs' | 'dialect' | 'sample';
 
 /** Routes by which orchestrators probe the process. */
 type Probe = 'health' | 'livez' | 'readyz';
@@ -28,6 +24,9 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
   catalogue: ['GET', 'HEAD'],
   rows: ['POST'],
+  check: ['POST'],
+  dialect: ['GET', 'HEAD'],
+  sample: ['GET', 'HEAD'],
   graphql: ['GET', 'POST'],
   mcp: ['POST'],
   openapi: ['GET', 'HEAD'],
@@ -39,10 +38,17 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   invalidate: ['POST'],
   warm: ['GET', 'HEAD'],
   home: ['GET', 'HEAD'],
+  docs: ['GET', 'HEAD'],
+  asset: ['GET', 'HEAD'],
 };
 
 /** The paths of the fixed routes. */
-const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue' | 'rows'>> = {
+const fixedRoutes: Record<
+  string,
+  Exclude<Route['name'], 'rest' | 'catalogue' | 'rows' | 'check' | 'asset'>
+> = {
+  '/api/dialect': 'dialect',
+  '/api/sample': 'sample',
   '/graphql': 'graphql',
   '/mcp': 'mcp',
   '/openapi.json': 'openapi',
@@ -54,6 +60,7 @@ const fixedRoutes: Record<string, Exclude<Route['name'], 'rest' | 'catalogue' | 
   '/admin/invalidate': 'invalidate',
   '/admin/warm': 'warm',
   '/': 'home',
+  '/docs': 'docs',
 };
 
 /** Three spellings of one route; the last two are older (contract 2.1). */
@@ -65,6 +72,10 @@ const rowsPath = /^\/api\/sources\/([^/]+)\/rows$/;
 /** `query` alone would be the beginning of a path above. */
 const cataloguePath = /^\/api\/endpoints(?:\/(?!query$)([^/]+))?$/;
 
+const checkPath = /^\/api\/endpoints\/([^/]+)\/check$/;
+
+const assetPath = /^\/assets\/([^/]+)$/;
+
 /**
  * Finds the route of a path.
  * @throws GatewayError `route_not_found`, `invalid_request`
@@ -72,6 +83,10 @@ const cataloguePath = /^\/api\/endpoints(?:\/(?!query$)([^/]+))?$/;
 export function matchRoute(path: string): Route {
   const segment = restPath.exec(path)?.[1];
   if (segment !== undefined) return { name: 'rest', endpoint: decodePathSegment(segment) };
+  const checked = checkPath.exec(path)?.[1];
+  if (checked !== undefined) return { name: 'check', endpoint: decodePathSegment(checked) };
+  const asset = assetPath.exec(path)?.[1];
+  if (asset !== undefined) return { name: 'asset', file: asset };
   const listed = cataloguePath.exec(path);
   if (listed) return { name: 'catalogue', endpoint: listed[1] && decodePathSegment(listed[1]) };
   const source = rowsPath.exec(path)?.[1];

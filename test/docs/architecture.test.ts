@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
 const sources = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' }).filter(file =>
-  file.endsWith('.ts'),
+  /\.tsx?$/.test(file),
 );
 /** The room of a file below `src/`; undefined for the entry files. */
 const roomOf = (file: string) => /^([^/]+)\//.exec(file)?.[1];

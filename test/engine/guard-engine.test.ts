@@ -27,6 +27,7 @@ beforeEach(() => {
     },
     describe: async () => [],
     subsets: async () => [],
+    check: async () => [],
     async explain() {
       explained++;
       if (failure) throw new GatewayError(failure, 'failed');

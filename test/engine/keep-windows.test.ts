@@ -17,6 +17,7 @@ test('no statement reaches an engine without the bounds of its window, to be run
     describe: async () => [],
     subsets: async () => [],
     usage: () => ({ waiting: 0, memoryBytes: 0 }),
+    check: async () => [],
     close: async () => undefined,
   };
   const kept = keepWindows(engine, createStandingClock());

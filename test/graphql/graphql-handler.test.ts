@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { bringPages } from '../page/built-pages.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
@@ -276,11 +277,12 @@ select 9223372036854775807 as n`;
 });
 
 test('GraphiQL is for browsers in development, without a token', async () => {
-  const page = await fetch(`${gateway.origin}/graphql`, { headers: { accept: 'text/html' } });
-  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html']);
-  const data = await fetch(`${gateway.origin}/graphql?query={__typename}`, {
-    headers: { accept: 'text/html' },
-  });
+  await bringPages();
+  for (const path of ['/graphql', '/graphql?query={__typename}']) {
+    const page = await fetch(gateway.origin + path, { headers: { accept: 'text/html' } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  }
+  const data = await fetch(`${gateway.origin}/graphql?query={__typename}`);
   expect(data.status).toBe(401);
   const own = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { NODE_ENV: 'production' } });
   try {

@@ -13,6 +13,7 @@ import { importLogs } from '../../src/duckdb/import-logs.ts';
 import type { EndpointDefinition } from '../../src/endpoints/definition.ts';
 import { ownSources, readSources, type Source } from '../../src/endpoints/sources.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import type { PageSample } from '../../src/http/answer-sample.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { drawSettings } from './draw-settings.ts';
 import { startRedisServer } from './redis-server.ts';
@@ -29,6 +30,8 @@ type OpenGatewayOptions = {
   sqlFiles?: Readonly<Record<string, string>>;
   /** Takes the place of the embedded engine: for what that can't say, such as what a query cost. */
   engine?: FakeEngine;
+  /** What the page of a first start gets without a token. */
+  pageSample?: PageSample;
   /** Issued tokens by name, beside `testToken`. */
   tokens?: Readonly<Record<string, TokenGrants>>;
   /** What the test needs; of the rest some is drawn (draw-settings.ts). */
@@ -63,6 +66,7 @@ export async function openGateway(options: OpenGatewayOptions) {
     explain: refuse,
     subsets: async () => [],
     usage: () => ({ waiting: 0, memoryBytes: 0 }),
+    check: async () => [],
     close: async () => undefined,
     ...options.engine,
   };
@@ -95,7 +99,8 @@ export async function openGateway(options: OpenGatewayOptions) {
     events.push(event);
     wake();
   };
-  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken, engine });
+  const { pageSample } = options;
+  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken, pageSample, engine });
   await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
   const { port } = gateway.server.address() as AddressInfo; // it listens on TCP
   const origin = `http://127.0.0.1:${port}`;

@@ -1,0 +1,66 @@
+import { scalarFunctionRows, specialFunctions } from './functions/all-functions.ts';
+import type { FunctionRow } from './functions/function-row.ts';
+import { aggregateRows, windowRows } from './functions/functions-aggregate.ts';
+import { warehouseAggregateRows, warehouseRows } from './functions/warehouse-functions.ts';
+import { reservedWords } from './syntax/token-cursor.ts';
+import { typeName } from './tree/types.ts';
+
+/** What an editor needs to know of the SQL that callers may send. */
+export type Dialect = {
+  readonly keywords: readonly string[];
+  readonly types: readonly string[];
+  /** By name. */
+  readonly functions: readonly {
+    readonly name: string;
+    readonly kind: 'scalar' | 'aggregate' | 'window';
+    /** Such as `SUBSTR(STRING, INT64) STRING`; none for functions whose calls have a form of their own. */
+    readonly signatures: readonly string[];
+  }[];
+};
+
+/** Words that are keywords in their places alone. */
+const contextualWords = ['OFFSET', 'ORDINAL', 'PIVOT', 'SAFE_CAST', 'SAFE_OFFSET', 'SAFE_ORDINAL', 'UNPIVOT'];
+
+const types = [
+  'STRING', 'BYTES', 'BOOL', 'INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC',
+  'TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'INTERVAL', 'JSON', 'ARRAY', 'STRUCT',
+]; // biome-ignore format: one list
+
+/** The dialect, out of the tables by which the front-end resolves calls. */
+export function describeDialect(): Dialect {
+  const aggregates = [...aggregateRows, ...warehouseAggregateRows];
+  const scalars = [...scalarFunctionRows, ...warehouseRows];
+  const names = (rows: readonly FunctionRow[]) => new Set(rows.map(({ name }) => name));
+  const [windowNames, aggregateNames] = [names(windowRows), names(aggregates)];
+  const rows = Map.groupBy([...aggregates, ...windowRows, ...scalars], ({ name }) => name);
+  const all = [...new Set([...rows.keys(), ...Object.keys(specialFunctions)])].filter(isCallable).sort();
+  return {
+    keywords: [...new Set([...reservedWords, ...contextualWords])].sort(),
+    types,
+    functions: all.map(name => ({
+      name,
+      kind: windowNames.has(name) ? 'window' : aggregateNames.has(name) ? 'aggregate' : 'scalar',
+      signatures: [...new Set((rows.get(name) ?? []).map(signatureOf))],
+    })),
+  };
+}
+
+/** Operators have rows, too. */
+const isCallable = (name: string) => /^[A-Z]\w*(?:\.\w+)?$/.test(name);
+
+function signatureOf({ name, parameters, variadic, returns }: FunctionRow): string {
+  return `${name}(${parameters.map(typeText).join(', ')}${variadic ? '...' : ''}) ${typeText(returns)}`;
+}
+
+function typeText(type: FunctionRow['returns']): string {
+  switch (type.kind) {
+    case 'exact':
+      return typeName(type.type);
+    case 'variable':
+      return 'T';
+    case 'arrayOfVariable':
+      return 'ARRAY<T>';
+    case 'top':
+      return 'ARRAY<STRUCT<value T, count INT64>>';
+  }
+}

@@ -1,0 +1,89 @@
+import { GatewayError } from '../base/errors.ts';
+import { describeDialect } from '../googlesql/describe-dialect.ts';
+import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import { answerSample, type PageSample } from './answer-sample.ts';
+import { documentBytes, json } from './json-response.ts';
+import type { PageFiles } from './page-files.ts';
+
+/** What the pages for browsers need. */
+export type PageDeps = {
+  /** Absent where no pages are served. */
+  readonly pages: PageFiles | undefined;
+  /** What the page gets without a token; absent unless this gateway made its token itself, for this machine alone. */
+  readonly sample: PageSample | undefined;
+};
+
+/** The routes that are answered here. */
+type PageRoute =
+  | { readonly name: 'asset'; readonly file: string }
+  | { readonly name: 'docs' | 'dialect' | 'sample' | 'home' };
+
+/**
+ * Answers the routes of the pages for browsers. They are open: the pages hold nothing, and ask with the token that their reader has.
+ * @throws GatewayError `route_not_found`, and as `answerSample`
+ */
+export async function answerPages(
+  { pages, sample }: PageDeps,
+  context: RequestContext,
+  route: PageRoute,
+): Promise<HttpResponse> {
+  const { accept, 'accept-encoding': acceptEncoding } = context.request.headers;
+  switch (route.name) {
+    case 'asset': {
+      if (!pages) throw new GatewayError('route_not_found', 'This gateway serves no pages');
+      return pages.asset(route.file, acceptEncoding);
+    }
+    case 'docs': {
+      const page = await pages?.page('docs', acceptEncoding);
+      if (page) return page;
+      throw new GatewayError(
+        'route_not_found',
+        'This gateway serves no pages; the OpenAPI document is at /openapi.json',
+      );
+    }
+    case 'dialect':
+      return encoded(documentBytes(dialectJson(), 'application/json'), acceptEncoding);
+    case 'sample':
+      return answerSample(sample, context);
+    case 'home': {
+      const page = prefersHtml(accept) ? await pages?.page('explorer', acceptEncoding) : undefined;
+      const response = page ?? json(home);
+      return { ...response, headers: { ...response.headers, vary: 'Accept, Accept-Encoding' } };
+    }
+  }
+}
+
+/** Where a program goes from here. */
+const home = {
+  service: 'saved-query-gateway',
+  endpoints: '/api/endpoints',
+  graphql: '/graphql',
+  mcp: '/mcp',
+  openapi: '/openapi.json',
+  docs: '/docs',
+  health: '/health',
+  live: '/livez',
+  ready: '/readyz',
+  metrics: '/metrics',
+};
+
+let dialect: Buffer | undefined;
+
+/** The dialect for the editor of the page, written when it is first asked for. */
+function dialectJson(): Buffer {
+  dialect ??= Buffer.from(JSON.stringify(describeDialect()));
+  return dialect;
+}
+
+async function encoded(response: HttpResponse, acceptEncoding: string | undefined): Promise<HttpResponse> {
+  const encoding = chooseEncoding(acceptEncoding, response.body.length);
+  const vary = { vary: 'Accept-Encoding' };
+  if (!encoding) return { ...response, headers: { ...response.headers, ...vary } };
+  return {
+    ...response,
+    headers: { ...response.headers, ...vary, 'content-encoding': encoding },
+    body: await encodeBody(response.body, encoding),
+  };
+}

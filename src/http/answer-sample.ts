@@ -1,0 +1,32 @@
+import { GatewayError } from '../base/errors.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+
+/** What the page of a first start may have without asking: the token that the gateway made itself, and values that have rows. */
+export type PageSample = { readonly token: string; readonly parameters: Readonly<Record<string, string>> };
+
+/** Names of this machine; an address that a foreign name leads to has that name in its Host header. */
+const ownHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
+const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
+
+/**
+ * `GET /api/sample`: the token of a first start, for the gateway's own page in a browser on the same machine, and for nobody else
+ * (decision 70). Everybody else gets `{}`.
+ * @throws GatewayError `forbidden` for a page of another origin
+ */
+export function answerSample(sample: PageSample | undefined, { request }: RequestContext): HttpResponse {
+  const { headers, socket } = request;
+  // Browsers set it themselves and let no page write it. A page of another origin could read the answer, for CORS allows any by default.
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') {
+    throw new GatewayError('forbidden', 'Only the page of this gateway may ask');
+  }
+  const isProxied = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined;
+  const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
+  const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: Buffer.from(JSON.stringify(isGiven ? sample : {})),
+  };
+}

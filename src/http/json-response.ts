@@ -1,0 +1,13 @@
+import type { HttpResponse } from '../http-messages/send-response.ts';
+
+/** A 200 with a value as JSON, which caches must ask about each time. */
+export const json = (value: object) => documentBytes(Buffer.from(JSON.stringify(value)), 'application/json');
+
+/** The same for a text that is written already. */
+export function documentBytes(body: Buffer, type: string): HttpResponse {
+  return {
+    status: 200,
+    headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' },
+    body,
+  };
+}

@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'preact/hooks';
+import { EndpointList } from './endpoint-list.tsx';
+import { EndpointView } from './endpoint-view.tsx';
+import { initialValues } from './form/request-values.ts';
+import { Header } from './header.tsx';
+import { ProblemBox } from './problem-box.tsx';
+import { TokenDialog } from './token-dialog.tsx';
+import { useSession } from './use-session.ts';
+import { readView, type View, writeView } from './view-url.ts';
+
+/** The Explorer: the saved queries, and the one that is asked. */
+export function App() {
+  const session = useSession();
+  const [view, setView] = useState<View | undefined>(() => readView(location.hash));
+  const { endpoints, sample, problem } = session;
+
+  useEffect(() => {
+    const follow = () => setView(readView(location.hash));
+    addEventListener('hashchange', follow);
+    addEventListener('popstate', follow);
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('popstate', follow);
+    };
+  }, []);
+
+  /** @param isStep whether going back leads to the view before it */
+  const show = (next: View, isStep: boolean) => {
+    setView(next);
+    const address = writeView(next);
+    if (isStep) history.pushState(undefined, '', address);
+    else history.replaceState(undefined, '', address);
+  };
+
+  const endpoint = endpoints?.find(({ name }) => name === view?.endpoint);
+  useEffect(() => {
+    // Measurements make the better first picture.
+    const first =
+      endpoints?.find(({ columns }) => columns.some(({ type }) => type === 'INT64')) ?? endpoints?.[0];
+    if (first && !view) show({ endpoint: first.name, values: initialValues(first, sample) }, false);
+  }, [endpoints, view]);
+
+  return (
+    <>
+      <Header hasToken={session.token !== undefined} onToken={session.ask} />
+      <div class="page">
+        <EndpointList
+          endpoints={endpoints ?? []}
+          chosen={view?.endpoint}
+          onChoose={chosen => show({ endpoint: chosen.name, values: initialValues(chosen, sample) }, true)}
+        />
+        <main>
+          {problem && <ProblemBox problem={problem} onToken={session.ask} onRetry={session.reload} />}
+          {!problem && !session.token && (
+            <div class="empty">
+              <p>This page needs an access token to ask the gateway.</p>
+              <button type="button" class="primary" onClick={session.ask}>
+                Give a token
+              </button>
+            </div>
+          )}
+          {endpoints?.length === 0 && <p class="empty">The token covers no saved query.</p>}
+          {endpoints && view && !endpoint && (
+            <p class="empty" role="status">
+              No saved query of yours is named <b>{view.endpoint}</b>.
+            </p>
+          )}
+          {session.client && endpoint && view && (
+            <EndpointView
+              key={endpoint.name}
+              client={session.client}
+              endpoint={endpoint}
+              view={view}
+              onView={next => show(next, false)}
+              onToken={session.ask}
+            />
+          )}
+        </main>
+      </div>
+      <TokenDialog
+        isOpen={session.isAsking}
+        problem={problem?.status === 401 ? problem.message : undefined}
+        onToken={session.give}
+        onClose={session.dismiss}
+      />
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Column, Subset } from '../api/catalogue.ts';
+
+/** A query to begin with. */
+export type Example = { readonly title: string; readonly sql: string };
+
+/** Fields that say most of a log row, the most telling first. */
+const telling = [
+  'path',
+  'status_code',
+  'error_severity',
+  'level',
+  'method',
+  'function_id',
+  'status',
+  'host',
+  'country',
+];
+
+/** Queries over one subset, made from its columns. */
+export function examplesOf({ name, columns }: Subset): Example[] {
+  const time = columns.find(({ type, mode }) => type === 'TIMESTAMP' && mode !== 'REPEATED')?.name;
+  const plain = columns
+    .filter(({ type, mode }) => type !== 'STRUCT' && mode !== 'REPEATED')
+    .map(column => column.name);
+  const order = time ? `\norder by ${time} desc` : '';
+  const newest = {
+    title: 'Newest rows',
+    sql: `select ${plain.join(', ') || '*'}\nfrom ${name}${order}\nlimit 100`,
+  };
+  const perMinute = time && {
+    title: 'Rows per minute',
+    sql: `select timestamp_trunc(${time}, minute) as minute, count(*) as total\nfrom ${name}\ngroup by minute\norder by minute`,
+  };
+  const found = telling.flatMap(field => pathTo(columns, field) ?? []).slice(0, 2);
+  return [newest, ...(perMinute ? [perMinute] : []), ...found.map(path => countedBy(name, path))];
+}
+
+/** The columns from the table to a field of this name; undefined if there is none. */
+function pathTo(columns: readonly Column[], field: string): { readonly path: readonly Column[] } | undefined {
+  for (const column of columns) {
+    if (column.name === field && column.type !== 'STRUCT' && column.mode !== 'REPEATED')
+      return { path: [column] };
+    const found = pathTo(column.fields ?? [], field);
+    if (found) return { path: [column, ...found.path] };
+  }
+  return undefined;
+}
+
+/** Counts the values of a field; each repeated record on the way to it is one join. */
+function countedBy(subset: string, { path }: { readonly path: readonly Column[] }): Example {
+  let from = `${subset} as t`;
+  let at = 't';
+  for (const { name, mode } of path.slice(0, -1)) {
+    if (mode === 'REPEATED') {
+      from += `\ncross join unnest(${at}.${name}) as ${name}_entry`;
+      at = `${name}_entry`;
+    } else at = `${at}.${name}`;
+  }
+  const field = path.at(-1)!.name;
+  return {
+    title: `Rows by ${field}`,
+    sql: `select cast(${at}.${field} as string) as ${field}, count(*) as total\nfrom ${from}\ngroup by ${field}\norder by total desc\nlimit 20`,
+  };
+}

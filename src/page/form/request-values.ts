@@ -1,0 +1,35 @@
+import { type Endpoint, isTime, type Values } from '../api/catalogue.ts';
+import { resolveTime } from './time-values.ts';
+
+/** The values to send: without empty ones, with times that move with the clock resolved. */
+export function requestValues(endpoint: Endpoint, values: Values, nowMs: number): Values {
+  const sent: Record<string, string | readonly string[]> = {};
+  for (const parameter of endpoint.parameters) {
+    const value = values[parameter.name];
+    if (parameter.fixed || value === undefined || value.length === 0) continue;
+    const isMoving = isTime(parameter) && typeof value === 'string';
+    sent[parameter.name] = isMoving ? resolveTime(value, nowMs) : value;
+  }
+  const { sql } = values;
+  if (typeof sql === 'string' && sql.trim() !== '') sent.sql = sql;
+  return sent;
+}
+
+/** Names of the required parameters that have no value yet. */
+export function missingValues({ parameters }: Endpoint, values: Values): string[] {
+  const isMissing = (name: string) => (values[name] ?? '').length === 0;
+  return parameters
+    .filter(each => each.required && !each.fixed && isMissing(each.name))
+    .map(({ name }) => name);
+}
+
+/** The values of a form that nobody has filled in: those of the sample, first choices and examples of what is required. */
+export function initialValues({ parameters }: Endpoint, sample: Values): Values {
+  const values: Record<string, string | readonly string[]> = {};
+  for (const { name, required, examples, values: choices, fixed } of parameters) {
+    const value = sample[name] ?? (required ? (examples?.[0] ?? choices?.[0]) : undefined);
+    if (value !== undefined && !fixed)
+      values[name] = typeof value === 'string' ? value : [...[value].flat()].map(String);
+  }
+  return values;
+}

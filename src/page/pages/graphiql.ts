@@ -1,0 +1,55 @@
+import type { Values } from '../api/catalogue.ts';
+import { createClient, readSample } from '../api/client.ts';
+import { readToken } from '../api/token.ts';
+import { initialValues } from '../form/request-values.ts';
+import { graphqlOperation } from '../result/take-along.ts';
+import { openTokenBar } from './token-bar.ts';
+
+/** What the script of @graphql-yoga/render-graphiql, which the page loads first, leaves behind. */
+declare const YogaGraphiQL: {
+  renderYogaGraphiQL(place: Element, options: Readonly<Record<string, unknown>>): void;
+};
+
+const root = document.querySelector<HTMLElement>('#root')!;
+
+/** Monaco's workers by label; their addresses change with their content, so the page says them. */
+Object.assign(globalThis, {
+  MonacoEnvironment: { globalAPI: false, getWorkerUrl: (_: string, label: string) => root.dataset[label] },
+});
+
+await openTokenBar();
+sendTokenToGraphql();
+YogaGraphiQL.renderYogaGraphiQL(root, {
+  endpoint: '/graphql',
+  title: 'Saved queries',
+  shouldPersistHeaders: false,
+  defaultTabs: await exampleTabs(),
+});
+
+/** GraphiQL's own requests carry the token of this tab, unless its headers say another. */
+function sendTokenToGraphql(): void {
+  const plainFetch = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    const token = readToken();
+    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : input, location.href);
+    const isOurs = origin === location.origin && pathname === '/graphql';
+    const isNamed = headers.has('x-api-key') || headers.has('authorization');
+    if (token && isOurs && !isNamed) headers.set('x-api-key', token);
+    return plainFetch(input, { ...init, headers });
+  };
+}
+
+/** An operation for each saved query that the token covers. */
+async function exampleTabs() {
+  const token = readToken();
+  const endpoints = token
+    ? await createClient(token)
+        .endpoints()
+        .catch(() => [])
+    : [];
+  const { parameters = {} }: { parameters?: Values } = await readSample();
+  return endpoints.map(endpoint => ({
+    query: graphqlOperation(endpoint, initialValues(endpoint, parameters)),
+  }));
+}

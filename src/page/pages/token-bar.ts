@@ -1,0 +1,17 @@
+import { readSample } from '../api/client.ts';
+import { keepToken, readToken } from '../api/token.ts';
+
+/** Finds the token of this tab, or that of the gateway's own machine; the bar at the top of the page takes another. */
+export async function openTokenBar(): Promise<void> {
+  const form = document.querySelector<HTMLFormElement>('#token-bar')!;
+  const field = form.querySelector('input')!;
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    keepToken(field.value.trim() || undefined);
+    location.reload();
+  });
+  const { token } = readToken() === undefined ? await readSample() : {};
+  if (token) keepToken(token);
+  field.placeholder = readToken() === undefined ? 'needed for everything below' : 'given, for this tab';
+  form.dataset.given = String(readToken() !== undefined);
+}

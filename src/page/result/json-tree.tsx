@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks';
+
+type JsonTreeProps = { readonly name?: string; readonly value: unknown; readonly depth?: number };
+
+/** Members that are shown at once. */
+const pageSize = 100;
+
+/** Levels that are open from the start; log rows wrap their records in arrays. */
+const openDepth = 5;
+
+/** A value of JSON whose records open and close. Text is shown as text, whatever it holds. */
+export function JsonTree({ name, value, depth = 0 }: JsonTreeProps) {
+  const [limit, setLimit] = useState(pageSize);
+  const [isOpen, setOpen] = useState(depth < openDepth);
+  const label = name === undefined ? null : <span class="json-key">{name}: </span>;
+  if (typeof value !== 'object' || value === null) {
+    return (
+      <div class="json-leaf">
+        {label}
+        <span class={`json-${value === null ? 'null' : typeof value}`}>{leafText(value)}</span>
+      </div>
+    );
+  }
+  // A record that is the only element of its array is shown without the array: records come in arrays of one.
+  if (Array.isArray(value) && value.length === 1 && typeof value[0] === 'object' && value[0] !== null) {
+    return <JsonTree {...(name === undefined ? {} : { name })} value={value[0]} depth={depth} />;
+  }
+  const members = Object.entries(value);
+  const size = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`;
+  if (members.length === 0) {
+    return (
+      <div class="json-leaf">
+        {label}
+        <span class="json-null">{Array.isArray(value) ? '[]' : '{}'}</span>
+      </div>
+    );
+  }
+  return (
+    <details class="json-node" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        {label}
+        <span class="json-null">{size}</span>
+      </summary>
+      {isOpen &&
+        members
+          .slice(0, limit)
+          .map(([key, inner]) => <JsonTree key={key} name={key} value={inner} depth={depth + 1} />)}
+      {isOpen && members.length > limit && (
+        <button type="button" class="link" onClick={() => setLimit(limit + pageSize)}>
+          {members.length - limit} more
+        </button>
+      )}
+    </details>
+  );
+}
+
+/** Longest text of a leaf; the copy has all of it. */
+const maxLeaf = 20_000;
+
+function leafText(value: unknown): string {
+  const text = typeof value === 'string' ? value : String(value);
+  return text.length > maxLeaf ? `${text.slice(0, maxLeaf)}… (${text.length} characters)` : text;
+}

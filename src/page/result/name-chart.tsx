@@ -1,0 +1,29 @@
+import type { ChartModel } from './chart-model.ts';
+
+type NameChartProps = { readonly model: Extract<ChartModel, { kind: 'names' }> };
+
+/** A bar for each name, as a table that shows its numbers too. */
+export function NameChart({ model: { names, series } }: NameChartProps) {
+  const most = Math.max(...series.values, 0);
+  return (
+    <table class="name-chart">
+      <caption class="hint">{series.name}</caption>
+      <tbody>
+        {names.map((name, at) => (
+          <tr key={at}>
+            <th scope="row" title={name}>
+              {name}
+            </th>
+            <td class="bar-cell">
+              <span
+                class="bar"
+                style={{ width: most > 0 ? `${(Math.max(0, series.values[at]!) / most) * 100}%` : '0' }}
+              />
+            </td>
+            <td class="number">{series.values[at]!.toLocaleString('en-US')}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

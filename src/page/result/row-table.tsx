@@ -1,0 +1,224 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { writeExactJson } from '../api/exact-json.ts';
+import { CopyButton } from './copy-button.tsx';
+import { formatCell } from './format.ts';
+import { JsonTree } from './json-tree.tsx';
+import { levelOf } from './level.ts';
+
+type RowTableProps = { readonly columns: readonly Column[]; readonly rows: readonly Row[] };
+
+/** Pixels; the style sheet has the same ones. */
+const rowHeight = 30;
+const detailsHeight = 300;
+
+/** Rows beyond the visible ones, so that scrolling shows no gap. */
+const overscan = 10;
+
+/**
+ * A table that draws only the rows in view, so that a hundred thousand cost what fifty do. ARIA makes a grid of it: rows of HTML's own tables can't be
+ * placed by themselves. The grid has the focus, and handles the keys of its active row.
+ */
+export function RowTable({ columns, rows }: RowTableProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const height = useHeight(box);
+  const [active, setActive] = useState(0);
+  const [open, setOpen] = useState<ReadonlySet<Row>>(new Set());
+  const ordered = useMemo(() => inReadingOrder(columns), [columns]);
+  const openAt = useMemo(() => rows.flatMap((row, at) => (open.has(row) ? [at] : [])), [rows, open]);
+
+  const layout = layoutOf(rows.length, openAt);
+  const toggle = (row: Row) => {
+    const next = new Set(open);
+    if (!next.delete(row)) next.add(row);
+    setOpen(next);
+  };
+  const select = (at: number) => {
+    setActive(at);
+    const target = box.current;
+    if (!target) return;
+    const start = layout.offsetOf(at);
+    // The head covers the height of one row.
+    const least = start + 2 * rowHeight - target.clientHeight;
+    target.scrollTop = Math.max(least, Math.min(start, target.scrollTop));
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.target !== box.current || rows.length === 0) return;
+    const page = Math.max(1, Math.floor(height / rowHeight) - 2);
+    const next = rowAfter(event.key, active, { page, last: rows.length - 1 });
+    if (next === undefined && event.key !== 'Enter') return;
+    event.preventDefault();
+    if (next === undefined) toggle(rows[active]!);
+    else select(next);
+  };
+
+  const [first, last] = layout.between(top - overscan * rowHeight, top + height + overscan * rowHeight);
+  return (
+    <div
+      ref={box}
+      class="rows"
+      role="treegrid"
+      tabIndex={0}
+      aria-label="Rows"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={ordered.length}
+      aria-activedescendant={
+        rows.length > 0 && active >= first && active < last ? `row-${active}` : undefined
+      }
+      style={{ '--columns': ordered.map(widthOf).join(' ') }}
+      onScroll={event => setTop(event.currentTarget.scrollTop)}
+      onKeyDown={press}
+    >
+      <GridHead columns={ordered} />
+      <div class="rows-space" role="rowgroup" style={{ height: `${layout.offsetOf(rows.length)}px` }}>
+        {rows.slice(first, last).map((row, index) => {
+          const at = first + index;
+          return (
+            <GridRow
+              key={at}
+              at={at}
+              row={row}
+              columns={ordered}
+              top={layout.offsetOf(at)}
+              isActive={at === active}
+              isOpen={open.has(row)}
+              onClick={() => {
+                setActive(at);
+                toggle(row);
+              }}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** The row that a key leads to; undefined for other keys. */
+function rowAfter(
+  key: string,
+  active: number,
+  { page, last }: { page: number; last: number },
+): number | undefined {
+  const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+  if (key === 'Home') return 0;
+  if (key === 'End') return last;
+  const step = steps[key];
+  return step === undefined ? undefined : Math.min(Math.max(active + step, 0), last);
+}
+
+function GridHead({ columns }: { readonly columns: readonly Column[] }) {
+  return (
+    <div class="row row-head" role="row" aria-rowindex={1}>
+      {columns.map(column => (
+        <span
+          key={column.name}
+          role="columnheader"
+          class={isNumeric(column) ? 'number' : ''}
+          title={titleOf(column)}
+        >
+          {column.name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function useHeight(box: { readonly current: HTMLElement | null }): number {
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const target = box.current;
+    if (!target) return;
+    const resized = new ResizeObserver(() => setHeight(target.clientHeight));
+    resized.observe(target);
+    return () => resized.disconnect();
+  }, []);
+  return height;
+}
+
+type GridRowProps = {
+  readonly at: number;
+  readonly row: Row;
+  readonly columns: readonly Column[];
+  /** Pixels from the first row. */
+  readonly top: number;
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  readonly onClick: () => void;
+};
+
+function GridRow({ at, row, columns, top, isActive, isOpen, onClick }: GridRowProps) {
+  return (
+    <div class="row-place" role="presentation" style={{ transform: `translateY(${top}px)` }}>
+      <div
+        id={`row-${at}`}
+        class={`row ${levelOf(row) ?? ''} ${isActive ? 'active' : ''}`}
+        role="row"
+        aria-rowindex={at + 2}
+        aria-selected={isActive}
+        aria-expanded={isOpen}
+        onClick={onClick}
+      >
+        {columns.map(column => (
+          <span
+            key={column.name}
+            role="gridcell"
+            class={`${isNumeric(column) ? 'number' : ''} ${row[column.name] === null ? 'null' : ''}`}
+          >
+            {formatCell(column, row[column.name])}
+          </span>
+        ))}
+      </div>
+      {isOpen && <Details row={row} />}
+    </div>
+  );
+}
+
+/** Where rows stand, of which some are open. */
+function layoutOf(count: number, openAt: readonly number[]) {
+  const offsetOf = (at: number) => at * rowHeight + openAt.filter(open => open < at).length * detailsHeight;
+  return {
+    offsetOf,
+    /** The rows between two heights, from the first to before the last. */
+    between(top: number, bottom: number): readonly [number, number] {
+      let first = Math.max(0, Math.floor((top - openAt.length * detailsHeight) / rowHeight));
+      while (first < count && offsetOf(first + 1) < top) first++;
+      let last = first;
+      while (last < count && offsetOf(last) < bottom) last++;
+      return [first, last];
+    },
+  };
+}
+
+function Details({ row }: { readonly row: Row }) {
+  return (
+    <div class="details" role="row">
+      <div role="gridcell">
+        <CopyButton text={() => writeExactJson(row, 2)} label="Copy row" />
+        <JsonTree value={row} />
+      </div>
+    </div>
+  );
+}
+
+/** Time first, then what a person reads; identifiers and records last. */
+function inReadingOrder(columns: readonly Column[]): Column[] {
+  const rank = (column: Column) => {
+    if (isTemporal(column)) return 0;
+    if (column.name === 'id') return 3;
+    return column.type === 'STRUCT' || isRepeated(column) ? 2 : 1;
+  };
+  return [...columns].sort((one, other) => rank(one) - rank(other));
+}
+
+function widthOf(column: Column): string {
+  if (isTemporal(column)) return column.type === 'DATE' ? '7rem' : '14.5rem';
+  if (isNumeric(column) || column.type === 'BOOL') return 'minmax(7rem, 1fr)';
+  if (column.name === 'id') return '8rem';
+  return column.type === 'STRUCT' || isRepeated(column) ? 'minmax(10rem, 1.2fr)' : 'minmax(13rem, 1.5fr)';
+}
+
+const titleOf = (column: Column) =>
+  `${column.name} ${isRepeated(column) ? `ARRAY<${column.type}>` : column.type}${column.description ? `: ${column.description}` : ''}`;

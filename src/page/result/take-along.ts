@@ -1,0 +1,91 @@
+import { graphqlName } from '../../endpoints/names.ts';
+import type { Column, Endpoint, Values } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { writeExactJson } from '../api/exact-json.ts';
+
+/** What is shown, as something to take along: it answers with the same rows. */
+export type TakeAlong = { readonly name: string; readonly text: string };
+
+/**
+ * The request as text for other programs. The token is a variable in all of them: it is not to be pasted into chats.
+ * @param values with times as they were asked for, resolved
+ */
+export function takeAlong(origin: string, endpoint: Endpoint, values: Values): TakeAlong[] {
+  return [
+    { name: 'curl', text: curl(origin, endpoint, values) },
+    { name: 'GraphQL', text: graphqlOperation(endpoint, values) },
+    { name: 'TypeScript', text: typescript(origin, endpoint, values) },
+  ];
+}
+
+function curl(origin: string, { path }: Endpoint, values: Values): string {
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    [value].flat().map(text => `  --data-urlencode ${shell(`${name}=${text}`)}`),
+  );
+  return [`curl -G ${shell(origin + path)}`, '  -H "X-API-KEY: $TOKEN"', ...pairs].join(' \\\n');
+}
+
+/** Quotes for a POSIX shell. */
+const shell = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The operation that asks for the same rows. */
+export function graphqlOperation(endpoint: Endpoint, values: Values): string {
+  const { sql } = values;
+  const isOwn = sql !== undefined && endpoint.graphql.sql_field !== undefined;
+  const field = isOwn ? endpoint.graphql.sql_field : endpoint.graphql.field;
+  const types = new Map(endpoint.parameters.map(parameter => [parameter.name, parameter.type]));
+  const given = Object.entries(values).map(([name, value]) => {
+    return `    ${graphqlName(name)}: ${argument(types.get(name) ?? 'STRING', value)}`;
+  });
+  const columns = isOwn
+    ? ['columns { name type }', 'rows']
+    : endpoint.columns.map(({ name }) => graphqlName(name));
+  const selected = columns.map(name => `    ${name}`).join('\n');
+  return `{\n  ${field}(\n${given.join('\n')}\n  ) {\n${selected}\n  }\n}`;
+}
+
+function argument(type: string, value: string | readonly string[]): string {
+  if (typeof value !== 'string') return `[${value.map(text => argument(type, text)).join(', ')}]`;
+  if (type === 'enum') return value.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
+  const isBare =
+    ['BOOL', 'INT64', 'FLOAT64'].includes(type) && /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(value);
+  return isBare ? value : JSON.stringify(value);
+}
+
+function typescript(origin: string, { path, columns }: Endpoint, values: Values): string {
+  const isOwn = values.sql !== undefined;
+  const row = columns
+    .map(({ name, ...column }) => `  ${JSON.stringify(name)}: ${typeOf(column)};`)
+    .join('\n');
+  const type = isOwn ? 'type Row = Record<string, unknown>;' : `type Row = {\n${row}\n};`;
+  const body = JSON.stringify(values, undefined, 2);
+  return `${type}
+
+const response = await fetch(${JSON.stringify(origin + path)}, {
+  method: 'POST',
+  headers: { 'x-api-key': process.env.TOKEN ?? '', 'content-type': 'application/json' },
+  body: JSON.stringify(${body}),
+});
+const { result, error } = (await response.json()) as { result: Row[]; error?: { message: string } };
+if (error) throw new Error(error.message);
+console.log(result);`;
+}
+
+function typeOf({ type, repeated, mode }: Omit<Column, 'name'> & { required?: boolean }): string {
+  const scalar = { INT64: 'number', TIMESTAMP: 'number', FLOAT64: "number | 'NaN' | 'Infinity' | '-Infinity'", BOOL: 'boolean', STRUCT: 'Record<string, unknown>' }[type] ?? 'string'; // biome-ignore format: a table
+  return repeated || mode === 'REPEATED' ? `readonly (${scalar})[]` : `${scalar} | null`;
+}
+
+/** The rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe before it. */
+export function rowsAsCsv(columns: readonly Column[], rows: readonly Row[]): string {
+  const line = (cells: readonly unknown[]) => cells.map(csvCell).join(',');
+  const header = line(columns.map(({ name }) => name));
+  return `${[header, ...rows.map(row => line(columns.map(({ name }) => row[name])))].join('\r\n')}\r\n`;
+}
+
+function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'object' ? writeExactJson(value) : String(value);
+  const guarded = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}

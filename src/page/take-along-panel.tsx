@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks';
+import type { Endpoint, Values } from './api/catalogue.ts';
+import { CopyButton } from './result/copy-button.tsx';
+import { rowsAsCsv, takeAlong } from './result/take-along.ts';
+import type { QueryState } from './use-query.ts';
+
+type TakeAlongProps = {
+  readonly endpoint: Endpoint;
+  readonly values: Values;
+  readonly answer: QueryState['answer'];
+};
+
+/** The same request for other programs, and the rows as a file. */
+export function TakeAlongPanel({ endpoint, values, answer }: TakeAlongProps) {
+  const texts = takeAlong(location.origin, endpoint, values);
+  const [name, setName] = useState('curl');
+  const text = texts.find(each => each.name === name)?.text ?? '';
+  const download = () => {
+    if (!answer) return;
+    const url = URL.createObjectURL(new Blob([rowsAsCsv(answer.columns, answer.rows)], { type: 'text/csv' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = `${endpoint.name}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  };
+  return (
+    <details class="take-along">
+      <summary>Take it along: curl, GraphQL, TypeScript, CSV</summary>
+      <div class="result-bar">
+        <fieldset class="segments">
+          <legend class="hidden">As</legend>
+          {texts.map(own => (
+            <label key={own.name}>
+              <input
+                type="radio"
+                name="take-along"
+                checked={own.name === name}
+                onChange={() => setName(own.name)}
+              />
+              <span>{own.name}</span>
+            </label>
+          ))}
+        </fieldset>
+        <CopyButton text={() => text} label="Copy" />
+        <button type="button" class="small" disabled={!answer || answer.rows.length === 0} onClick={download}>
+          Download CSV
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+    </details>
+  );
+}

@@ -1,0 +1,174 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Column, type Endpoint, timeBounds, type Values } from './api/catalogue.ts';
+import type { Answer, Client, Facts, Row } from './api/client.ts';
+import { Problem } from './api/problem.ts';
+import { requestValues } from './form/request-values.ts';
+import { guessColumns } from './result/format.ts';
+import { keyOf, newestMicros, oldestMicros, timeColumn, toIso } from './row-times.ts';
+
+/** What the page knows of the latest query. */
+export type QueryState = {
+  readonly isRunning: boolean;
+  readonly answer?: {
+    readonly rows: readonly Row[];
+    readonly columns: readonly Column[];
+    readonly facts: Facts;
+    /** As they were sent. */
+    readonly values: Values;
+  };
+  readonly problem?: Problem;
+};
+
+export type Query = QueryState & {
+  run(values: Values): void;
+  cancel(): void;
+  /** Rows before the oldest one; absent where the endpoint can't say it. */
+  readonly loadOlder?: () => void;
+  readonly isLive: boolean;
+  setLive(isLive: boolean): void;
+};
+
+/** The rows to show, of those that came and those that are shown. */
+type Merge = (answer: Answer, shown: readonly Row[]) => readonly Row[];
+
+/** Rows that live rows push out. */
+const maxLiveRows = 20_000;
+
+/** Milliseconds between two polls: for new rows alone, and for all of them. */
+const tailMs = 2000;
+const rerunMs = 10_000;
+
+/** Runs the queries of one endpoint, one at a time. */
+export function useQuery(client: Client | undefined, endpoint: Endpoint | undefined): Query {
+  const [state, setState] = useState<QueryState>({ isRunning: false });
+  const [isLive, setLive] = useState(false);
+  const running = useRef<AbortController>(undefined);
+  const latest = useRef(state);
+  latest.current = state;
+
+  useEffect(() => {
+    setState({ isRunning: false });
+    setLive(false);
+    return () => running.current?.abort();
+  }, [client, endpoint?.name]);
+
+  async function ask(
+    sent: Values,
+    merge?: (answer: Answer, shown: readonly Row[]) => readonly Row[],
+  ): Promise<boolean> {
+    if (!client || !endpoint) return false;
+    running.current?.abort();
+    const own = new AbortController();
+    running.current = own;
+    setState(before => ({ ...before, isRunning: true }));
+    try {
+      const [answer, columns] = await Promise.all([
+        client.run(endpoint, sent, own.signal),
+        columnsOf(client, endpoint, sent, own.signal),
+      ]);
+      if (own.signal.aborted) return false;
+      setState(before => {
+        const shown = before.answer;
+        if (merge && shown) {
+          return {
+            isRunning: false,
+            answer: { ...shown, rows: merge(answer, shown.rows), facts: answer.facts },
+          };
+        }
+        const found = columns ?? guessColumns(answer.rows);
+        return { isRunning: false, answer: { ...answer, columns: found, values: sent } };
+      });
+      return true;
+    } catch (error) {
+      if (own.signal.aborted) return false;
+      const problem = error instanceof Problem ? error : new Problem(String(error), { code: 'page' });
+      setState(before => ({ ...(merge ? before : {}), isRunning: false, problem }));
+      return false;
+    }
+  }
+
+  usePolling(isLive && endpoint !== undefined, () => latest.current, endpoint, ask);
+  const older = endpoint && state.answer && olderOf(endpoint, state.answer);
+  return {
+    ...state,
+    run: values => endpoint && void ask(requestValues(endpoint, values, Date.now())),
+    cancel() {
+      running.current?.abort();
+      setState(before => ({ ...before, isRunning: false }));
+    },
+    ...(older && { loadOlder: () => void ask(older.values, older.merge) }),
+    isLive,
+    setLive,
+  };
+}
+
+type Ask = (sent: Values, merge?: Merge) => Promise<boolean>;
+
+/** Asks again and again while it is live, and while somebody can see it. */
+function usePolling(
+  isLive: boolean,
+  latest: () => QueryState,
+  endpoint: Endpoint | undefined,
+  ask: Ask,
+): void {
+  // Each rendering has its own `ask`, for the values of its time.
+  const current = useRef(ask);
+  current.current = ask;
+  useEffect(() => {
+    if (!isLive || !endpoint) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const poll = async () => {
+      const { answer, isRunning } = latest();
+      const tail = answer && tailOf(endpoint, answer);
+      if (answer && !isRunning && document.visibilityState !== 'hidden') {
+        if (tail) await current.current(tail.values, tail.merge);
+        else await current.current(answer.values);
+      }
+      const pauseMs = (latest().problem?.retryAfterSeconds ?? 0) * 1000;
+      if (!isOver) timer = setTimeout(poll, Math.max(tail ? tailMs : rerunMs, pauseMs));
+    };
+    timer = setTimeout(poll, tailMs / 2);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [isLive, endpoint]);
+}
+
+/** The columns of an answer; those of SQL are asked for beside it. */
+async function columnsOf(client: Client, endpoint: Endpoint, values: Values, signal: AbortSignal) {
+  if (values.sql === undefined) return endpoint.columns;
+  const verdict = await client.check(endpoint, values, signal).catch(() => undefined);
+  return verdict && 'columns' in verdict ? verdict.columns : undefined;
+}
+
+type ShownAnswer = NonNullable<QueryState['answer']>;
+
+/** What asks for the rows after the newest one; undefined where all of them must be asked for again. */
+function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
+  const { start } = timeBounds(endpoint);
+  const time = timeColumn(columns);
+  if (start === undefined || !time || values.sql !== undefined) return undefined;
+  const newest = newestMicros(time, rows);
+  // The bound is exclusive, and another row may have the newest one's very time.
+  const asked = newest === undefined ? values : { ...values, [start]: toIso(newest - 1) };
+  const merge = ({ rows: found }: Answer, shown: readonly Row[]) => {
+    const known = new Set(shown.slice(0, 2000).map(keyOf));
+    const fresh = found.filter(row => !known.has(keyOf(row)));
+    return fresh.length === 0 ? shown : [...fresh, ...shown].slice(0, maxLiveRows);
+  };
+  return { values: asked, merge };
+}
+
+function olderOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
+  const { end } = timeBounds(endpoint);
+  const time = timeColumn(columns);
+  const oldest = time === undefined ? undefined : oldestMicros(time, rows);
+  if (end === undefined || oldest === undefined || values.sql !== undefined) return undefined;
+  const merge = ({ rows: found }: Answer, shown: readonly Row[]) => {
+    const known = new Set(shown.slice(-2000).map(keyOf));
+    return [...shown, ...found.filter(row => !known.has(keyOf(row)))];
+  };
+  return { values: { ...values, [end]: toIso(oldest) }, merge };
+}

@@ -1,0 +1,61 @@
+import { requireEndpoint, requireScope } from '../auth/caller.ts';
+import { countRequests } from '../auth/usage/meters.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Column } from '../base/rows.ts';
+import { withoutValue } from '../endpoints/typed-parameter.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { CallerHeaders } from '../http-messages/caller-headers.ts';
+import { readCallerSql } from './bind-parameters.ts';
+import type { RefusedStatement } from './explain-endpoint.ts';
+import { requireFixedSubsets } from './fixed-parameters.ts';
+import { findEndpoint, type PlanDeps } from './plan-request.ts';
+import { redactError } from './representation.ts';
+
+type CheckDeps = Pick<PlanDeps, 'tokens' | 'endpoints' | 'redactKinds'> & {
+  readonly engine: Pick<Engine, 'check'>;
+};
+
+/** A caller's SQL that is to be checked, and not run. */
+export type CheckRequest = {
+  readonly headers: CallerHeaders;
+  /** Name or UUID of the endpoint. */
+  readonly endpoint: string;
+  readonly readSql: () => Promise<unknown>;
+};
+
+/**
+ * Says what is wrong with a caller's SQL, or which columns it has: by the front-end alone, so that an editor can ask
+ * while somebody types. Values of parameters don't matter.
+ * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_parameter`, and those of `readSql`
+ */
+export async function checkSql(
+  { tokens, endpoints, redactKinds, engine }: CheckDeps,
+  { headers, endpoint, readSql }: CheckRequest,
+): Promise<readonly Column[] | RefusedStatement> {
+  const caller = await tokens.authenticate(headers.credentials);
+  countRequests(caller.meter, 1);
+  const definition = findEndpoint(endpoints, endpoint, caller);
+  const { name, sql, parameters, sandbox, redactPii } = definition;
+  requireEndpoint(caller, name);
+  requireScope(caller, 'sandbox');
+  if (!sandbox)
+    throw new GatewayError('invalid_parameter', `The saved query "${name}" takes no SQL of callers`);
+  if (caller.fixedParameters) requireFixedSubsets(definition, caller.fixedParameters);
+  if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
+  const mustRedact = caller.scopes.has('force-redact') || (headers.redactPii ?? redactPii);
+  const callerSql = readCallerSql(definition, { sql: await readSql() });
+  try {
+    return await engine.check({
+      sql,
+      parameters: parameters.map(withoutValue),
+      ...(callerSql && { callerSql }),
+    });
+  } catch (thrown) {
+    const error = toGatewayError(
+      redactError(thrown, mustRedact ? (definition.redactKinds ?? redactKinds) : undefined),
+    );
+    const { code, message, position } = error;
+    if (code === 'invalid_query' || code === 'sandbox_refused') return { code, message, position };
+    throw error;
+  }
+}

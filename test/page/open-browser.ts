@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** Where Debian, and others, put it. */
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** The Chromium of this machine; undefined if it has none. */
+export const chromiumPath = [process.env.CHROMIUM ?? '', ...places].find(path => path && existsSync(path));
+
+if (!chromiumPath) {
+  process.stderr.write(
+    '\nNO CHROMIUM: the pages are NOT tested in a browser. To have it: sudo apt-get install -y chromium\n\n',
+  );
+}
+
+/** Starts it; Chromium refuses its own sandbox to root, and containers have a small /dev/shm. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    ...(chromiumPath && { executablePath: chromiumPath }),
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
+}
+
+export type OpenedPage = {
+  readonly page: Page;
+  /** What the console and the browser complained about, but for answers that are no 200. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+};
+
+/** Opens an address in a browser of its own, as far as storage is concerned. */
+export async function openPage(
+  browser: Browser,
+  address: string,
+  { token, ...options }: BrowserContextOptions & { readonly token?: string } = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  if (token) {
+    await context.addInitScript(
+      `sessionStorage.setItem('saved-query-gateway.token', ${JSON.stringify(token)})`,
+    );
+  }
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on('pageerror', error => complaints.push(error.message));
+  page.on('console', message => {
+    // Answers that are no 200 are the page's to show; the canvas is read by a test.
+    const isAnswer = /^(Failed to load resource|Canvas2D)/.test(message.text());
+    if (['error', 'warning'].includes(message.type()) && !isAnswer) complaints.push(message.text());
+  });
+  await page.goto(address);
+  return { page, complaints, close: () => context.close() };
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The violations of accessibility rules that axe finds, each with the element; its preloading would write styles into the page. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const violations = await page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
+    'axe.run({ preload: false }).then(({ violations }) => violations)',
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
+  );
+}
