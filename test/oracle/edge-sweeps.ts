@@ -57,6 +57,13 @@ const edges: Readonly<Record<string, readonly string[]>> = {
     'cast(null as json)',
   ],
   'ARRAY<INT64>': ['[1, 2]', '[3, null]', 'cast([] as array<int64>)', 'cast(null as array<int64>)'],
+  'RANGE<DATE>': [
+    "range<date> '[2026-01-01, 2026-02-01)'",
+    "range<date> '[0001-01-01, 9999-12-31)'",
+    "range<date> '[unbounded, 2026-01-02)'",
+    "range<date> '[2026-01-31, unbounded)'",
+    'cast(null as range<date>)',
+  ],
   'ARRAY<FLOAT64>': ['[1.5, 2.5]', "[cast('nan' as float64), null]", 'cast(null as array<float64>)'],
   'ARRAY<STRING>': ["['a', 'b']", "['', null]", 'cast([] as array<string>)', 'cast(null as array<string>)'],
 };
@@ -114,6 +121,10 @@ export const templateOf = ({ name, parameters }: Signature): string =>
 
 /** Calls of functions that take a date part, a format, a pattern or a path as a constant. */
 export const specialTemplates: readonly string[] = [
+  'range_start(range({DATE}, null))',
+  'range_end(range({DATETIME}, {DATETIME}))',
+  'range_start(range_intersect({RANGE<DATE>}, {RANGE<DATE>}))',
+  '({RANGE<DATE>} < {RANGE<DATE>})',
   'timestamp_trunc({TIMESTAMP}, day)',
   'timestamp_trunc({TIMESTAMP}, week)',
   'timestamp_trunc({TIMESTAMP}, isoyear)',
