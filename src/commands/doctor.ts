@@ -1,4 +1,5 @@
-import { access } from 'node:fs/promises';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
@@ -6,8 +7,10 @@ import { databasePath, openEngine } from '../composition/compose-engine.ts';
 import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
 import { sampleTokenName } from '../composition/prepare-data.ts';
+import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, linesOf, runChecks } from './check.ts';
+import { diskCheck } from './disk-check.ts';
 import { queryChecks } from './query-checks.ts';
 import { redisCheck } from './redis-check.ts';
 import { tokenCheck } from './token-check.ts';
@@ -29,16 +32,25 @@ export async function runDoctor(
   config: Config,
   { clock, print, json = false }: DoctorOptions,
 ): Promise<boolean> {
+  const empty = temporaryFolder();
   const queries = queryChecks({
     directory: config.SQL_DIR,
     openEngine: async () => {
-      // The engine would create a missing database.
-      if (config.ENGINE === 'duckdb') await access(databasePath(config));
       const advice: SetupProblem[] = [];
+      const isFirst = config.ENGINE === 'duckdb' && !(await isThere(databasePath(config)));
+      if (isFirst) {
+        const found = `there is no database in ${config.DATA_DIR} yet: the saved queries are checked on empty tables`;
+        advice.push({
+          found,
+          fix: 'npm start makes it; if there should be one, DATA_DIR names another folder',
+        });
+        await makeTables(config, await empty.make());
+      }
       const emit = (event: GatewayEvent) => {
         if (event.type === 'warehouse.warned') advice.push(event);
       };
-      return { engine: await openEngine(config, { clock, emit, withLayouts: true }), advice };
+      const own = isFirst ? { ...config, DATA_DIR: await empty.make() } : config;
+      return { engine: await openEngine(own, { clock, emit, withLayouts: true }), advice };
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
@@ -52,8 +64,11 @@ export async function runDoctor(
     isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
     clock,
   });
+  // The warehouse needs no room here.
+  const { ENGINE, DATA_DIR: directory, ENGINE_MEMORY_MB: engineMemoryMb } = config;
+  const disk = ENGINE === 'duckdb' ? [diskCheck({ directory, engineMemoryMb })] : [];
   try {
-    const checks = [storeCheck(config), tokens, ...queries.checks];
+    const checks = [storeCheck(config), tokens, ...disk, ...queries.checks];
     if (!json) {
       return await runChecks(checks, (subject, finding) => linesOf(subject, finding).forEach(print));
     }
@@ -64,7 +79,30 @@ export async function runDoctor(
   } finally {
     issued.close();
     await queries.close();
+    await empty.remove();
   }
+}
+
+/** A folder that is made when it is needed. */
+function temporaryFolder() {
+  let made: Promise<string> | undefined;
+  return {
+    make: () => (made ??= mkdtemp(join(tmpdir(), 'doctor-'))),
+    remove: async () => made && rm(await made, { recursive: true, force: true }),
+  };
+}
+
+/** The tables of the sources, without rows. */
+async function makeTables({ SOURCES_DIR: sourcesDirectory }: Config, directory: string): Promise<void> {
+  const path = databasePath({ DATA_DIR: directory });
+  await writeSampleInChild({ databasePath: path, sourcesDirectory, rows: 0, nowMs: 0 }, () => undefined);
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 const fixesForEngine = {
@@ -72,8 +110,8 @@ const fixesForEngine = {
   bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
 } as const;
 
-function storeCheck({ REDIS_URL }: Config): Check {
-  if (REDIS_URL) return redisCheck(REDIS_URL);
+function storeCheck({ REDIS_URL, TOKENS_STORE }: Config): Check {
+  if (REDIS_URL) return redisCheck(REDIS_URL, { holdsTokens: TOKENS_STORE === 'redis' });
   const found = 'REDIS_URL is not set: each gateway has a cache of its own';
   return { subject: 'Redis', fixForFailure: '', run: async () => ({ isFine: true, found }) };
 }

@@ -5,8 +5,11 @@ import type { Check } from './check.ts';
 /** Milliseconds for opening a connection. */
 const connectMs = 3000;
 
-/** Does Redis answer, and does it make room when it is full? */
-export function redisCheck(url: string): Check {
+/**
+ * Does Redis answer, and does it make room when it is full?
+ * @param options.holdsTokens whether it keeps the issued tokens, which must not make room for entries
+ */
+export function redisCheck(url: string, { holdsTokens }: { readonly holdsTokens: boolean }): Check {
   return {
     subject: 'Redis',
     fixForFailure:
@@ -18,7 +21,7 @@ export function redisCheck(url: string): Check {
         await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch(() => {
           throw new Error(`no connection within ${connectMs} ms`);
         });
-        return judgeMemory(await client.info('memory'));
+        return judgeMemory(await client.info('memory'), holdsTokens);
       } finally {
         client.disconnect();
       }
@@ -27,12 +30,16 @@ export function redisCheck(url: string): Check {
 }
 
 /** A Redis that refuses writes when it is full keeps old entries and takes no new ones. */
-function judgeMemory(info: string) {
+function judgeMemory(info: string, holdsTokens: boolean) {
   const valueAt = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
   const policy = valueAt('maxmemory_policy');
   const isBounded = !['', '0'].includes(valueAt('maxmemory'));
   const found = `answers; maxmemory ${isBounded ? valueAt('maxmemory_human') : 'not set'}, policy ${policy}`;
-  if (isBounded && policy.startsWith('allkeys-')) return { isFine: true, found } as const;
-  const fix = 'set maxmemory, and maxmemory-policy allkeys-lru: an entry that was not read is the one to go';
+  if (isBounded && policy.startsWith(holdsTokens ? 'volatile-' : 'allkeys-')) {
+    return { isFine: true, found } as const;
+  }
+  const fix = holdsTokens
+    ? 'set maxmemory, and maxmemory-policy volatile-lru: entries have a time to live, tokens have none and must stay'
+    : 'set maxmemory, and maxmemory-policy allkeys-lru: an entry that was not read is the one to go';
   return { isFine: false, problems: [{ found, fix }] } as const;
 }

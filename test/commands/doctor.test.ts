@@ -1,9 +1,11 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { issueToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
+import { linesOf, runChecks } from '../../src/commands/check.ts';
+import { diskCheck } from '../../src/commands/disk-check.ts';
 import { runDoctor } from '../../src/commands/doctor.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
@@ -48,9 +50,13 @@ test('a set-up that is fine is said to be, line for line', async () => {
   await clinic.makeDatabase();
   await clinic.issue('2027-01-01T00:00:00Z');
   const { isAllFine, text } = await clinic.examine();
-  expect(text.replaceAll(/ in \S+tokens.json/g, '').split('\n')).toEqual([
+  const shown = text.replaceAll(/ in \S+tokens.json/g, '').replace(/\d+ MB are free at \S+/, 'room');
+  expect(
+    shown.split('\n').filter(line => !line.startsWith('advice disk') && !line.includes('ENGINE_MEMORY')),
+  ).toEqual([
     'ok     Redis: REDIS_URL is not set: each gateway has a cache of its own',
     'ok     access tokens: 1 accepted, 0 expired, 0 revoked',
+    'ok     disk: room',
     'ok     engine: opens',
     'ok     saved queries: 1 valid: logs.all',
     'ok     dry runs: logs.all reads cloudflare.logs.prod',
@@ -62,17 +68,19 @@ test('what is found is JSON where scripts want it', async () => {
   const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
   const lines: string[] = [];
   const options = { clock, print: (line: string) => void lines.push(line), json: true };
+  await writeFile(join(clinic.sqlDirectory, 'bad.sql'), 'select 1');
   expect(await runDoctor(clinic.config, options)).toBe(false);
   expect(lines).toHaveLength(1);
   const { isFine, checks } = JSON.parse(lines[0]!);
   expect([isFine, checks.map(({ subject }: { subject: string }) => subject)]).toEqual([
     false,
-    expect.arrayContaining(['Redis', 'access tokens', 'engine']),
+    ['Redis', 'access tokens', 'disk', 'engine', 'saved queries', 'dry runs'],
   ]);
   expect(checks[1]).toMatchObject({ subject: 'access tokens', isFine: true, found: expect.any(String) });
-  expect(checks[2]).toMatchObject({
+  expect(checks[3]).toMatchObject({ isFine: true, advice: [{ fix: expect.stringContaining('npm start') }] });
+  expect(checks[4]).toMatchObject({
     isFine: false,
-    problems: [{ fix: expect.stringContaining('npm start') }],
+    problems: [{ found: expect.stringContaining('bad.sql'), fix: expect.any(String) }],
   });
 });
 
@@ -93,13 +101,26 @@ test('tokens that have all expired are found, with the command that makes one', 
   expect(isAllFine).toBe(false);
 });
 
-test('a database that is not there is found, and not made', async () => {
-  const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
-  for (let times = 0; times < 2; times++) {
-    const { isAllFine, text } = await clinic.examine();
-    expect(text).toMatch(/WRONG {2}engine: .*logs\.duckdb.*\n +to do: npm start/);
-    expect(isAllFine).toBe(false);
-  }
+test('before a first start all is fine, the saved queries are checked, and nothing is made', async () => {
+  const clinic = await openClinic();
+  const { isAllFine, text } = await clinic.examine();
+  expect(isAllFine).toBe(true);
+  expect(text).toContain('ok     access tokens: the next start makes one');
+  expect(text).toMatch(/advice engine: there is no database in \S+ yet.*\n +to do: npm start makes it/);
+  expect(text).toContain('ok     dry runs: logs.all reads cloudflare.logs.prod');
+  expect(await readdir(clinic.config.DATA_DIR)).toEqual(['sql']);
+});
+
+test.each([
+  [100, 'WRONG  disk: 100 MB are free at /data\n       to do: make room'],
+  [5000, 'advice disk: 5000 MB are free at /data\n       to do: have 8192 MB'],
+  [9000, 'ok     disk: 9000 MB are free at /data'],
+])('a disk with %d MB free', async (freeMb, expected) => {
+  const options = { directory: '/data', engineMemoryMb: 2048, freeBytes: async () => freeMb * 1024 * 1024 };
+  const lines: string[] = [];
+  const check = diskCheck(options);
+  await runChecks([check], (subject, finding) => void lines.push(...linesOf(subject, finding)));
+  expect(lines.join('\n')).toContain(expected);
 });
 
 test('a saved query that is broken is found by file and line', async () => {
@@ -128,4 +149,10 @@ test('a Redis that would refuse writes when it is full is found', async () => {
   expect((await clinic.examine()).text).toMatch(
     /ok {5}Redis: answers; maxmemory 100.00M, policy allkeys-lru/,
   );
+  const holding = await openClinic({ REDIS_URL: redis.url, TOKENS_STORE: 'redis' });
+  expect((await holding.examine()).text).toMatch(
+    /WRONG {2}Redis: .*allkeys-lru\n +to do: set .*volatile-lru/,
+  );
+  await redis.command('CONFIG SET maxmemory-policy volatile-lru');
+  expect((await holding.examine()).text).toMatch(/ok {5}Redis: answers; .*volatile-lru/);
 });

@@ -78,11 +78,11 @@ describe('token', () => {
 
 describe('doctor', () => {
   test('fails where something is wrong, and says all that is', async () => {
-    const { cli } = await openShell();
+    const { cli } = await openShell({ SQL_DIR: '/no/such/folder', REDIS_URL: 'redis://127.0.0.1:1' });
     const { code, out } = await cli(['doctor']);
     expect(code).toBe(1);
-    expect(out).toMatch(/WRONG {2}access tokens: /);
-    expect(out).toMatch(/WRONG {2}engine: /);
+    expect(out).toMatch(/WRONG {2}Redis: /);
+    expect(out).toMatch(/WRONG {2}saved queries: /);
   });
 
   test('fails where the configuration is wrong', async () => {

@@ -1,0 +1,47 @@
+import { statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Check, Finding } from './check.ts';
+
+type DiskCheckOptions = {
+  readonly directory: string;
+  /** Megabytes of the embedded engine. */
+  readonly engineMemoryMb: number;
+  /** Bytes that are free where a folder is. Default: asks the system. */
+  readonly freeBytes?: (directory: string) => Promise<number>;
+};
+
+const mb = 1024 * 1024;
+
+/** Megabytes without which tokens, logs and small queries fail soon. */
+const leastMb = 256;
+
+/** Is there room in the data folder? */
+export function diskCheck({ directory, engineMemoryMb, freeBytes = askSystem }: DiskCheckOptions): Check {
+  return {
+    subject: 'disk',
+    fixForFailure: 'see that DATA_DIR is a folder that may be read',
+    async run(): Promise<Finding> {
+      const freeMb = Math.floor((await freeBytes(directory)) / mb);
+      const found = `${freeMb} MB are free at ${directory}`;
+      if (freeMb < leastMb) {
+        return { isFine: false, problems: [{ found, fix: 'make room, or move DATA_DIR to a larger disk' }] };
+      }
+      // Queries spill up to four times their memory.
+      const wantedMb = 4 * engineMemoryMb;
+      const fix = `have ${wantedMb} MB, four times ENGINE_MEMORY_MB: large queries spill to this disk`;
+      return { isFine: true, found, advice: freeMb < wantedMb ? [{ found, fix }] : [] };
+    },
+  };
+}
+
+/** Of the nearest folder that is there: before a first start DATA_DIR is not. */
+async function askSystem(directory: string): Promise<number> {
+  for (let folder = resolve(directory); ; folder = dirname(folder)) {
+    try {
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    } catch (error) {
+      if (dirname(folder) === folder) throw error;
+    }
+  }
+}
