@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readNpmScript } from '../test/support/npm-script.ts';
+import { readScript } from '../src/commands/run-script.ts';
 
 /** A gateway that runs as `npm start` runs it. */
 export type GatewayProcess = {
@@ -14,7 +14,7 @@ export type GatewayProcess = {
 };
 
 // As package.json has it: with what bounds its memory.
-const start = readNpmScript('start');
+const start = readScript('start');
 
 /** What `npm start` runs. */
 export const startCommand: readonly [string, ...string[]] = ['node', ...start.args];

@@ -1,63 +1,158 @@
 import { systemClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { type Config, ConfigError, readConfig } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
-const usage = `Commands:
-  npm run import -- <source> <file | -> [--help for more]       load rows: NDJSON, JSON, CSV, Parquet, compressed or not
-  npm run token -- issue --name <who> [--help for more]         make a token; it is shown once
-  npm run token -- list                                         show what was issued
-  npm run token -- show | rotate | revoke <id>                  show one, give it a new secret, refuse it from now on
-  npm run cache -- invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
-                                                                invalidate stored answers, in all gateways over one Redis
-  npm run operations -- <folder> [<file>]                       list GraphQL documents, for GRAPHQL_OPERATIONS_FILE
-  npm run doctor [-- --json]                                    print what is wrong with the set-up, and how to fix it
-  npm run source -- add | list | check | drop [--help for more]
-                                                                add sources by their files, list, check and remove them
-  npm run endpoint -- new | lint | test | explain [--help for more]
-                                                                write, check, test and explain saved queries
-  npm run schema                                                write schema/schema.graphql and schema/openapi.json
-`;
-
-/** Each command loads only what it needs: loading all of the service takes half a second. */
-const commands: Record<string, (config: Config, args: string[]) => Promise<void>> = {
-  import: importCommand,
-  token: tokenCommand,
-  cache: async (config, args) => (await import('./cache-command.ts')).runCacheCommand(config, args),
-  doctor: doctorCommand,
-  operations: operationsCommand,
-  source: sourceCommand,
-  endpoint: endpointCommand,
-  schema: async config => (await import('./write-schemas.ts')).writeSchemas(config.SQL_DIR, 'schema'),
+/** A command, and what `--help` says of it. */
+type Command = {
+  readonly usage: string;
+  /** Whether it explains its own `--help`. */
+  readonly helpsItself?: boolean;
+  readonly run: (context: Context, args: string[]) => Promise<void>;
 };
 
+type Context = {
+  readonly environment: NodeJS.ProcessEnv;
+  /** @throws ConfigError */
+  readonly config: () => Config;
+};
+
+/** Each command loads only what it needs: loading all of the service takes half a second. */
+const commands: Record<string, Command> = {
+  query: {
+    usage: `query <endpoint> [--<parameter> <value>]... [--sql <text>] [--format table|chart|json|ndjson|csv|parquet|arrow]
+      [--watch] [--every <seconds>] [--url <gateway>] [--token <token>]
+                                      ask a gateway, or without --url the engine itself; print the rows`,
+    run: ({ environment }, args) => queryCommand(environment, args),
+  },
+  mcp: {
+    usage: `mcp [--url <gateway>] [--token <token>]
+                                      pass an agent's messages from standard input to a gateway`,
+    run: async ({ environment }, args) => {
+      const { values } = parseCommand(args, { url: { type: 'string' }, token: { type: 'string' } });
+      await (await import('./client/mcp-command.ts')).runMcpCommand(environment, values);
+    },
+  },
+  start: {
+    usage: 'start                                 run the gateway',
+    run: async ({ environment }) => (await import('./run-script.ts')).runScript('start', environment),
+  },
+  worker: {
+    usage: 'worker                                run a worker that warms the cache in Redis',
+    run: async ({ environment }) => (await import('./run-script.ts')).runScript('worker', environment),
+  },
+  endpoint: {
+    usage: 'endpoint new | lint | test | explain  write, check, test and explain saved queries',
+    helpsItself: true,
+    run: ({ config }, args) => endpointCommand(config(), args),
+  },
+  source: {
+    usage: 'source add | list | check | drop      add sources by their files, list, check and remove them',
+    helpsItself: true,
+    run: ({ config }, args) => sourceCommand(config(), args),
+  },
+  token: {
+    usage: `token issue --name <who> [options]    make a token; it is shown once
+  token list                            show what was issued
+  token show | rotate | revoke <id>     show one, give it a new secret, refuse it from now on`,
+    helpsItself: true,
+    run: ({ config }, args) => tokenCommand(config(), args),
+  },
+  import: {
+    usage: 'import <source> <file | ->            load rows: NDJSON, JSON, CSV, Parquet, compressed or not',
+    helpsItself: true,
+    run: ({ config }, args) => importCommand(config(), args),
+  },
+  cache: {
+    usage: `cache invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
+                                      invalidate stored answers, in all gateways over one Redis`,
+    run: async ({ config }, args) => (await import('./cache-command.ts')).runCacheCommand(config(), args),
+  },
+  doctor: {
+    usage: 'doctor [--json]                       print what is wrong with the set-up, and how to fix it',
+    run: ({ config }, args) => doctorCommand(config(), args),
+  },
+  operations: {
+    usage: 'operations <folder> [<file>]          list GraphQL documents, for GRAPHQL_OPERATIONS_FILE',
+    run: ({ config }, args) => operationsCommand(config(), args),
+  },
+  schema: {
+    usage: 'schema                                write schema/schema.graphql and schema/openapi.json',
+    run: async ({ config }) => (await import('./write-schemas.ts')).writeSchemas(config().SQL_DIR, 'schema'),
+  },
+  completion: {
+    usage: 'completion bash | zsh | fish          print what completes these commands in a shell',
+    run: async (_context, args) => {
+      const { completionScript } = await import('./completion.ts');
+      process.stdout.write(completionScript(args[0], Object.keys(commands)));
+    },
+  },
+};
+
+const usageOf = ({ usage }: Command) => `  ${usage}`;
+
+const usage =
+  () => `sqg <command>, by npx sqg or node src/cli.ts; most are npm scripts too: npm run token -- issue --name <who>
+
+${Object.values(commands).map(usageOf).join('\n')}
+
+sqg <command> --help says more. Settings are environment variables; a file .env is read too, and what is set already wins.
+Exit codes: 0 done, 1 it failed, 2 it was not typed as it is above.
+`;
+
+const isHelp = (argument: string | undefined) =>
+  argument === '--help' || argument === '-h' || argument === 'help';
+
 /**
- * Runs one command to its end. A failure is explained on standard error, with exit code 1.
+ * Runs one command to its end. A failure is explained on standard error, with exit code 1, or 2 for one that was mistyped.
  * @param args the name of the command, and what follows it
  */
 export async function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   try {
     const [name = '', ...rest] = args;
+    if (isHelp(name)) return void process.stdout.write(usage());
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) {
+      const near = didYouMean(name, Object.keys(commands));
       throw new UsageError(
-        name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}`,
+        name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}${near}`,
       );
     }
-    await command(readConfig(environment), rest);
+    if (!command.helpsItself && rest.some(isHelp)) return void process.stdout.write(`${usageOf(command)}\n`);
+    await command.run({ environment, config: () => readConfig(environment) }, rest);
   } catch (error) {
     // Of broken files there may be several.
     const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError, AggregateError].some(
       type => error instanceof type,
     );
     process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
-    if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
-    process.exitCode = 1;
+    if (error instanceof UsageError) process.stderr.write(`\n${usage()}`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
+
+async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Promise<void> {
+  const { runQueryCommand } = await import('./client/query-command.ts');
+  const ended = new AbortController();
+  process.once('SIGINT', () => ended.abort());
+  const { isTTY, columns } = process.stdout;
+  // no-color.org: any value but the empty one.
+  const hasColour = !environment.NO_COLOR && environment.TERM !== 'dumb';
+  await runQueryCommand(
+    {
+      environment,
+      out: process.stdout,
+      note: line => process.stderr.write(`${line}\n`),
+      screen: isTTY ? { width: columns ?? 80, hasColour } : undefined,
+      signal: ended.signal,
+    },
+    args,
+  );
+}
 
 async function importCommand(config: Config, args: string[]): Promise<void> {
   const { runImportCommand } = await import('./import-command.ts');

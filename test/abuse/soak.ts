@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { readScript } from '../../src/commands/run-script.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
-import { readNpmScript } from '../support/npm-script.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { openSampleFolder } from './abused-gateway.ts';
 import { attacks } from './attacks.ts';
@@ -70,7 +70,7 @@ const faults: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 function startWorker() {
-  const start = readNpmScript('worker');
+  const start = readScript('worker');
   const child = spawn('node', start.args, {
     env: { ...process.env, ...start.environment, ...folder.environment, ...environment },
     stdio: 'ignore',

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
+import { readScript } from '../../src/commands/run-script.ts';
 import { variables } from '../../src/composition/config.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
-import { readNpmScript } from '../support/npm-script.ts';
 import { openGateway } from '../support/open-gateway.ts';
 import { freePort } from '../support/redis-server.ts';
 
@@ -97,7 +97,7 @@ test('the root of every container of ours can not be written to', () => {
 
 test('the image starts a gateway, and Compose a worker, as npm does', () => {
   const commandOf = (script: 'start' | 'worker') => {
-    const { args, environment } = readNpmScript(script);
+    const { args, environment } = readScript(script);
     expect(dockerfile).toContain(` MALLOC_MMAP_THRESHOLD_=${environment.MALLOC_MMAP_THRESHOLD_}\n`);
     return ['node', ...args];
   };

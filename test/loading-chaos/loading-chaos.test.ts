@@ -4,9 +4,9 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { readScript } from '../../src/commands/run-script.ts';
 import { ownSources } from '../../src/endpoints/sources.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
-import { readNpmScript } from '../support/npm-script.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const rounds = Number(process.env.ROUNDS ?? 10);
@@ -37,7 +37,7 @@ type Gateway = { readonly origin: string; readonly child: ChildProcess };
 
 /** A gateway of its own process group, as `npm start` runs it. */
 async function startGateway(environment: Record<string, string>): Promise<Gateway> {
-  const start = readNpmScript('start');
+  const start = readScript('start');
   const child = spawn('node', start.args, {
     env: {
       ...process.env,

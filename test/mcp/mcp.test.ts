@@ -171,7 +171,7 @@ describe('the official client', () => {
   });
 });
 
-describe('contract 8.8, 9: tokens, fixed parameters, scopes and redaction are those of REST', () => {
+describe('contract 8.8, 9.1: tokens, fixed parameters, scopes and redaction are those of REST', () => {
   test('a fixed parameter is no argument, and no other value passes', async () => {
     const client = await connect(gateway.token('bound'));
     const { tools } = await client.listTools();
@@ -209,7 +209,7 @@ describe('contract 8.8, 9: tokens, fixed parameters, scopes and redaction are th
     await expect(client.callTool({ name: 'logs_all', arguments: {} })).rejects.toThrow('No tool');
   });
 
-  test('contract 9: rows are redacted', async () => {
+  test('contract 9.1: rows are redacted', async () => {
     const client = await connect(gateway.token('private'));
     const { structuredContent } = await call(client, 'logs_all', { project: 'ours' });
     expect(structuredContent.rows[0].event_message).toBe('from REDACTED');

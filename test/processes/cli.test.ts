@@ -70,7 +70,7 @@ describe('token', () => {
     const refused = await Promise.all(mistakes.map(([args]) => cli(args)));
     for (const [at, { code, err }] of refused.entries()) {
       const [args, message] = mistakes[at]!;
-      expect([args, code, err]).toEqual([args, 1, expect.stringContaining(message)]);
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining(message)]);
       expect(err).toContain('npm run token -- issue --name');
     }
   });

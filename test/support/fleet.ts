@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { readScript } from '../../src/commands/run-script.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from './edge-row.ts';
 import { endWithProcess } from './end-with-process.ts';
-import { readNpmScript } from './npm-script.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const start = readNpmScript('start');
+const start = readScript('start');
 const token = 'the-token-of-the-fleet';
 
 export type FleetAnswer = {

@@ -1,0 +1,39 @@
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { type Address, reachGateway } from './reach-gateway.ts';
+
+/**
+ * `mcp`: passes an agent's messages from standard input to `/mcp` of a gateway, and its answers to standard output, until the input ends.
+ * @throws UsageError, and as `reachGateway`
+ */
+export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Address): Promise<void> {
+  const gateway = await reachGateway(environment, given);
+  const agent = new StdioServerTransport();
+  const server = new StreamableHTTPClientTransport(new URL('/mcp', gateway.url), {
+    requestInit: { headers: { authorization: `Bearer ${gateway.token}` } },
+  });
+  const ended = Promise.withResolvers<void>();
+  const underWay = new Set<Promise<void>>();
+  agent.onmessage = message => {
+    const passed = server
+      .send(message)
+      .catch(error => agent.send(failureFor(message, error)))
+      .finally(() => underWay.delete(passed));
+    underWay.add(passed);
+  };
+  server.onmessage = message => void agent.send(message);
+  agent.onclose = ended.resolve;
+  process.stdin.once('end', ended.resolve);
+  await Promise.all([server.start(), agent.start()]);
+  await ended.promise;
+  await Promise.allSettled(underWay);
+  await server.close();
+  await gateway.close();
+}
+
+function failureFor(message: JSONRPCMessage, error: unknown): JSONRPCMessage {
+  const text = error instanceof Error ? error.message : String(error);
+  const id = 'id' in message && message.id !== undefined ? message.id : 0;
+  return { jsonrpc: '2.0', id, error: { code: -32603, message: text } };
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
+import { formatNames, type RowFormat } from '../../formats/row-formats.ts';
+import { UsageError } from '../command-line.ts';
+import { chartText } from './print-chart.ts';
+import { type Screen, tableText } from './print-table.ts';
+import { reachGateway } from './reach-gateway.ts';
+import { type QueryArguments, readQueryArguments } from './read-arguments.ts';
+import { readTable } from './read-table.ts';
+
+/** What the command writes to. */
+export type QueryDeps = {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly out: { write(text: string | Uint8Array): unknown };
+  readonly note: (line: string) => void;
+  /** Of the terminal; undefined: the output is no terminal. */
+  readonly screen: Screen | undefined;
+  /** Ends `--watch`. */
+  readonly signal: AbortSignal;
+};
+
+/** Formats that are for people, beside those of the gateway. */
+const ownFormats = ['table', 'chart'] as const;
+type ShownFormat = RowFormat | (typeof ownFormats)[number];
+
+export const shownFormats: readonly ShownFormat[] = [...ownFormats, ...formatNames];
+
+/**
+ * `query <endpoint>`: asks a gateway, or the engine in this process, and prints the rows.
+ * @throws UsageError, GatewayError
+ */
+export async function runQueryCommand(deps: QueryDeps, args: readonly string[]): Promise<void> {
+  const asked = readQueryArguments(args);
+  const format = readFormat(asked.format, deps.screen);
+  const gateway = await reachGateway(deps.environment, asked);
+  try {
+    for (let tag: string | undefined; ; ) {
+      tag = await printOnce(deps, gateway, { ...asked, format, tag });
+      if (asked.everySeconds === undefined) return;
+      await sleep(asked.everySeconds * 1000, undefined, { signal: deps.signal }).catch(() => undefined);
+      if (deps.signal.aborted) return;
+    }
+  } catch (error) {
+    if (!deps.signal.aborted) throw error;
+  } finally {
+    await gateway.close();
+  }
+}
+
+function readFormat(text: string | undefined, screen: Screen | undefined): ShownFormat {
+  if (text === undefined) return screen ? 'table' : 'json';
+  const format = shownFormats.find(name => name === text);
+  if (format) return format;
+  throw new UsageError(
+    `--format is ${JSON.stringify(text)}; allowed: ${shownFormats.join(', ')}${didYouMean(text, shownFormats)}`,
+  );
+}
+
+type Asking = Pick<QueryArguments, 'endpoint' | 'parameters' | 'everySeconds'> & {
+  readonly format: ShownFormat;
+  /** Of the rows that are shown already. */
+  readonly tag: string | undefined;
+};
+
+/** @returns the tag of what is shown now */
+async function printOnce(
+  { out, note, screen, signal }: QueryDeps,
+  { url, token }: { readonly url: string; readonly token: string },
+  { endpoint, parameters, format, tag, everySeconds }: Asking,
+): Promise<string | undefined> {
+  const isForPeople = format === 'table' || format === 'chart';
+  const asked = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
+  asked.set('format', isForPeople ? 'arrow' : format);
+  const response = await fetch(`${url}/api/endpoints/query/${encodeURIComponent(endpoint)}?${asked}`, {
+    headers: { authorization: `Bearer ${token}`, ...(tag && { 'if-none-match': tag }) },
+    signal,
+  });
+  if (response.status === 304) return tag;
+  if (!response.ok) throw await failureOf(response);
+  const body = new Uint8Array(await response.arrayBuffer());
+  const shown = isForPeople ? textFor(format, body, screen ?? { width: 120, hasColour: false }) : body;
+  if (everySeconds !== undefined && isForPeople && screen) out.write('\u001b[2J\u001b[H');
+  out.write(shown);
+  if (format === 'json') out.write('\n');
+  if (response.headers.get('result-truncated') === '?1') {
+    note(`There are more rows; an answer has at most ${response.headers.get('result-max-rows')}.`);
+  }
+  return response.headers.get('etag') ?? undefined;
+}
+
+function textFor(format: 'table' | 'chart', arrow: Uint8Array, screen: Screen): string {
+  const columns = readTable(arrow);
+  if (format === 'table') return tableText(columns, screen);
+  const chart = chartText(columns, screen);
+  if (chart !== undefined) return chart;
+  throw new GatewayError(
+    'invalid_query',
+    'No column holds numbers: there is nothing to draw; --format table shows the rows',
+  );
+}
+
+/** The gateway's own words; something else may have answered in its place. */
+async function failureOf(response: Response): Promise<GatewayError> {
+  const text = await response.text();
+  try {
+    const { code, message } = JSON.parse(text).error;
+    return new GatewayError(code, `${message} (${code})`);
+  } catch {
+    return new GatewayError(
+      'unavailable',
+      `${response.url} answered ${response.status} without an error of ours`,
+    );
+  }
+}

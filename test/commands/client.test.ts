@@ -1,0 +1,273 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { chartText } from '../../src/commands/client/print-chart.ts';
+import { tableText } from '../../src/commands/client/print-table.ts';
+import { type QueryDeps, runQueryCommand } from '../../src/commands/client/query-command.ts';
+import { readQueryArguments } from '../../src/commands/client/read-arguments.ts';
+import { readTable, type ShownColumn } from '../../src/commands/client/read-table.ts';
+import { completionScript } from '../../src/commands/completion.ts';
+import { writeRows } from '../../src/formats/write-rows.ts';
+import { bodyOf, columns as everyColumn, rowLines } from '../formats/every-type.ts';
+import { edgeRow } from '../support/edge-row.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+let gateway: OpenGateway;
+beforeAll(async () => {
+  gateway = await openGateway({
+    now: '2026-01-15T12:00:00Z',
+    rows: {
+      'cloudflare.logs.prod': [
+        edgeRow({ id: 'a', timestamp: '2026-01-15T11:30:00Z', project: 'ours' }),
+        edgeRow({ id: 'b', timestamp: '2026-01-15T11:59:00.000001Z', project: 'ours', path: '/auth/v1' }),
+      ],
+    },
+  });
+  return gateway.close;
+});
+
+/** Runs the command against the gateway; the screen is none unless given. */
+async function query(line: string, more: Partial<QueryDeps> = {}) {
+  const written: Buffer[] = [];
+  const notes: string[] = [];
+  await runQueryCommand(
+    {
+      environment: { GATEWAY_URL: gateway.origin, GATEWAY_TOKEN: testToken },
+      out: { write: text => written.push(Buffer.from(text as string)) },
+      note: text => notes.push(text),
+      screen: undefined,
+      signal: new AbortController().signal,
+      ...more,
+    },
+    line.split(' '),
+  );
+  return { out: Buffer.concat(written), notes };
+}
+
+describe('query', () => {
+  const counts = 'usage.api-counts --interval minutely --project ours';
+
+  test('prints what the gateway answers, in its formats', async () => {
+    const { out } = await query(counts);
+    expect(JSON.parse(out.toString()).result).toHaveLength(2);
+    expect((await query(`${counts} --format csv`)).out.toString()).toMatch(
+      /^timestamp,.*\r\n2026-01-15T11:30:00,1,/,
+    );
+    expect((await query(`${counts} --format parquet`)).out.subarray(0, 4).toString()).toBe('PAR1');
+  });
+
+  test('draws a table and a chart, by the types of the columns', async () => {
+    const sql = '--param=sql=select\tid,timestamp\tfrom\tedge_logs\torder\tby\tid';
+    expect((await query(`logs.all --project=ours ${sql} --format table`)).out.toString()).toBe(
+      'id  timestamp\n' + 'a   2026-01-15T11:30:00Z\n' + 'b   2026-01-15T11:59:00.000001Z\n' + '(2 rows)\n',
+    );
+    const chart = (await query(`${counts} --format chart`)).out.toString().split('\n');
+    expect(chart[0]).toBe(
+      '█ total_rest_requests  ▓ total_storage_requests  ▒ total_auth_requests  ░ total_realtime_requests',
+    );
+    expect(chart[1]).toMatch(/^2026-01-15T11:30:00 █+ 1$/);
+    expect(chart[2]).toMatch(/^2026-01-15T11:59:00 ▒+ 1$/);
+  });
+
+  test.each([
+    ['logs.al --project ours', 'Did you mean logs.all? (endpoint_not_found)'],
+    ['logs.all', 'Parameter "project"'],
+    ['logs.all --project ours --format tabel', 'Did you mean table?'],
+    ['logs.all --project', '--project has no value'],
+    ['logs.all more', 'query takes the name or UUID of one saved query'],
+    ['logs.all --every 0', '--every is "0"; allowed: 1 to 86400 seconds'],
+    ['logs.all --url nowhere', 'The address of the gateway is "nowhere"'],
+    ['logs.all --project ours --sql select(1)from(x)', 'at [1:16] (invalid_query)'],
+    ['logs.all --project ours --sql=select\tid\tfrom\tedge_logs --format chart', 'there is nothing to draw'],
+  ])('a mistake is explained: %s', async (line, message) => {
+    await expect(query(line)).rejects.toThrow(message);
+  });
+
+  test('there is no token, or a wrong one', async () => {
+    const environment = { GATEWAY_URL: gateway.origin };
+    await expect(query('logs.all', { environment })).rejects.toThrow('There is no token');
+    await expect(query('logs.all --token nobody', { environment })).rejects.toThrow('(unauthorized)');
+  });
+
+  test('--watch shows what has changed, until it is ended', async () => {
+    const ended = new AbortController();
+    const shown: string[] = [];
+    const out = { write: (text: string | Uint8Array) => shown.push(String(text)) };
+    const running = query(`${counts} --format table --every 1`, {
+      out,
+      signal: ended.signal,
+      screen: { width: 80, hasColour: false },
+    });
+    await gateway.until(() => gateway.events.filter(({ type }) => type === 'http.answered').length > 2);
+    await gateway.until(() => shown.length >= 2);
+    const before = shown.length;
+    const asked = () =>
+      gateway.events.filter(event => event.type === 'http.answered' && event.status === 304).length;
+    const seen = asked();
+    await gateway.until(() => asked() > seen);
+    // The same rows are not drawn again.
+    expect(shown).toHaveLength(before);
+    ended.abort();
+    await running;
+  });
+});
+
+test('arguments: options of the command, parameters of the saved query', () => {
+  const args = [
+    'logs.all',
+    '--project',
+    'a=b',
+    '--ids=1',
+    '--ids=2',
+    '--sql',
+    '-- all\nselect 1',
+    '--param',
+    'sql2=x',
+  ];
+  expect(readQueryArguments(args)).toEqual({
+    endpoint: 'logs.all',
+    parameters: [['project', 'a=b'], ['ids', '1'], ['ids', '2'], ['sql2', 'x'], ['sql', '-- all\nselect 1']],
+    format: undefined,
+    everySeconds: undefined,
+    url: undefined,
+    token: undefined,
+  }); // biome-ignore format: one list
+  expect(readQueryArguments(['x', '--watch']).everySeconds).toBe(5);
+});
+
+describe('what is shown', () => {
+  const column = (name: string, kind: ShownColumn['kind'], ...cells: (string | null)[]) => ({
+    name,
+    kind,
+    cells,
+  });
+  const plain = { width: 30, hasColour: false };
+
+  test('every type, as a person writes it', async () => {
+    const table = readTable(await writeRows('arrow', everyColumn, bodyOf(rowLines)));
+    const cells = Object.fromEntries(table.map(({ name, cells: own }) => [name, own[0]]));
+    expect(cells).toMatchObject({
+      whole: '9007199254740993', part: '1.5', yes: 'true', bytes: 'AP8=', exact: '12345678901234567890123456789.123456789',
+      instant: '2026-01-15T10:00:00.123456Z', civil: '2026-01-15T10:00:00.000001', day: '2026-01-15', hour: '10:00:00.5',
+      numbers: '[1,"9223372036854775807"]',
+      record: '{"least":"-9223372036854775808","list":["p",""],"earliest":"0001-01-01T00:00:00Z"}',
+      records: '[{"key":"x","decimals":["-0.5","0"],"inner":{"day":"0001-01-01"}},{"key":null,"decimals":[],"inner":null}]',
+    }); // biome-ignore format: a table
+    expect(table.map(({ cells: own }) => own[1])).toEqual(
+      table.map(({ name }) => ({ n: '2', numbers: '[]', records: '[]' })[name] ?? null),
+    );
+  });
+
+  test('a table fits the screen: long cells are cut, columns without room are named', () => {
+    const columns = [
+      column('n', 'number', '1', '20'),
+      column('text', 'other', 'x'.repeat(40), null),
+      column('more', 'other', 'y'.repeat(40), 'z'),
+      column('last', 'other', 'not here', 'nor here'),
+    ];
+    expect(tableText(columns, plain).split('\n')).toEqual([
+      ' n  text        more',
+      ' 1  xxxxxxxxx…  yyyyyyyyy…',
+      '20  NULL        z',
+      '(2 rows; no room for last)',
+      '',
+    ]);
+  });
+
+  test('what strangers sent does not steer the terminal', () => {
+    const text = '\u001b]0;title\u0007\u001b[2J\r\n\u009b31m\u202e';
+    for (const shown of [
+      tableText([column('a', 'other', text)], plain),
+      chartText([column('a', 'other', text), column('n', 'number', '1')], plain)!,
+    ]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      expect(shown.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+    }
+  });
+
+  test('a bar is as long as its sum, and colours take the place of patterns', () => {
+    const columns = [
+      column('day', 'time', 'mon', 'tue'),
+      column('a', 'number', '1', '2'),
+      column('b', 'number', '1', null),
+    ];
+    expect(chartText(columns, plain)).toBe(
+      '█ a  ▓ b\nmon ███████▒'.replace('███████▒', '████████▓▓▓▓▓▓▓ 2\ntue ███████████████ 2\n'),
+    );
+    expect(chartText(columns, { width: 30, hasColour: true })).toContain(
+      '\u001b[34m████████\u001b[0m\u001b[32m███████\u001b[0m 2',
+    );
+    expect(chartText([column('day', 'time', 'mon')], plain)).toBeUndefined();
+    expect(chartText([column('n', 'number', '0', 'NaN', '-1')], plain)).toBe('█ n\n 0\n 0\n 0\n');
+  });
+});
+
+test('mcp over standard input answers the official client', async () => {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [cli, 'mcp', '--url', gateway.origin],
+    env: { GATEWAY_TOKEN: testToken },
+  });
+  await client.connect(transport);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('logs_all_sql');
+  const given = { project: 'ours', sql: 'select count(*) as n from edge_logs' };
+  expect(await client.callTool({ name: 'logs_all_sql', arguments: given })).toMatchObject({
+    structuredContent: { rows: [{ n: 2 }] },
+  });
+  await client.close();
+});
+
+test('a file .env is read, and the environment wins; help needs neither', async () => {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, '.env'), 'PORT=four\nQUERY_TIMEOUT_MS=never\n');
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [cli, ...args], {
+      cwd: directory,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, QUERY_TIMEOUT_MS: '1000' },
+    });
+  const { status, stderr } = run('doctor');
+  expect([status, stderr]).toEqual([1, expect.stringContaining('PORT: ')]);
+  expect(stderr).not.toContain('QUERY_TIMEOUT_MS');
+  const help = run('cache', '--help');
+  expect([help.status, help.stdout]).toEqual([0, expect.stringContaining('cache invalidate <endpoint>')]);
+});
+
+describe('completion', () => {
+  test('bash completes commands, options, formats and saved queries', () => {
+    const script = completionScript('bash', ['query', 'token', 'start']);
+    const complete = (...words: string[]) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _sqg; echo "\${COMPREPLY[*]}"`,
+          'bash',
+          ...words,
+        ],
+        {
+          encoding: 'utf8',
+        },
+      ).trim();
+    expect(complete('sqg', 'qu')).toBe('query');
+    expect(complete('sqg', 'token', 'r')).toBe('rotate revoke');
+    expect(complete('sqg', 'query', 'usage')).toBe('usage.api-counts');
+    expect(complete('sqg', 'query', 'x', '--format', 'c')).toBe('chart csv');
+  });
+
+  test('the other shells have theirs; one that is not known is refused', () => {
+    expect(completionScript('zsh', ['query'])).toMatch(/^autoload -U \+X bashcompinit/);
+    expect(completionScript('fish', ['query'])).toContain(
+      'complete -c sqg -f -n __fish_use_subcommand -a "query"',
+    );
+    expect(() => completionScript('csh', [])).toThrow('allowed: bash, zsh, fish');
+  });
+});
