@@ -127,6 +127,7 @@ const passages: Readonly<Record<ValueType, Passage>> = {
   NUMERIC: numeric,
   'ARRAY<STRING>': listOf(asItIs(VARCHAR)),
   'ARRAY<INT64>': listOf(asItIs(BIGINT)),
+  'ARRAY<FLOAT64>': listOf(asItIs(DOUBLE)),
   'ARRAY<NUMERIC>': listOf(numeric),
   'ARRAY<BYTES>': listOf(bytes),
 };

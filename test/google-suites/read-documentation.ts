@@ -49,7 +49,9 @@ function caseOf(at: string, sql: string, known: ReadonlyMap<string, string>, tab
       ? 'another answer each time'
       : /\.\.\.|\[ \.\.\. \]/.test(code)
         ? 'no whole query'
-        : (notInBigQuery(sql, []) ?? errata.find(([pattern]) => pattern.test(code))?.[1]);
+        : (undefinedTable(statement) ??
+          notInBigQuery(sql, []) ??
+          errata.find(([pattern]) => pattern.test(code))?.[1]);
   const expected = { kind: 'table', ...table } as const;
   // Pages show results in Los Angeles.
   const isOfOtherZone = readsDefaultZone(sql);
@@ -63,6 +65,20 @@ const errata: readonly (readonly [RegExp, string])[] = [
   [/\|>\s*extend\s+sum\(sales\)\s+over\s+item_window/i, 'a drawn result without a column that EXTEND keeps'],
   [/^\s*select\s+as\s+struct\s[^|]*\|>\s*distinct\s*$/i, 'a drawn result that is cut off'],
 ];
+
+/** A page shows the rows of some tables only: their queries cannot run. */
+function undefinedTable(statement: string): string | undefined {
+  const code = withoutTexts(statement);
+  const read = [...code.matchAll(/\b(?:from|join)\s+([A-Za-z_]\w*)\b(?!\s*[.(])/gi)].map(([, name]) => name!);
+  const isDefined = (name: string) =>
+    name.toLowerCase() === 'unnest' ||
+    new RegExp(
+      `\\b${name}\\s+as\\s*\\(|\\)\\s*(?:as\\s+)?${name}\\b|\\bas\\s+${name}\\b|\\bextract\\b`,
+      'i',
+    ).test(code);
+  const missing = read.find(name => !isDefined(name));
+  return missing && 'a table that its page does not define';
+}
 
 type Drawn = { readonly names: readonly string[]; readonly rows: readonly (readonly string[])[] };
 

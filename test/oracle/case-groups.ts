@@ -2,6 +2,7 @@ import type { CaseGroup } from './case-group.ts';
 import { aggregateCases } from './cases-aggregates.ts';
 import { arrayCases } from './cases-arrays.ts';
 import { branchCases } from './cases-branches.ts';
+import { bytesAndNameCases } from './cases-bytes-and-names.ts';
 import { castFormatCases } from './cases-cast-formats.ts';
 import { castCases } from './cases-casts.ts';
 import { conditionCases } from './cases-conditions.ts';
@@ -45,6 +46,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['exact numbers', numericCases],
   ['casts', castCases],
   ['casts by a format', castFormatCases],
+  ['BYTES and names', bytesAndNameCases],
   ['named values', letCases],
   ['texts', textCases],
   ['functions of texts', textFunctionCases],

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    "array<struct<a int64, b string>>[(1, 'x'), (2, null)]",
     'struct(1 as a) = struct(1 as b)',
     '(1, 2) = (1, 2)',
     'array_concat([1], [2.5])',
@@ -81,6 +82,5 @@ export const arrayCases: CaseGroup = {
     "select array_to_string(['a', null], ',', s) from facts",
     'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) from (select 2 as n) l',
     'generate_array(1, 2, 0.5)',
-    "array<struct<a int64, b string>>[(1, 'x'), (2, null)]",
   ],
 };

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    'select array_length(x) as n from (select [1] as x union all select null union all select []) order by 1',
     "select id, array_length(if(id = 'a', metadata, null)) as n from logs order by id",
     "select count(*) as n from (select cast('nan' as float64) as x) a join (select cast('nan' as float64) as x) b using (x)",
     'select count(*) as n from (select 1.5 as x) a join (select 1.5 as x) b using (x)',
@@ -118,6 +119,5 @@ export const joinCases: CaseGroup = {
     'select id, array_length(metadata[safe_offset(0)].request) as n from logs order by id',
     'select a.id, array_length(b.words) as n from facts a left join lists b on a.id = b.id order by 1',
     'select id, array_length(m.request) as n from logs left join unnest(metadata) m order by id',
-    'select array_length(x) as n from (select [1] as x union all select null union all select []) order by 1',
   ],
 };

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    "(select sum(x) from unnest([1.5, cast('inf' as float64)]) x)",
     'select safe.ln(x) from unnest([1, 0, -1]) x',
     `ln(cast('-inf' as float64))`,
     `log10(cast('-inf' as float64))`,
@@ -141,7 +142,6 @@ export const numberCases: CaseGroup = {
   ],
   refused: [
     "cast('nan' as float64) + 1",
-    "(select sum(x) from unnest([1.5, cast('inf' as float64)]) x)",
     "bignumeric '1.5' + 1",
     "bignumeric '0.00000000001'",
     "bignumeric '0.00000000001' + 1",

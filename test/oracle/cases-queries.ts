@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Select lists, grouping, ordering, subsets, set operations, functions over columns. */
 export const queryCases: CaseGroup = {
   same: [
+    'select [1] as x union all select [] union all select null',
     'select f from facts order by f',
     'select f from facts order by f desc',
     'select id, i / 2 as half, div(i, 2) as d, mod(i, 2) as m from facts where i < 100 order by id',
@@ -115,7 +116,6 @@ export const queryCases: CaseGroup = {
     'select * replace (5 as a, 6 as A) from (select 1 a, 2 b)',
   ],
   refused: [
-    'select [1] as x union all select [] union all select null',
     'select ID, `s` as `weird name` from FACTS where Id = 1',
     'select id from facts tablesample system (10 percent)',
     'select id, id as id from facts',

@@ -23,6 +23,8 @@ export const plainQueries: readonly string[] = [
   ]),
   'select distinct event_message from edge_logs order by 1',
   "select cast(timestamp as string format 'YYYY-MM-DD' at time zone 'UTC') as d, cast(length(id) as string format '9,990') as n from edge_logs",
+  'select with(a as event_message, b as concat(a, id), if(exists(select 1 from auth_logs where id = b), a, b)) as w from edge_logs',
+  "select string_agg(cast(id as bytes), b'-' limit 3) as b, countif(cast(id as bytes) like b'%a_') as n from postgres_logs",
   "select safe_cast(event_message as date format id) as d, cast(cast(id as bytes) as string format 'hex') as h from auth_logs",
   'select string_agg(id, "," order by id) as ids from edge_logs union all select string_agg(event_message) from auth_logs',
   'select id from edge_logs intersect distinct select id from postgres_logs',

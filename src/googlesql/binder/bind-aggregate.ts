@@ -1,11 +1,12 @@
-import { type FunctionRow, matchRow } from '../functions/function-row.ts';
+import { type FunctionRow, type MatchedRow, matchRow } from '../functions/function-row.ts';
 import {
   arrayTemplate,
   extremeValueRows,
+  listedTemplate,
   literalArguments,
   notNan,
+  quantilesWithNulls,
 } from '../functions/functions-aggregate.ts';
-import { finite } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
   type BoundAggregate,
@@ -56,8 +57,8 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   checkLiterals(name, matched.arguments, call);
   if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
-  const template = (call.distinct && matched.row.distinct) || matched.template;
-  const { overflows, sortsBy } = matched.row;
+  const template = templateOf(call, name, matched);
+  const { sortsBy } = matched.row;
   const unsupported = matched.unsupported ?? unsupportedModifier(call, name, template);
   const orderBy = bindCallOrder(inside, call.orderBy);
   if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
@@ -78,7 +79,13 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   if (call.distinct && (aggregate.over?.orderBy.length || aggregate.over?.frame))
     throw invalidQuery('Window ORDER BY and frames are not allowed if DISTINCT is specified', call.at);
   if (call.limit) return firstElements(aggregate, call);
-  return overflows ? finite(aggregate) : aggregate;
+  return aggregate;
+}
+
+/** The template of a row, or that for what stands beside its arguments. */
+function templateOf(call: CallSyntax, name: string, { row, template }: MatchedRow): string {
+  if (name === 'APPROX_QUANTILES' && call.nulls === 'RESPECT') return quantilesWithNulls;
+  return (call.distinct && row.distinct) || template;
 }
 
 /** `any_value(x having max y)` is the only call with HAVING. */
@@ -98,13 +105,15 @@ const sameWhenDistinct = new Set(
 function unsupportedModifier(call: CallSyntax, name: string, template: string): Unsupported | undefined {
   if (call.over && call.orderBy.length > 0)
     throw invalidQuery(`Aggregate function ${name} does not support ORDER BY with an OVER clause`, call.at);
-  // A percentile passes over NULL anyway.
-  const passesOver = call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_');
+  // Percentiles and quantiles pass over NULL anyway.
+  const passesOver =
+    (call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_')) ||
+    (call.nulls && name === 'APPROX_QUANTILES');
   const found = [
     call.distinct && !template.includes('$distinct') && !sameWhenDistinct.has(name) && 'DISTINCT',
     call.orderBy.length > 0 && !template.includes('$order') && 'ORDER BY',
     call.nulls && !passesOver && !template.includes('$filter') && `${call.nulls} NULLS`,
-    call.limit && !['ARRAY_AGG', 'STRING_AGG'].includes(name) && 'LIMIT',
+    call.limit && !['ARRAY_AGG', 'STRING_AGG', 'ARRAY_CONCAT_AGG'].includes(name) && 'LIMIT',
     call.over && (!template.includes('$over') || call.limit) && 'OVER',
   ].find(Boolean);
   return found ? onlyOnWarehouse(`${found} in ${name}`, call.at).reason : undefined;
@@ -154,6 +163,16 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
   const count: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: limit };
   const { name, type } = aggregate;
   if (name === 'STRING_AGG') return firstTexts(aggregate, count);
+  if (name === 'ARRAY_CONCAT_AGG') {
+    const arrays = { ...aggregate, template: listedTemplate };
+    return {
+      kind: 'call',
+      name,
+      type,
+      template: 'flatten(list_slice($1, 1, $2))',
+      arguments: [arrays, count],
+    };
+  }
   return { kind: 'call', name, type, template: 'list_slice($1, 1, $2)', arguments: [aggregate, count] };
 }
 
@@ -161,7 +180,7 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
 function firstTexts(aggregate: BoundAggregate, count: BoundExpression): BoundExpression {
   const { name, type } = aggregate;
   const [value, separator] = aggregate.arguments;
-  const comma: BoundExpression = { kind: 'literal', type: scalar('STRING'), value: ',' };
+  const comma: BoundExpression = { kind: 'literal', type, value: ',' };
   const list: BoundAggregate = {
     ...aggregate,
     template: arrayTemplate,
@@ -173,7 +192,7 @@ function firstTexts(aggregate: BoundAggregate, count: BoundExpression): BoundExp
     kind: 'call',
     name,
     type,
-    template: 'array_to_string(nullif(list_slice($1, 1, $2), []), $3)',
+    template: `${type.kind === 'BYTES' ? 'bq_bytes_join' : 'array_to_string'}(nullif(list_slice($1, 1, $2), []), $3)`,
     arguments: [list, count, separator ?? comma],
   };
 }

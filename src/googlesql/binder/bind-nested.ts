@@ -60,9 +60,7 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
     const fields = declared.fields.map((field, i) => ({ ...field, type: typeAsPart(coerced[i]!) }));
     return { kind: 'struct', type: { ...declared, fields }, values: coerced };
   }
-  const settled = values.map(value =>
-    value.type.kind === 'NULL' ? coerce(value, scalar('INT64'), syntax.at) : value,
-  );
+  const settled = values.map(value => (value.type.kind === 'NULL' ? settledNull(value, syntax.at) : value));
   const type = distinctStruct(
     settled.map((value, i) => {
       const { expression, alias } = syntax.fields[i]!;
@@ -72,6 +70,11 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
     syntax.at,
   );
   return { kind: 'struct', type, values: settled };
+}
+
+function settledNull(value: BoundExpression, at: Expression['at']): BoundExpression {
+  const settled = coerce(value, scalar('INT64'), at);
+  return settled.kind === 'null' ? { ...settled, isBare: true } : settled;
 }
 
 /** A STRUCT type made of a SELECT or a constructor; DuckDB cannot hold two fields of one name. */

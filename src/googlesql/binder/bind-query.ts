@@ -6,7 +6,7 @@ import type {
   BoundSubset,
   OutputColumn,
 } from '../tree/bound-tree.ts';
-import { supertype } from '../tree/coercion.ts';
+import { isEmptyArray, supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type {
@@ -160,6 +160,7 @@ function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpres
   if (type.kind === 'NULL') return { kind: 'null', type };
   const item = body.kind === 'select' ? body.items[index] : undefined;
   if (item?.kind === 'literal' && type.kind === 'FLOAT64') return item;
+  if (item && isEmptyArray(item)) return item;
   return { kind: 'column', type, relation: 0, index };
 }
 

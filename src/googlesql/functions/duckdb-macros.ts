@@ -45,6 +45,9 @@ const macros: Readonly<Record<string, string>> = {
     "case when b = 0 then bq_fail('division by zero: MOD(' || a || ', ' || b || ')') when b = -1 and a is not null then 0 else a % b end",
   'bq_finite(x)':
     "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; calculating with NaN or infinity is not supported') end",
+  // Of values without NaN and infinities it is finite.
+  'bq_checked_sum(x, finite)':
+    "case when isfinite(x) or not finite then x when x is not null then bq_fail('double overflow') end",
   'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
   'bq_round(x, n)':

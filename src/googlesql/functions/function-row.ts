@@ -28,8 +28,6 @@ export type FunctionRow = {
   readonly variants: readonly Variant[];
   /** The template beside DISTINCT, where it is another. */
   readonly distinct?: string;
-  /** An aggregate whose FLOAT64 may overflow, see `finite`. */
-  readonly overflows?: boolean;
   /** The argument by which an aggregate sorts, from 0: NaN is refused there, see `bq_not_nan`. */
   readonly sortsBy?: number;
 };
@@ -40,7 +38,7 @@ export type Variant = {
 };
 
 /** What some rows have beside their signature and template. */
-type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'distinct' | 'overflows' | 'sortsBy'>>;
+type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'distinct' | 'sortsBy'>>;
 
 /** Stands for the template of a signature that DuckDB has no form of: only the warehouse answers a call. */
 export const unsupported = '';

@@ -1,6 +1,6 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
-import { isAlwaysFinite, magnitude } from './magnitude.ts';
+import { isAlwaysFinite, magnitude, maxRowsExponent } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
@@ -74,6 +74,10 @@ const leastOfNumbers: Variant = { template: 'min($1)$over', applies: ([value]) =
 
 export const arrayTemplate = 'array_agg($distinct$1$order)$filter$over';
 
+/** Whether the sum of all rows stays finite. */
+const cannotOverflow: Variant['applies'] = ([value]) =>
+  (magnitude(value!) ?? Number.POSITIVE_INFINITY) + maxRowsExponent <= 1023;
+
 /** Sums of the whole parts and of the fractions: DuckDB's sum of two NUMERIC may be beyond its 128 bits. */
 const wholeSum = 'sum(cast(trunc($1) as hugeint))$over';
 const fractionSum = 'sum($1 - trunc($1))$over';
@@ -81,6 +85,9 @@ const fractionSum = 'sum($1 - trunc($1))$over';
 /** The same of distinct values, which only DuckDB's own sum tells apart. */
 const distinctWhole = 'cast(trunc(sum($distinct$1)$over) as hugeint)';
 const distinctFraction = 'sum($distinct$1)$over - trunc(sum($distinct$1)$over)';
+
+/** The values that are not NULL. */
+export const listedTemplate = 'array_agg($distinct$1$order) filter (where $1 is not null)$over';
 
 /** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
 export const aggregateRows = [
@@ -92,7 +99,9 @@ export const aggregateRows = [
   row('SUM(NUMERIC) NUMERIC', `bq_numeric_sum(${wholeSum}, ${fractionSum})`, {
     distinct: `bq_numeric_sum(${distinctWhole}, ${distinctFraction})`,
   }),
-  row('SUM(FLOAT64) FLOAT64', 'sum($distinct$1)$over', { overflows: true }),
+  row('SUM(FLOAT64) FLOAT64', 'bq_checked_sum(sum($distinct$1)$over, bool_and(isfinite($1))$over)', {
+    variants: [{ template: 'sum($distinct$1)$over', applies: cannotOverflow }],
+  }),
   row('AVG(INT64) FLOAT64', 'avg($distinct$1)$over'),
   row(
     'AVG(NUMERIC) NUMERIC',
@@ -101,7 +110,9 @@ export const aggregateRows = [
       distinct: `bq_numeric_average(cast(${distinctWhole} as varchar), ${distinctFraction}, count($distinct$1)$over)`,
     },
   ),
-  row('AVG(FLOAT64) FLOAT64', 'avg($distinct$1)$over', { overflows: true }),
+  row('AVG(FLOAT64) FLOAT64', 'bq_finite(avg($distinct$1)$over)', {
+    variants: [{ template: 'avg($distinct$1)$over', applies: cannotOverflow }],
+  }),
   // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.
   row('MIN(FLOAT64) FLOAT64', '(-max(-$1)$over)', { variants: [leastOfNumbers] }),
   row('MIN(C) C', 'min($1)$over'),
@@ -136,6 +147,8 @@ export const aggregateRows = [
     'ARRAY_CONCAT_AGG(ARRAY<T>) ARRAY<T>',
     'flatten(array_agg($1$order) filter (where $1 is not null)$over)',
   ),
+  row('STRING_AGG(BYTES) BYTES', `bq_bytes_join(${listedTemplate}, ','::blob)`),
+  row('STRING_AGG(BYTES, BYTES) BYTES', `bq_bytes_join(${listedTemplate}, $2)`),
   row('STRING_AGG(STRING) STRING', "string_agg($distinct$1, ','$order)$over"),
   row('STRING_AGG(STRING, STRING) STRING', 'string_agg($distinct$1, $2$order)$over'),
 ];
@@ -188,6 +201,10 @@ export function notNan(value: BoundExpression): BoundExpression {
   if (value.type.kind !== 'FLOAT64' || isAlwaysFinite(value)) return value;
   return { kind: 'call', name: 'NOT_NAN', template: 'bq_not_nan($1)', type: value.type, arguments: [value] };
 }
+
+/** Quantiles with NULL among the values, as the least of them: those at the places that `quantile_disc` goes by. */
+export const quantilesWithNulls =
+  "list_transform(range($2 + 1), lambda q: list_extract(list_sort(array_agg($distinct$1), 'asc', 'nulls first'), greatest(1, (q * len(array_agg($distinct$1)) + $2 - 1) // $2)))";
 
 /** One of the quantiles, where it is known which: DuckDB need not make them all. */
 export function quantileAt(of: BoundExpression, index: BoundExpression): BoundExpression | undefined {

@@ -1,4 +1,4 @@
-import { row, unsupported } from './function-row.ts';
+import { row } from './function-row.ts';
 
 /** ARRAY_LENGTH is a node of its own: it must not read the elements. */
 export const arrayRows = [
@@ -24,8 +24,17 @@ export const arrayRows = [
     'ARRAY_TO_STRING(ARRAY<STRING>, STRING, STRING) STRING',
     '(case when $3 is not null then bq_array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2) end)',
   ),
-  row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES) BYTES', unsupported),
-  row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES, BYTES) BYTES', unsupported),
+  row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES) BYTES', 'bq_bytes_join($1, $2)'),
+  row(
+    'ARRAY_TO_STRING(ARRAY<BYTES>, BYTES, BYTES) BYTES',
+    '(case when $3 is not null then bq_bytes_join(list_transform($1, lambda e: coalesce(e, $3)), $2) end)',
+  ),
+  ...['COSINE', 'EUCLIDEAN'].map(name =>
+    row(
+      `${name}_DISTANCE(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64`,
+      `bq_${name.toLowerCase()}_distance($1, $2)`,
+    ),
+  ),
   row('GENERATE_ARRAY(INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, 1)'),
   row('GENERATE_ARRAY(INT64, INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, $3)'),
   row(

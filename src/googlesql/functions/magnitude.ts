@@ -6,7 +6,7 @@ const numeric: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'NUMERIC']);
 const typeExponents: Readonly<Record<string, number>> = { BOOL: 1, INT64: 64, NUMERIC: 97 };
 
 /** Most rows of an aggregate, as a power of two. */
-const maxRowsExponent = 63;
+export const maxRowsExponent = 63;
 
 /** Functions whose answer is no greater than their arguments, up to rounding. */
 const bounded: ReadonlySet<string> = new Set([

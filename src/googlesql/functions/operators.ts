@@ -83,6 +83,7 @@ const operatorRows = rowsByName([
   row('IS DISTINCT FROM(C, C) BOOL', '($1 is distinct from $2)'),
   ...comparisons,
   row('LIKE(STRING, STRING) BOOL', 'bq_like($1, $2)'),
+  row('LIKE(BYTES, BYTES) BOOL', 'bq_bytes_like($1, $2)'),
   row('||(STRING, STRING) STRING', '($1 || $2)'),
   row('||(BYTES, BYTES) BYTES', '($1 || $2)'),
   row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
@@ -169,7 +170,7 @@ function unchecked(value: BoundExpression): BoundExpression {
 /** A pattern that is known is checked here, and stays a LIKE that DuckDB can look into. */
 function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
   const pattern = bound.kind === 'call' ? bound.arguments[1] : undefined;
-  if (bound.kind !== 'call' || pattern?.kind !== 'literal') return bound;
+  if (bound.kind !== 'call' || pattern?.kind !== 'literal' || pattern.type.kind !== 'STRING') return bound;
   if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
     throw invalidQuery('LIKE pattern ends with a backslash', at);
   return { ...bound, template: String.raw`($1 like $2 escape '\')` };

@@ -20,7 +20,6 @@ const scalarSignatures: readonly string[] = [
   'REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>',
   'REGEXP_REPLACE(STRING, STRING, STRING) STRING',
   // Numbers
-  ...all('COSINE_DISTANCE EUCLIDEAN_DISTANCE', '(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64'),
   'PARSE_BIGNUMERIC(STRING) BIGNUMERIC',
   'RANGE_BUCKET(BIGNUMERIC, ARRAY<BIGNUMERIC>) INT64',
   ...numbers.flatMap(type => all('NULLIFZERO ZEROIFNULL', `(${type}) ${type}`)),
@@ -52,7 +51,6 @@ const scalarSignatures: readonly string[] = [
 
 /** The same for aggregate functions. */
 const aggregateSignatures: readonly string[] = [
-  ...all('STRING_AGG', '(BYTES) BYTES', '(BYTES, BYTES) BYTES'),
   ...all('SUM AVG MIN MAX', '(BIGNUMERIC) BIGNUMERIC'),
   ...all('BIT_AND BIT_OR BIT_XOR', '(BYTES) BYTES'),
   ...['INT64', 'NUMERIC', 'BIGNUMERIC', 'STRING', 'BYTES'].flatMap(type =>

@@ -302,13 +302,17 @@ function isSortedSet({ distinct, orderBy, arguments: [value] }: BoundAggregate):
   );
 }
 
-function printSortedSet({ name, ignoreNulls, orderBy }: BoundAggregate, printed: readonly string[]): string {
+function printSortedSet(
+  { name, type, ignoreNulls, orderBy }: BoundAggregate,
+  printed: readonly string[],
+): string {
   const { descending, nulls } = orderBy[0]!;
-  const [value, separator = "','"] = printed;
+  const isBytes = type.kind === 'BYTES';
+  const [value, separator = isBytes ? "','::blob" : "','"] = printed;
   const isText = name === 'STRING_AGG';
   const filter = isText || ignoreNulls ? ` filter (where ${value} is not null)` : '';
   const list = `list_sort(array_agg(distinct ${value})${filter}, '${descending ? 'desc' : 'asc'}', 'nulls ${nulls.toLowerCase()}')`;
-  return isText ? `array_to_string(${list}, ${separator})` : list;
+  return isText ? `${isBytes ? 'bq_bytes_join' : 'array_to_string'}(${list}, ${separator})` : list;
 }
 
 /** Fills a template in one pass, so that nothing in an argument is ever read as part of the template. */

@@ -113,7 +113,8 @@ function asColumns(sql: string, from: readonly OutputColumn[], to: readonly Outp
 
 function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type']): string {
   if (sameStorage(from, to)) return sql;
-  if (from.kind === to.kind) return convertStorage(sql, from, to);
+  const isUntyped = from.kind === 'ARRAY' && from.element.kind === 'NULL';
+  if (from.kind === to.kind && !isUntyped) return convertStorage(sql, from, to);
   if (from.kind === 'NULL' || to.kind !== 'TIMESTAMP') return `cast(${sql} as ${duckDbType(to)})`;
   return `timezone('UTC', cast(${sql} as timestamp))`;
 }

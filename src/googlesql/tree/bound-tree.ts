@@ -153,7 +153,12 @@ export type BoundJsonValue = {
 export type BoundExpression =
   | { readonly kind: 'literal'; readonly type: SqlType; readonly value: string }
   /** A NULL of a type, or of no type yet. */
-  | { readonly kind: 'null'; readonly type: SqlType }
+  | {
+      readonly kind: 'null';
+      readonly type: SqlType;
+      /** The type is a guess: beside something else it is that of the other. */
+      readonly isBare?: true;
+    }
   | { readonly kind: 'parameter'; readonly type: SqlType; readonly name: string }
   /** The one instant of the statement. */
   | { readonly kind: 'now'; readonly type: SqlType }

@@ -74,9 +74,12 @@ function partsCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | undefined {
 
 /** The fields of a STRUCT: what a constructor makes it of, or something of their types. */
 function structParts(value: BoundExpression): readonly BoundExpression[] {
-  if (value.kind === 'struct') return value.values;
+  if (value.kind === 'struct')
+    return value.values.map(part => (part.kind === 'null' && part.isBare ? bareNull : part));
   return value.type.kind === 'STRUCT' ? value.type.fields.map(({ type }) => somethingOf(type)) : [];
 }
+
+const bareNull: BoundExpression = { kind: 'null', type: scalar('NULL') };
 
 /** Stands for any value of a type. */
 export const somethingOf = (type: SqlType): BoundExpression => ({

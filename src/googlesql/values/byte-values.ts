@@ -3,6 +3,11 @@ import type { EngineFunctions } from './engine-function.ts';
 /** Most bytes of what is made: as for texts. */
 const maxBytes = 1_048_576;
 
+/** Most bytes of many that are joined. */
+const maxJoined = 16_000_000;
+
+const [anything, anyByte, backslash] = [...Buffer.from('%_\\')];
+
 const empty = new Uint8Array();
 const spaces = Uint8Array.of(32);
 
@@ -29,6 +34,17 @@ export const byteValues: EngineFunctions = {
     if (bytes.length + (parts.length - 1) * to.length > maxBytes)
       throw new Error('REPLACE output is too long');
     return raw(parts.join(text(to)));
+  },
+  'bq_bytes_like(BYTES, BYTES) BOOL': (bytes: Uint8Array, pattern: Uint8Array) => isLike(bytes, pattern),
+  'bq_bytes_join(ARRAY<BYTES>, BYTES) BYTES': (
+    parts: readonly (Uint8Array | null)[],
+    separator: Uint8Array,
+  ) => {
+    const found = parts.filter(part => part !== null);
+    const joined = found.flatMap((part, i) => (i === 0 ? [part] : [separator, part]));
+    if (joined.reduce((sum, { length }) => sum + length, 0) > maxJoined)
+      throw new Error('The BYTES that are joined are too long');
+    return Uint8Array.from(Buffer.concat(joined));
   },
   'bq_bytes_reverse(BYTES) BYTES': (bytes: Uint8Array) => bytes.toReversed(),
   'bq_bytes_repeat(BYTES, INT64) BYTES': (bytes: Uint8Array, count: bigint) => {
@@ -82,4 +98,35 @@ function pad(
   const missing = Number(length) - bytes.length;
   if (missing <= 0) return bytes.slice(0, Number(length));
   return join(Buffer.alloc(missing, pattern.length > 0 ? pattern : spaces));
+}
+
+/** LIKE: where a `%` could end is tried again from the last one only, so that the work is that of both lengths. */
+function isLike(bytes: Uint8Array, pattern: Uint8Array): boolean {
+  const steps = stepsOf(pattern);
+  let [at, step, back, from] = [0, 0, -1, 0];
+  while (at < bytes.length) {
+    const wanted = steps[step];
+    if (wanted === anyRun) [back, from, step] = [step, at, step + 1];
+    else if (wanted === -1 || wanted === bytes[at]) [at, step] = [at + 1, step + 1];
+    else if (back >= 0) [step, from, at] = [back + 1, from + 1, from + 1];
+    else return false;
+  }
+  while (steps[step] === anyRun) step++;
+  return step === steps.length;
+}
+
+const anyRun = -2;
+
+/** A byte, -1 for any, `anyRun` for any number of them. */
+function stepsOf(pattern: Uint8Array): readonly number[] {
+  const steps: number[] = [];
+  for (let at = 0; at < pattern.length; at++) {
+    const byte = pattern[at]!;
+    if (byte === backslash) {
+      at++;
+      if (at === pattern.length) throw new Error('LIKE pattern ends with a backslash');
+      steps.push(pattern[at]!);
+    } else steps.push(byte === anything ? anyRun : byte === anyByte ? -1 : byte);
+  }
+  return steps;
 }

@@ -8,6 +8,7 @@ export type ValueType =
   | 'NUMERIC'
   | 'ARRAY<STRING>'
   | 'ARRAY<INT64>'
+  | 'ARRAY<FLOAT64>'
   | 'ARRAY<NUMERIC>'
   | 'ARRAY<BYTES>';
 

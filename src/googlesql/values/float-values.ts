@@ -25,7 +25,33 @@ export const floatValues: EngineFunctions = {
     ]),
   ),
   'bq_float_trunc(FLOAT64, INT64) FLOAT64': truncate,
+  'bq_cosine_distance(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64': (a: Vector, b: Vector) => {
+    const pairs = pairsOf(a, b, 'COSINE_DISTANCE');
+    const [product, first, second] = [
+      sum(pairs.map(([x, y]) => x * y)),
+      sum(pairs.map(([x]) => x * x)),
+      sum(pairs.map(([, y]) => y * y)),
+    ];
+    if (first === 0 || second === 0) throw new Error('Cannot compute cosine distance against zero vector.');
+    return 1 - product / (Math.sqrt(first) * Math.sqrt(second));
+  },
+  'bq_euclidean_distance(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64': (a: Vector, b: Vector) =>
+    Math.sqrt(sum(pairsOf(a, b, 'EUCLIDEAN_DISTANCE').map(([x, y]) => (x - y) * (x - y)))),
 };
+
+type Vector = readonly (number | null)[];
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+function pairsOf(a: Vector, b: Vector, name: string): readonly (readonly [number, number])[] {
+  if (a.length !== b.length)
+    throw new Error(`Array length mismatch: ${a.length} and ${b.length}. in function: ${name}`);
+  return a.map((x, i) => {
+    const y = b[i] ?? null;
+    if (x === null || y === null) throw new Error(`Cannot compute ${name} with a NULL element`);
+    return [x, y] as const;
+  });
+}
 
 /** A finite number gives a finite answer, or none. */
 function checked(answer: number, x: number, name: string): number {
