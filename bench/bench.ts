@@ -1,6 +1,7 @@
 import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
+import { benchGrowth } from './bench-growth.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchLargeResults } from './bench-large-results.ts';
 import { benchMemory } from './bench-memory.ts';
@@ -21,6 +22,7 @@ const benches: Record<string, () => Promise<void>> = {
   stalls: benchStalls,
   'large-results': benchLargeResults,
   paths: benchPaths,
+  growth: benchGrowth,
 };
 
 const asked = process.argv.slice(2);

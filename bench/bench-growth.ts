@@ -1,0 +1,200 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRedisServer } from '../test/support/redis-server.ts';
+import { askServer, graphqlRequest, restRequest } from './ask-server.ts';
+import { benchData, benchRows } from './bench-data.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { residentMb } from './process-usage.ts';
+
+/** What was measured at one size of what grows. */
+type Point = { readonly size: number; readonly figures: Readonly<Record<string, number>> };
+
+/**
+ * How what the gateway costs grows with what it serves: a table for each thing that grows, and below it the exponent of each curve.
+ * 0 is flat, 1 is linear.
+ */
+export async function benchGrowth(): Promise<void> {
+  const cleanup = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'bench-growth-'));
+  cleanup.defer(() => rm(directory, { recursive: true }));
+  try {
+    printCurve('saved queries', await measureAt([2, 20, 200, 2000], size => withQueries(directory, size)));
+    printCurve('tokens', await measureAt([1, 100, 10_000, 100_000], size => withTokens(directory, size)));
+    printCurve('gateways over one Redis', await measureAt([1, 2, 4, 8], withGateways));
+  } finally {
+    await cleanup.disposeAsync();
+  }
+}
+
+async function measureAt(
+  sizes: readonly number[],
+  measure: (size: number) => Promise<Point['figures']>,
+): Promise<Point[]> {
+  const points: Point[] = [];
+  for (const size of sizes) points.push({ size, figures: await measure(size) });
+  return points;
+}
+
+function printCurve(what: string, points: readonly Point[]): void {
+  const names = Object.keys(points[0]?.figures ?? {});
+  const row = (cells: readonly string[]) => console.log(`| ${cells.join(' | ')} |`);
+  console.log('');
+  row([what, ...names]);
+  row(['', ...names].map(() => '---'));
+  for (const { size, figures } of points) {
+    row([size.toLocaleString('en'), ...names.map(name => show(figures[name] ?? Number.NaN))]);
+  }
+  row(['exponent', ...names.map(name => exponent(points, name).toFixed(2))]);
+}
+
+const show = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+
+/** The slope of the logarithms by least squares. */
+function exponent(points: readonly Point[], name: string): number {
+  const logs = points.map(({ size, figures }) => [Math.log(size), Math.log(figures[name] ?? 0)] as const);
+  const mean = (at: 0 | 1) => logs.reduce((sum, log) => sum + log[at], 0) / logs.length;
+  const [x, y] = [mean(0), mean(1)];
+  const above = logs.reduce((sum, log) => sum + (log[0] - x) * (log[1] - y), 0);
+  return above / logs.reduce((sum, log) => sum + (log[0] - x) ** 2, 0);
+}
+
+const project = '.';
+
+/** The folder of the benches' data, made before the first gateway opens it. */
+let made: Promise<string> | undefined;
+
+function data(): Promise<string> {
+  made ??= benchData();
+  return made;
+}
+
+async function startGateway(environment: Record<string, string>): Promise<GatewayProcess> {
+  return startGatewayProcess({ DATA_DIR: await data(), SAMPLE_ROWS: String(benchRows), ...environment });
+}
+
+/** @returns milliseconds */
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+const savedQuery = (n: number, description: string) => `/*
+id: 00000000-0000-4000-8000-${String(n).padStart(12, '0')}
+name: report.number-${n}
+description: ${description}
+parameters:
+  project: { type: string, required: true, description: Reference of the project. }
+columns:
+  hour: { type: TIMESTAMP, required: true, description: An hour. }
+  requests: { type: INT64, required: true, description: Its requests. }
+cacheSeconds: 60
+*/
+select timestamp_trunc(timestamp, hour) as hour, count(*) + ${n} as requests
+from \`cloudflare.logs.prod\` where project = @project group by hour order by hour
+`;
+
+/** A start, the first request to GraphQL, which builds the schema, a request to REST, and the change of one file until it is served. */
+async function withQueries(parent: string, size: number): Promise<Point['figures']> {
+  const directory = await mkdtemp(join(parent, 'sql-'));
+  const file = (n: number) => join(directory, `report.number-${n}.sql`);
+  for (let n = 1; n <= size; n++) await writeFile(file(n), savedQuery(n, 'Requests by hour.'));
+  const gateway = await startGateway({ SQL_DIR: directory });
+  try {
+    const schema = await timeOf(() =>
+      askServer(gateway, graphqlRequest(gateway, { query: '{ __typename }' })),
+    );
+    const path = `report.number-${size}`;
+    const plan = await timeOf(() => askServer(gateway, restRequest(gateway, path, { project })));
+    const changed = await timeOf(async () => {
+      await writeFile(file(1), savedQuery(1, 'It has changed.'));
+      const catalogue = { path: '/api/endpoints/report.number-1', headers: { 'x-api-key': gateway.token } };
+      while (!(await askServer(gateway, catalogue)).body.includes('It has changed.'));
+    });
+    return {
+      'start (ms)': gateway.readyMs,
+      'schema (ms)': schema,
+      'first rows (ms)': plan,
+      'changed file (ms)': changed,
+      'memory (MB)': await residentMb(gateway.pid),
+    };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+/** A start, and requests with tokens that were not seen before: one that is there, one that is not. */
+async function withTokens(parent: string, size: number): Promise<Point['figures']> {
+  const directory = await mkdtemp(join(parent, 'tokens-'));
+  const secrets = Array.from({ length: size }, () => randomBytes(24).toString('base64url'));
+  const records = secrets.map((secret, n) => ({
+    id: n.toString(16).padStart(8, '0'),
+    name: `number ${n}`,
+    hash: createHash('sha256').update(secret).digest('hex'),
+    scopes: [],
+    createdAt: new Date().toISOString(),
+  }));
+  const file = join(directory, 'tokens.json');
+  await writeFile(file, JSON.stringify(records));
+  const gateway = await startGateway({ TOKENS_FILE: file });
+  try {
+    const asks = 200;
+    const ask = async (key: (n: number) => string) => {
+      for (let n = 0; n < asks; n++) {
+        await fetch(`${gateway.origin}/api/endpoints`, { headers: { 'x-api-key': key(n) } }).then(response =>
+          response.text(),
+        );
+      }
+    };
+    await ask(() => gateway.token);
+    const known = await timeOf(() => ask(n => secrets[n % size]!));
+    const unknown = await timeOf(() => ask(n => `unknown-${n}`));
+    return {
+      'start (ms)': gateway.readyMs,
+      'known token (ms)': known / asks,
+      'unknown token (ms)': unknown / asks,
+      'memory (MB)': await residentMb(gateway.pid),
+    };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+const keys = 50;
+const rounds = 4;
+
+/** What Redis is asked for when each of some keys is asked for several times, the requests in turn by all gateways. */
+async function withGateways(size: number): Promise<Point['figures']> {
+  const cleanup = new AsyncDisposableStack();
+  try {
+    const redis = cleanup.adopt(await startRedisServer(), each => each.stop());
+    const gateways: GatewayProcess[] = [];
+    for (let n = 0; n < size; n++) {
+      gateways.push(cleanup.adopt(await startGateway({ REDIS_URL: redis.url }), each => each.stop()));
+    }
+    const stat = async (name: string) =>
+      Number(new RegExp(`${name}:(\\d+)`).exec(await redis.command('INFO stats'))?.[1]);
+    const before = {
+      commands: await stat('total_commands_processed'),
+      bytes: await stat('total_net_output_bytes'),
+    };
+    let requests = 0;
+    for (let round = 0; round < rounds; round++) {
+      for (let key = 0; key < keys; key++) {
+        const gateway = gateways[requests++ % size]!;
+        await askServer(
+          gateway,
+          restRequest(gateway, 'usage.api-counts', { interval: 'hourly', project: `p${key}` }),
+        );
+      }
+    }
+    return {
+      'commands a request': ((await stat('total_commands_processed')) - before.commands) / requests,
+      'KB out of Redis a request': ((await stat('total_net_output_bytes')) - before.bytes) / requests / 1024,
+    };
+  } finally {
+    await cleanup.disposeAsync();
+  }
+}
