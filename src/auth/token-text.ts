@@ -21,6 +21,11 @@ export function isMistyped(presented: string): boolean {
   return sum !== undefined && checksum(text) !== sum;
 }
 
+/** The id that a presented text claims to be the token of, whether or not it is; undefined where it has the form of no issued token. */
+export function claimedTokenId(presented: string | undefined): string | undefined {
+  return /^sqg_([0-9a-f]{8})_/.exec(presented ?? '')?.[1];
+}
+
 function checksum(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }

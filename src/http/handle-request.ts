@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import { requireScope } from '../auth/caller.ts';
+import { claimedTokenId } from '../auth/token-text.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { isTracing, traceIdOf, within } from '../base/spans.ts';
 import type { RowFormatter } from '../formats/row-formatter.ts';
@@ -191,6 +192,8 @@ function send(serving: Serving, incoming: Incoming, response: HttpResponse, fact
   const { request } = incoming;
   const mustClose =
     (serving.isClosing && serving.isLast(incoming)) || (!request.complete && hasBody(request));
+  // Refused before it was known whose it is, or because of whose it is: the operator wants to know.
+  if (response.status >= 400) facts.tokenId ??= claimedTokenId(readCredentials(request.headers));
   if (response.status === 408) serving.emit({ type: 'http.connection_ended', reason: 'slow_sender' });
   sendResponse(serving, { ...incoming, facts, mustClose }, response);
 }

@@ -62,4 +62,23 @@ describe('the line of a request', () => {
     await gateway.get(counts, { 'x-api-key': 'unknown' });
     expect(logged()).toMatchObject({ status: 401, endpoint: undefined, tokenId: undefined });
   });
+
+  test('names the token that is over its limits, or revoked, though nothing else is known of the request', async () => {
+    const token = await gateway.issue({ limits: { requestsPerMinute: 1 } });
+    const id = token.slice(4, 12);
+    const ask = [
+      () => gateway.get(counts, { 'x-api-key': token }),
+      () => gateway.graphql('{ __typename }', {}, { authorization: `Bearer ${token}` }),
+    ];
+    await ask[0]!();
+    for (const send of ask) {
+      expect((await send()).status).toBe(429);
+      expect(logged()).toMatchObject({ status: 429, tokenId: id });
+    }
+    await gateway.revoke(token);
+    for (const send of ask) {
+      await expect.poll(async () => (await send()).status).toBe(401);
+      expect(logged()).toMatchObject({ status: 401, tokenId: id });
+    }
+  });
 });
