@@ -27,17 +27,24 @@ export async function storeRows(
   const structure = JSON.stringify([
     Object.fromEntries(incoming.map(({ name: column, type }) => [column, jsonType(type)])),
   ]);
-  const incomingRows = `SELECT unnest(list) AS r, generate_subscripts(list, 1) AS place FROM (SELECT from_json($rows, ${quoteText(structure)}) AS list)`;
-  const selected = `SELECT ${values.join(', ')} FROM (${incomingRows})`;
+  const list = `from_json($rows, ${quoteText(structure)})`;
+  const selected = `SELECT ${values.join(', ')}`;
   const text = `[${rows.join(',')}]`;
   if (key.length === 0) {
-    await runWith(connection, `INSERT INTO ${quoteName(name)} BY NAME ${selected}`, text);
+    const insert = `INSERT INTO ${quoteName(name)} BY NAME ${selected} FROM (SELECT unnest(${list}) AS r)`;
+    await runWith(connection, insert, text);
     return;
   }
   const keys = key.map(quoteName).join(', ');
   // Of several rows with one key the last one counts.
   const last = `QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY place DESC) = 1`;
-  await runWith(connection, `CREATE OR REPLACE TEMP TABLE _incoming AS ${selected} ${last}`, text);
+  // Numbering the rows reads the list once more.
+  const numbered = `SELECT unnest(list) AS r, generate_subscripts(list, 1) AS place FROM (SELECT ${list} AS list)`;
+  await runWith(
+    connection,
+    `CREATE OR REPLACE TEMP TABLE _incoming AS ${selected} FROM (${numbered}) ${last}`,
+    text,
+  );
   await connection.run(
     `DELETE FROM ${quoteName(name)} WHERE (${keys}) IN (SELECT (${keys}) FROM _incoming);
       INSERT INTO ${quoteName(name)} BY NAME FROM _incoming; DROP TABLE _incoming`,

@@ -109,9 +109,10 @@ function startChild(
     new URL('./loader-process.ts', import.meta.url),
     [JSON.stringify(settings)],
     {
-      execArgv: [],
+      // These two and the variables bound its memory: it makes much that is garbage a moment later.
+      execArgv: ['--max-semi-space-size=8', '--heap-growing-percent=20'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      env: childEnvironment(),
+      env: { ...childEnvironment(), MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' },
     },
   );
   const owed = new Map<number, PromiseWithResolvers<Acceptance>>();

@@ -202,19 +202,20 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
   await connection.run('BEGIN');
   try {
     const insert = createInserts(target);
+    const stored: string[] = [];
     for (const { name } of files) {
       const sources = new Set<string>();
       for await (const block of readBlocks(folder, name)) {
         sources.add(block.source);
         await insert.add(block);
       }
-      const names = quoteText(JSON.stringify([...sources]));
-      await connection.run(
-        `INSERT INTO _stored SELECT coalesce(max(place), 0) + 1, ${quoteText(name)}, ${names} FROM _stored`,
-      );
+      stored.push(`(${stored.length + 1}, ${quoteText(name)}, ${quoteText(JSON.stringify([...sources]))})`);
     }
     await insert.flush();
-    await connection.run(`UPDATE _stored_total SET files = files + ${files.length}`);
+    await connection.run(
+      `INSERT INTO _stored SELECT (SELECT coalesce(max(place), 0) FROM _stored) + n, name, sources FROM (VALUES ${stored.join(', ')}) t(n, name, sources);
+      UPDATE _stored_total SET files = files + ${files.length}`,
+    );
     await connection.run('COMMIT');
   } catch (error) {
     await connection.run('ROLLBACK');

@@ -64,7 +64,7 @@ async function writeTo(
 ): Promise<Turn> {
   const { connection, close } = await openReleased(spare, current, sources);
   try {
-    await connection.run("SET memory_limit = '512MB'; SET threads = 1");
+    await connection.run("SET memory_limit = '256MB'; SET threads = 1");
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
     const turn = await write(connection);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);

@@ -1,0 +1,133 @@
+import { copyFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { readCurrent, spareOf } from '../../src/duckdb/replicas.ts';
+import { parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
+import { acceptRows } from '../../src/loading/accept-rows.ts';
+import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import type { LoadingEvent } from '../../src/loading/loading-events.ts';
+import { storeAccepted } from '../../src/loading/store-accepted.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const yaml = (name: string, more = '') =>
+  parseSource(`${name}.yaml`, `name: ${name}\n${more}columns: { n: INT64, at: TIMESTAMP }\n`, '/');
+const numbers = yaml('numbers');
+
+/** A database of its own, and what a loader does with it. */
+async function openDatabase(sources: readonly Source[] = [numbers]) {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const events: LoadingEvent[] = [];
+  const emit = (event: LoadingEvent) => void events.push(event);
+  const folder = rowsFolderOf(databasePath);
+  return {
+    databasePath,
+    events,
+    spare: () => spareOf(databasePath, readCurrent(databasePath)),
+    accept: (source: Source, rows: readonly object[], replaces = false) =>
+      acceptRows({
+        folder,
+        source,
+        replaces,
+        lines: (async function* () {
+          for (const row of rows) yield JSON.stringify(row);
+        })(),
+      }),
+    turn: (more: Partial<Parameters<typeof storeAccepted>[0]> = {}) =>
+      storeAccepted({ databasePath, sources, emit, ...more }),
+    async ask(sql: string, path = readCurrent(databasePath).path) {
+      const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+      const connection = await instance.connect();
+      try {
+        return (await connection.runAndReadAll(sql)).getRowsJson().map(([value]) => String(value));
+      } finally {
+        connection.closeSync();
+        instance.closeSync();
+      }
+    },
+    waiting: async () => (await readdir(folder)).filter(name => name.endsWith('.rows')).length,
+  };
+}
+
+const all = 'SELECT n FROM numbers ORDER BY n';
+
+test('rows are seen after one turn, in both files after the next, and only then their file goes', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }, { n: 2 }]);
+  expect(await database.turn()).toBe(true);
+  expect(await database.ask(all)).toEqual(['1', '2']);
+  expect(await database.waiting()).toBe(1);
+  await database.accept(numbers, [{ n: 3 }]);
+  await database.turn();
+  expect(await database.ask(all)).toEqual(['1', '2', '3']);
+  while (await database.turn());
+  expect(await database.waiting()).toBe(0);
+  expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
+});
+
+test('a spare that lacks rows nobody has any more is made again', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  const spare = database.spare();
+  await copyFile(spare, `${spare}.old`);
+  await database.accept(numbers, [{ n: 2 }]);
+  while (await database.turn());
+  // Rows 2 are in both files, and their own file is gone; now one of them is as it was before.
+  await copyFile(`${spare}.old`, database.spare());
+  await database.accept(numbers, [{ n: 3 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '2', '3']);
+  expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
+});
+
+test('--replace takes all earlier rows away in the same moment', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.accept(numbers, [{ n: 2 }, { n: 3 }], true);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['2', '3']);
+});
+
+test('rows whose source has gone are set aside, and others go on', async () => {
+  const gone = yaml('gone');
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.accept(gone, [{ n: 5 }]);
+  await database.accept(numbers, [{ n: 2 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '2']);
+  expect(database.events).toEqual([
+    {
+      type: 'rows.failed',
+      file: expect.stringMatching(/\.rows$/),
+      message: 'No source with a table is named gone',
+    },
+  ]);
+});
+
+test('rows that are older than their source keeps them go with the next load', async () => {
+  const kept = yaml('numbers', 'time: at\nretentionDays: 2\n');
+  const database = await openDatabase([kept]);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  await database.accept(kept, [{ n: 1, at: daysAgo(3) }, { n: 2, at: daysAgo(1) }, { n: 3 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['2', '3']);
+});
+
+test('the sample goes on in both files, and no load sets it back', async () => {
+  const sources = [...readSources(), numbers];
+  const database = await openDatabase(sources);
+  const startMs = Date.parse('2026-01-15T12:00:00Z');
+  const newest = 'SELECT epoch_ms(max(timestamp)) FROM "cloudflare.logs.prod"';
+  await database.turn({ sample: { rows: 2000, nowMs: startMs } });
+  const before = Number(await database.ask(newest));
+  await database.turn({ sample: { rows: 2000, nowMs: startMs + 3_600_000 } });
+  const after = Number(await database.ask(newest));
+  // Some five minutes lie between two rows of this sample.
+  expect([startMs - before, startMs + 3_600_000 - after].every(ms => ms >= 0 && ms < 900_000)).toBe(true);
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.turn();
+  expect(Number(await database.ask(newest))).toBe(after);
+  expect(await database.ask(all)).toEqual(['1']);
+});
