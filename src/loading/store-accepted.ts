@@ -218,7 +218,8 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
     );
     await connection.run('COMMIT');
   } catch (error) {
-    await connection.run('ROLLBACK');
+    // DuckDB may have ended it by itself.
+    await connection.run('ROLLBACK').catch(() => undefined);
     throw error;
   }
 }
