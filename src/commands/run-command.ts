@@ -37,11 +37,11 @@ const commands: Record<string, Command> = {
   },
   start: {
     usage: 'start                                 run the gateway',
-    run: async ({ environment }) => (await import('./run-script.ts')).runScript('start', environment),
+    run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('start', environment),
   },
   worker: {
     usage: 'worker                                run a worker that warms the cache in Redis',
-    run: async ({ environment }) => (await import('./run-script.ts')).runScript('worker', environment),
+    run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('worker', environment),
   },
   endpoint: {
     usage: 'endpoint new | lint | test | explain  write, check, test and explain saved queries',
@@ -85,7 +85,7 @@ const commands: Record<string, Command> = {
   completion: {
     usage: 'completion bash | zsh | fish          print what completes these commands in a shell',
     run: async (_context, args) => {
-      const { completionScript } = await import('./completion.ts');
+      const { completionScript } = await import('./shell/completion.ts');
       process.stdout.write(completionScript(args[0], Object.keys(commands)));
     },
   },

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** What `npm start` and `npm run worker` run: the variables before the command, and what Node is given. */
 export function readScript(name: 'start' | 'worker') {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   const words: string[] = scripts[name].split(' ');
   const at = words.indexOf('node');
   const environment: Record<string, string> = Object.fromEntries(
@@ -16,7 +16,7 @@ export function readScript(name: 'start' | 'worker') {
 /** Runs a gateway or a worker as its npm script does, until it ends; its exit code is ours. */
 export async function runScript(name: 'start' | 'worker', environment: NodeJS.ProcessEnv): Promise<void> {
   const { environment: own, args } = readScript(name);
-  const file = fileURLToPath(new URL(`../../${args.at(-1)}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../../${args.at(-1)}`, import.meta.url));
   const child = spawn(process.execPath, [...args.slice(0, -1), file], {
     stdio: 'inherit',
     env: { ...environment, ...own },
