@@ -37,6 +37,7 @@ function rangeDrawn(text: string): string {
   return bounds
     .map(bound => bound.replace(/^(DATE|DATETIME|TIMESTAMP) |'/g, '').replace(/(\d\.\d*?)0+(?=\+|$)/, '$1'))
     .map(bound => bound.replace('T', ' ').replace(/\.(?=\+|$)/, ''))
+    .map(bound => (/\+\d\d$/.test(bound) ? String(microseconds(bound)) : bound))
     .join(', ');
 }
 

@@ -73,13 +73,14 @@ function callersView(answer: EngineAnswer): Outcome {
 }
 
 /** What differs from what the suite says; empty where nothing does. */
-function differenceOf(outcome: Outcome, { expected, sql }: SuiteCase): string {
+function differenceOf(given: Outcome, { expected, sql }: SuiteCase): string {
   if (expected.kind === 'error') {
-    if (outcome.kind === 'fails') return '';
-    return `expected: ${expected.message}\nours: ${show(outcome)}`;
+    if (given.kind === 'fails') return '';
+    return `expected: ${expected.message}\nours: ${show(given)}`;
   }
-  if (outcome.kind !== 'answers') return `expected: ${show(expected.rows)}\nours fails: ${show(outcome)}`;
+  if (given.kind !== 'answers') return `expected: ${show(expected.rows)}\nours fails: ${show(given)}`;
   if (expected.kind === 'rows') {
+    const outcome = asWritten(given, expected.columns);
     if (!isDeepStrictEqual(outcome.columns, expected.columns))
       return `columns expected: ${show(expected.columns)}\nours: ${show(outcome.columns)}`;
     const plain = expected.hasUnorderedArrays ? sortedArrays : (value: WireValue) => value;
@@ -91,7 +92,7 @@ function differenceOf(outcome: Outcome, { expected, sql }: SuiteCase): string {
     );
     return isDeepStrictEqual(wanted, got) ? '' : `expected: ${show(wanted)}\nours: ${show(got)}`;
   }
-  const { columns, rows } = outcome;
+  const { columns, rows } = given;
   const difference = `expected: ${show(expected.names)} ${show(expected.rows)}\nours: ${show(columns.map(c => c.name))} ${show(rows)}`;
   const isNamed = (name: string, i: number) =>
     columns[i]?.name.toLowerCase() === name.toLowerCase() || /^$|^f\d+_$|^\$col\d+$|^_.*_$/.test(name);
@@ -108,6 +109,17 @@ function differenceOf(outcome: Outcome, { expected, sql }: SuiteCase): string {
     left.splice(i, 1);
   }
   return isOrdered ? `${otherOrder}${difference}` : '';
+}
+
+/** The rows of SELECT AS STRUCT as the suite writes them: as if their fields were columns. */
+function asWritten(
+  outcome: Extract<Outcome, { kind: 'answers' }>,
+  expected: readonly WireColumn[],
+): Pick<typeof outcome, 'columns' | 'rows'> {
+  const [column, ...others] = outcome.columns;
+  if (others.length > 0 || column?.mode === 'REPEATED' || !isDeepStrictEqual(column?.fields, expected))
+    return outcome;
+  return { columns: expected, rows: outcome.rows.map(([row]) => (Array.isArray(row) ? row : [row ?? null])) };
 }
 
 /** Begins what is said where the rows are right and stand in another order, as ties of ORDER BY may. */

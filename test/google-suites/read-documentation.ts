@@ -111,9 +111,16 @@ export function readTable(drawn: string): Drawn | undefined {
   };
   const names = cells(header[0]!);
   const isRuled = bodies.length > 1;
-  const rows = bodies.flatMap(lines => (isRuled ? [merged(lines.map(cells))] : lines.map(cells)));
+  const rows = bodies.flatMap(lines => {
+    const rowsOfLines = lines.map(cells);
+    return isRuled || isArray(rowsOfLines) ? [merged(rowsOfLines)] : rowsOfLines;
+  });
   return rows.every(row => row.length === names.length) ? { names, rows } : undefined;
 }
+
+/** One array, with a line for each of its elements. */
+const isArray = (rows: readonly (readonly string[])[]): boolean =>
+  rows.length > 2 && rows[0]!.join() === '[' && rows.at(-1)!.join() === ']';
 
 /** Lines between two borders are one row. */
 function merged(lines: readonly (readonly string[])[]): string[] {
@@ -121,6 +128,7 @@ function merged(lines: readonly (readonly string[])[]): string[] {
     lines
       .map(line => line[i] ?? '')
       .join(' ')
+      .replace(/, \]$/, ']')
       .trim(),
   );
 }

@@ -31,6 +31,14 @@ test.each([
   ['a substring', 'substr(', ', 2, 3)', 'upper(s)'],
   ['padding', 'lpad(', ", 9, 'x')", 'upper(s)'],
   ['JSON in JSON', 'json_value(', ", '$.a')", 'upper(s)'],
+  ['WITH', 'with(w as ', ', w + w / 2)', 'abs(x)'],
+  ['comparing STRUCTs', 'if((', ', 1) = (2, x), 1.5, x)', 'abs(x)'],
+  ['a STRUCT in a list', 'if((', ', 1) in ((2, 3), (4, x)), 1.5, x)', 'abs(x)'],
+  ['a STRUCT in an array', 'if((', ', 1) in unnest([(2.5, 3), (4.5, 5)]), 1.5, x)', 'abs(x)'],
+  ['comparing ARRAYs', 'if([', '] = [x], 1.5, x)', 'abs(x)'],
+  ['INTERVAL values', 'extract(second from make_interval(1, second => cast(', ' as int64)) * 2)', 'abs(x)'],
+  ['justified', 'extract(hour from justify_interval(make_interval(day => cast(', ' as int64))))', 'abs(x)'],
+  ['RANGE values', 'range_start(range(', ", date '2030-01-01'))", 'date(t)'],
   ['an element', 'split(', ", '/')[safe_offset(1)]", 'upper(s)'],
 ])('plans %s as large as it is deep', async (_, open, close, inner) => {
   const sizes: number[] = [];

@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** RANGE values, their functions and their order. The reference knows few of them; the other rows are those of the documentation. */
 export const rangeCases: CaseGroup = {
   same: [
+    'range_start(cast(null as range<datetime>))',
+    'range_end(cast(null as range<timestamp>))',
     "range_start(range<date> '[2020-01-01, 2020-02-01)')",
     "range_end(range<date> '[2020-01-01, unbounded)')",
     "range_end(range<timestamp> '[2020-01-01 00:00:00+00, 2020-02-01 10:00:00.5+00)')",
