@@ -37,6 +37,7 @@ const alone = [
   'test/graphql/operation-limits.test.ts',
   'test/telemetry/traces.test.ts',
   'test/page/explorer.test.ts',
+  'test/page/faults.test.ts',
 ];
 
 /** What all suites have alike. */

@@ -58,11 +58,12 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
           )}
           <div class="actions">
             {isRunning && !isLive ? (
-              <button type="button" class="primary" onClick={query.cancel}>
+              // With keys: the same element would become the button that submits before its click is over.
+              <button key="cancel" type="button" class="primary" onClick={query.cancel}>
                 Cancel
               </button>
             ) : (
-              <button type="submit" class="primary" disabled={missing.length > 0}>
+              <button key="run" type="submit" class="primary" disabled={missing.length > 0}>
                 Run
               </button>
             )}

@@ -41,7 +41,7 @@ const rerunMs = 10_000;
 /** Runs the queries of one endpoint, one at a time. */
 export function useQuery(client: Client | undefined, endpoint: Endpoint | undefined): Query {
   const [state, setState] = useState<QueryState>({ isRunning: false });
-  const [isLive, setLive] = useState(false);
+  const [isLive, setLive] = useLive();
   const running = useRef<AbortController>(undefined);
   const latest = useRef(state);
   latest.current = state;
@@ -87,7 +87,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     }
   }
 
-  usePolling(isLive && endpoint !== undefined, () => latest.current, endpoint, ask);
+  usePolling(isLive, () => latest.current, endpoint, ask);
   const older = endpoint && state.answer && olderOf(endpoint, state.answer);
   return {
     ...state,
@@ -97,16 +97,27 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
       setState(before => ({ ...before, isRunning: false }));
     },
     ...(older && { loadOlder: () => void ask(older.values, older.merge) }),
-    isLive,
+    isLive: isLive(),
     setLive,
   };
+}
+
+/** Whether it is live, known at once: a poll that is due may come before the next rendering. */
+function useLive(): [() => boolean, (isLive: boolean) => void] {
+  const now = useRef(false);
+  const [, setShown] = useState(false);
+  const set = (isLive: boolean) => {
+    now.current = isLive;
+    setShown(isLive);
+  };
+  return [() => now.current, set];
 }
 
 type Ask = (sent: Values, merge?: Merge) => Promise<boolean>;
 
 /** Asks again and again while it is live, and while somebody can see it. */
 function usePolling(
-  isLive: boolean,
+  isLive: () => boolean,
   latest: () => QueryState,
   endpoint: Endpoint | undefined,
   ask: Ask,
@@ -115,12 +126,13 @@ function usePolling(
   const current = useRef(ask);
   current.current = ask;
   useEffect(() => {
-    if (!isLive || !endpoint) return;
+    if (!isLive() || !endpoint) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     const poll = async () => {
       const { answer, isRunning } = latest();
       const tail = answer && tailOf(endpoint, answer);
+      if (!isLive()) return;
       if (answer && !isRunning && document.visibilityState !== 'hidden') {
         if (tail) await current.current(tail.values, tail.merge);
         else await current.current(answer.values);
@@ -133,7 +145,7 @@ function usePolling(
       isOver = true;
       clearTimeout(timer);
     };
-  }, [isLive, endpoint]);
+  }, [isLive(), endpoint]);
 }
 
 /** The columns of an answer; those of SQL are asked for beside it. */

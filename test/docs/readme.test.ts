@@ -31,7 +31,7 @@ async function cloneTree(): Promise<string> {
   return directory;
 }
 
-test('the commands of the README work, in order, on a fresh clone', { timeout: 240_000 }, async () => {
+test('the commands of the README work, in order, on a fresh clone', { timeout: 480_000 }, async () => {
   const [start = '', tests = '', rest = '', graphql = ''] = await blocks();
   expect(tests).toBe('npm cit');
 

@@ -36,7 +36,7 @@ function rows() {
 let gateway: OpenGateway;
 let browser: Browser;
 
-describe.skipIf(!chromiumPath)('the Explorer in Chromium', () => {
+describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 }, () => {
   beforeAll(async () => {
     await bringPages();
     gateway = await openGateway({
@@ -45,7 +45,7 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', () => {
       pageSample: { token: testToken, parameters: { project: 'abc' } },
     });
     browser = await launchChromium();
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await gateway?.close();

@@ -14,9 +14,13 @@ if (!chromiumPath) {
   );
 }
 
+/** Milliseconds that one step may take on a machine with much else to do. */
+const timeoutMs = 60_000;
+
 /** Starts it; Chromium refuses its own sandbox to root, and containers have a small /dev/shm. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
+    timeout: timeoutMs,
     ...(chromiumPath && { executablePath: chromiumPath }),
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   });
@@ -42,7 +46,7 @@ export async function openPage(
     );
   }
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(timeoutMs);
   const complaints: string[] = [];
   page.on('pageerror', error => complaints.push(error.message));
   page.on('console', message => {

@@ -1,0 +1,191 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
+import type { Column } from '../../src/base/rows.ts';
+import type { Statement } from '../../src/engine/engine.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { bringPages } from './built-pages.ts';
+import { chromiumPath, launchChromium, type OpenedPage, openPage } from './open-browser.ts';
+
+const events = `/*
+id: 0d7c1f0a-55a1-4f0e-8a5b-3c1f9a2b4d77
+name: events
+description: Events.
+parameters:
+  from_start: { type: timestamp, description: Exclusive. }
+  from_end: { type: timestamp, description: Inclusive. }
+columns:
+  id: { type: STRING, required: true, description: An id. }
+  timestamp: { type: TIMESTAMP, required: true, description: When. }
+  message: { type: STRING, description: What. }
+maxRows: 30000
+*/
+select 1`;
+
+const columns: Column[] = [
+  { name: 'id', type: 'STRING', mode: 'NULLABLE' },
+  { name: 'timestamp', type: 'TIMESTAMP', mode: 'NULLABLE' },
+  { name: 'message', type: 'STRING', mode: 'NULLABLE' },
+];
+
+type Row = { id: string; timestamp: number; message: string | null };
+type Answering = (
+  statement: Statement,
+  signal: AbortSignal,
+) => Promise<{ rows: Row[]; isTruncated?: boolean }>;
+
+/** Microseconds of a row so many seconds after noon. */
+const at = (seconds: number) => Date.parse('2026-01-15T12:00:00Z') * 1000 + seconds * 1_000_000;
+
+let answer: Answering;
+let gateway: OpenGateway;
+let browser: Browser;
+let opened: OpenedPage;
+
+async function run(statement: Statement, { signal }: { signal: AbortSignal }) {
+  const { rows, isTruncated = false } = await answer(statement, signal);
+  return { columns, rowsJson: Buffer.from(JSON.stringify(rows)), rowCount: rows.length, isTruncated };
+}
+
+/** Opens the page of the endpoint, answered so. */
+async function open(answering: Answering) {
+  answer = answering;
+  opened = await openPage(browser, `${gateway.origin}/#/events`, { token: testToken });
+  return opened.page;
+}
+
+describe.skipIf(!chromiumPath)('the Explorer, of a gateway with faults', { timeout: 240_000 }, () => {
+  beforeAll(async () => {
+    await bringPages();
+    gateway = await openGateway({
+      now: '2026-01-15T12:00:30Z',
+      engine: { describe: async () => columns, run },
+      sqlFiles: { 'events.sql': events },
+    });
+    browser = await launchChromium();
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+
+  test('shows new rows as they arrive, once each, until it is paused', async () => {
+    const rows: Row[] = [{ id: 'a', timestamp: at(0), message: 'first' }];
+    const page = await open(async ({ parameters }) => {
+      const start = parameters.find(({ name }) => name === 'from_start')?.value;
+      const from = start ? Date.parse(String(start)) * 1000 : 0;
+      return { rows: rows.filter(({ timestamp }) => timestamp > from).reverse() };
+    });
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    await grid.getByText('first').waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Live' }).click();
+    // Two rows of one time, of which one comes later.
+    rows.push({ id: 'b', timestamp: at(5), message: 'second' });
+    await grid.getByText('second').waitFor();
+    rows.push({ id: 'c', timestamp: at(5), message: 'third' });
+    await grid.getByText('third').waitFor();
+    expect(await grid.getAttribute('aria-rowcount')).toBe('4');
+
+    await page.getByRole('button', { name: 'Pause live' }).click();
+    const sent: string[] = [];
+    page.on('request', request => sent.push(request.url()));
+    await page.clock.fastForward(60_000);
+    // Asking by hand is the next thing that happens.
+    answer = async () => ({ rows: [] });
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('No rows.').waitFor();
+    expect(sent).toHaveLength(1);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('loads older rows behind the ones that it has', async () => {
+    const all = Array.from(
+      { length: 30 },
+      (_, i): Row => ({ id: `r${i}`, timestamp: at(-i), message: `row ${i}` }),
+    );
+    const page = await open(async ({ parameters }) => {
+      const end = parameters.find(({ name }) => name === 'from_end')?.value;
+      const to = end ? Date.parse(String(end)) * 1000 : Infinity;
+      return { rows: all.filter(({ timestamp }) => timestamp <= to).slice(0, 10) };
+    });
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    await grid.getByText('row 0').waitFor();
+    for (const count of [19, 28]) {
+      await page.getByRole('button', { name: 'Load older rows' }).click();
+      await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe(String(count + 1));
+    }
+  });
+
+  test('says that rows were cut, and draws few of many thousands, huge ones among them', async () => {
+    const rows = Array.from(
+      { length: 30_000 },
+      (_, i): Row => ({ id: `r${i}`, timestamp: at(-i), message: `row ${i}` }),
+    );
+    rows[1] = { id: 'huge', timestamp: at(-1), message: 'x'.repeat(1_000_000) };
+    const page = await open(async () => ({ rows, isTruncated: true }));
+    await page.getByText('Cut at 30,000 rows: there are more').waitFor();
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    expect(await grid.getByRole('row').count()).toBeLessThan(100);
+    await grid.focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByText('(1000000 characters)').waitFor();
+    await page.keyboard.press('End');
+    await grid.getByText('row 29999').waitFor();
+    // Megabytes of JavaScript objects after collecting garbage: the rows, and not what was drawn on the way.
+    const session = await page.context().newCDPSession(page);
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    expect(usedSize / 1e6).toBeLessThan(200);
+    await page.getByRole('radio', { name: 'Chart' }).check();
+    await page.locator('.plot canvas').waitFor();
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('explains refusals and failures, and tries again', async () => {
+    const cases = [
+      ['too_many_requests', 'Too many requests.', 'Worth another try in'],
+      ['engine_failed', 'engine_failed (502).', ''],
+      ['unavailable', 'unavailable (503).', 'Worth another try in'],
+    ] as const;
+    const page = await open(async () => ({ rows: [{ id: 'a', timestamp: at(0), message: 'well' }] }));
+    const well = page.getByRole('treegrid', { name: 'Rows' }).getByText('well');
+    await well.waitFor();
+    for (const [code, title, more] of cases) {
+      answer = async () => {
+        throw new GatewayError(code, `This is <b>${code}</b>`);
+      };
+      await page.getByRole('button', { name: 'Run' }).click();
+      const alert = page.getByRole('alert');
+      await alert.getByText(title).waitFor();
+      expect(await alert.innerText()).toContain(more);
+      expect(await alert.innerText()).toContain(`<b>${code}</b>`);
+      answer = async () => ({ rows: [{ id: 'a', timestamp: at(0), message: 'well' }] });
+      await alert.getByRole('button', { name: 'Try again' }).click();
+      await well.waitFor();
+      expect(await alert.count()).toBe(0);
+    }
+  });
+
+  test('cancels a query, which the engine hears', async () => {
+    const page = await open(
+      (_, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+    await page.getByText('Running…').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Run' }).waitFor();
+    const failed = () => gateway.events.findLast(event => event.type === 'endpoint.failed');
+    await expect.poll(() => failed()?.code).toBe('cancelled');
+    expect(await page.getByText('Running…').count()).toBe(0);
+  });
+
+  test('says that nobody answers once the gateway is gone', async () => {
+    const page = await open(async () => ({ rows: [{ id: 'a', timestamp: at(0), message: 'still here' }] }));
+    await page.getByRole('treegrid', { name: 'Rows' }).getByText('still here').waitFor();
+    await page.route('**/api/**', route => route.abort('connectionrefused'));
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('alert').getByText('Nobody answers.').waitFor();
+  });
+});
