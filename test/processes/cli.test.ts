@@ -121,14 +121,14 @@ describe('import', () => {
   });
 
   test.each([
-    [['import', 'postgres.logs'], 'import takes a source and a file'],
-    [['import', 'edge', 'x.ndjson'], 'No source is named "edge"; allowed: cloudflare.logs.prod, '],
-    [['import', 'postgres.logs', 'nowhere.ndjson'], "no such file or directory, open 'nowhere.ndjson'"],
-    [['import', 'postgres.logs', 'package.json.parquet'], 'no such file or directory'],
-  ])('%j is refused', async (args, message) => {
+    [['import', 'postgres.logs'], 2, 'import takes a source and a file'],
+    [['import', 'edge', 'x.ndjson'], 2, 'No source is named "edge"; allowed: cloudflare.logs.prod, '],
+    [['import', 'postgres.logs', 'nowhere.ndjson'], 1, "no such file or directory, open 'nowhere.ndjson'"],
+    [['import', 'postgres.logs', 'package.json.parquet'], 1, 'no such file or directory'],
+  ])('%j is refused with %d', async (args, expected, message) => {
     const { cli } = await openShell();
     const { code, err } = await cli(args);
-    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    expect([code, err]).toEqual([expected, expect.stringContaining(message)]);
     expect(err).not.toContain('    at ');
   });
 });
