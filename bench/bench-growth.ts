@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer } from '../test/support/redis-server.ts';
 import { askServer, graphqlRequest, restRequest } from './ask-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
@@ -164,6 +165,7 @@ async function withTokens(parent: string, size: number): Promise<Point['figures'
 
 const keys = 50;
 const rounds = 4;
+const idleMs = 10_000;
 
 /** What Redis is asked for when each of some keys is asked for several times, the requests in turn by all gateways. */
 async function withGateways(size: number): Promise<Point['figures']> {
@@ -174,12 +176,12 @@ async function withGateways(size: number): Promise<Point['figures']> {
     for (let n = 0; n < size; n++) {
       gateways.push(cleanup.adopt(await startGateway({ REDIS_URL: redis.url }), each => each.stop()));
     }
-    const stat = async (name: string) =>
-      Number(new RegExp(`${name}:(\\d+)`).exec(await redis.command('INFO stats'))?.[1]);
-    const before = {
-      commands: await stat('total_commands_processed'),
-      bytes: await stat('total_net_output_bytes'),
+    const read = async () => {
+      const text = await redis.command('INFO stats');
+      const stat = (name: string) => Number(new RegExp(`${name}:(\\d+)`).exec(text)?.[1]);
+      return { commands: stat('total_commands_processed'), bytes: stat('total_net_output_bytes') };
     };
+    const before = await read();
     let requests = 0;
     for (let round = 0; round < rounds; round++) {
       for (let key = 0; key < keys; key++) {
@@ -190,9 +192,14 @@ async function withGateways(size: number): Promise<Point['figures']> {
         );
       }
     }
+    const after = await read();
+    await delay(idleMs);
+    const idle = await read();
     return {
-      'commands a request': ((await stat('total_commands_processed')) - before.commands) / requests,
-      'KB out of Redis a request': ((await stat('total_net_output_bytes')) - before.bytes) / requests / 1024,
+      'commands a request': (after.commands - before.commands) / requests,
+      'KB out of Redis a request': (after.bytes - before.bytes) / requests / 1024,
+      'commands a second, idle': (idle.commands - after.commands) / (idleMs / 1000),
+      'KB out of Redis a second, idle': (idle.bytes - after.bytes) / (idleMs / 1000) / 1024,
     };
   } finally {
     await cleanup.disposeAsync();
