@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Subqueries in branches that are not taken. */
 export const guardCases: CaseGroup = {
   same: [
+    'select struct(if(false, 7, a.id) as a, ifnull(1e3, (select v.x from (select a.id / 1 as x) v)) as b) as k, count(*) as n, any_value(if(false, 7, a.id)) as x from facts a group by k',
+    'select if(a.id > 5, (select 1 / a.id), 2.0) as k, count(*) as n from facts a group by k',
+    'select if(a.id > 5, (select 1 / a.id), 2.0) + 1 as k, if(a.id > 0, (select 1 / a.id), 0.5) as v from facts a group by a.id',
     'with T as (select 0 as a, 10 as b union all select 1, 0 union all select 2, 3) SELECT IF((SELECT COUNT(*) FROM T) > 0, 1, (SELECT 1/a FROM T ORDER BY a LIMIT 1))',
     'with T as (select 0 as a, 10 as b union all select 1, 0 union all select 2, 3) SELECT CASE WHEN (SELECT COUNT(*) FROM T) > 0 THEN 1 ELSE (SELECT a/(a-1) FROM T ORDER BY a LIMIT 1) END',
     'with T as (select 0 as a, 10 as b union all select 1, 0 union all select 2, 3) SELECT IF((SELECT COUNT(*) FROM T WHERE a < outerT.b) > 0, 1, (SELECT 1/a FROM T WHERE a < outerT.b ORDER BY a LIMIT 1)) FROM T outerT',

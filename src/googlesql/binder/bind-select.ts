@@ -71,7 +71,7 @@ export function bindSelect(
   refuseUngrouped(groupBy, { select, items, others: [...ordered, ...clauses], from: source?.from, keyOf });
 
   const isGrouped = groupBy !== undefined || having || items.some(({ value }) => holdsAggregate(value));
-  const guardGrouped = guardGroups(groupBy ?? []);
+  const guardGrouped = guardGroups(groupBy ?? [], keyOf);
   const guard = isGrouped ? guardGrouped : guardBranches;
   const guarded = items.map(item => ({ ...item, value: guard(item.value) }));
   const body = {

@@ -8,12 +8,16 @@ import {
   holdsSubquery,
   mapChildren,
 } from '../tree/bound-tree.ts';
+import type { KeyOf } from '../tree/expression-keys.ts';
 import { scalar } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
-/** Whether a condition may stand in the WHERE of a subquery. */
-type Allows = (condition: BoundExpression) => boolean;
+/** Whether a condition may stand in the WHERE of a subquery, and whether an expression must stay as it is. */
+type Rules = {
+  allows(condition: BoundExpression): boolean;
+  keeps(expression: BoundExpression): boolean;
+};
 
 /**
  * Lets a subquery in a branch of CASE, IF, IFNULL or COALESCE see only the rows of the query around it that take the branch: DuckDB
@@ -21,19 +25,21 @@ type Allows = (condition: BoundExpression) => boolean;
  * for a condition makes a join of its own; so do those below a condition that holds an aggregate or IN with a subquery.
  */
 export function guardBranches(expression: BoundExpression): BoundExpression {
-  return holdsSubquery(expression) ? guarded(expression, [], isPlain) : expression;
+  return holdsSubquery(expression) ? guarded(expression, [], plainRules) : expression;
 }
 
-/** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. */
+/** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. A key stays. */
 export function guardGroups(
   keys: readonly BoundExpression[],
+  keyOf: KeyOf,
 ): (expression: BoundExpression) => BoundExpression {
-  const grouped = new Set(keys.filter(key => key.kind === 'column').map(columnKey));
-  const isOfKeys: Allows = condition =>
-    isPlain(condition) && columnsOf(condition).every(key => grouped.has(key));
-  const guard = (expression: BoundExpression): BoundExpression =>
-    holdsSubquery(expression) ? guarded(expression, [], isOfKeys) : expression;
-  return guard;
+  const columns = new Set(keys.filter(key => key.kind === 'column').map(columnKey));
+  const known = new Set(keys.map(keyOf));
+  const rules: Rules = {
+    allows: condition => isPlain(condition) && columnsOf(condition).every(key => columns.has(key)),
+    keeps: expression => known.has(keyOf(expression)),
+  };
+  return expression => (holdsSubquery(expression) ? guarded(expression, [], rules) : expression);
 }
 
 type Column = Extract<BoundExpression, { kind: 'column' }>;
@@ -47,30 +53,29 @@ function columnsOf(expression: BoundExpression): readonly string[] {
 function guarded(
   expression: BoundExpression,
   conditions: readonly BoundExpression[],
-  allows: Allows,
+  rules: Rules,
 ): BoundExpression {
+  if (rules.keeps(expression)) return expression;
   switch (expression.kind) {
     case 'case': {
       const before = [...conditions];
       const branches = expression.branches.map(({ when, result }) => {
         const branch = {
-          when: guarded(when, before, allows),
-          result: guarded(result, [...before, when], allows),
+          when: guarded(when, before, rules),
+          result: guarded(result, [...before, when], rules),
         };
         before.push(isNotTrue(when));
         return branch;
       });
-      const otherwise = expression.otherwise && guarded(expression.otherwise, before, allows);
+      const otherwise = expression.otherwise && guarded(expression.otherwise, before, rules);
       return { ...expression, branches, otherwise };
     }
     case 'call':
-      return { ...expression, arguments: guardedArguments(expression, conditions, allows) };
+      return { ...expression, arguments: guardedArguments(expression, conditions, rules) };
     case 'subquery':
     case 'inQuery': {
-      const inside = mapChildren(expression, child =>
-        guarded(child, conditions, allows),
-      ) as typeof expression; // of the same kind
-      const known = conditions.filter(allows);
+      const inside = mapChildren(expression, child => guarded(child, conditions, rules)) as typeof expression; // of the same kind
+      const known = conditions.filter(rules.allows);
       if (
         known.length === 0 ||
         !mayFail(expression.query, expression.kind === 'subquery' && expression.form === 'SCALAR')
@@ -79,27 +84,26 @@ function guarded(
       return { ...inside, query: withConditions(expression.query, known) };
     }
     case 'aggregate':
-      return mapChildren(expression, child => guarded(child, [], isPlain));
+      return mapChildren(expression, child => guarded(child, [], plainRules));
     default:
-      return mapChildren(expression, child => guarded(child, conditions, allows));
+      return mapChildren(expression, child => guarded(child, conditions, rules));
   }
 }
 
 function guardedArguments(
   { name, arguments: values }: Extract<BoundExpression, { kind: 'call' }>,
   conditions: readonly BoundExpression[],
-  allows: Allows,
+  rules: Rules,
 ): readonly BoundExpression[] {
   const [first] = values;
   if (name === 'IF' && first) {
     const branches = [[], [first], [isNotTrue(first)]];
-    return values.map((value, i) => guarded(value, [...conditions, ...branches[i]!], allows));
+    return values.map((value, i) => guarded(value, [...conditions, ...branches[i]!], rules));
   }
-  if (name !== 'IFNULL' && name !== 'COALESCE')
-    return values.map(value => guarded(value, conditions, allows));
+  if (name !== 'IFNULL' && name !== 'COALESCE') return values.map(value => guarded(value, conditions, rules));
   return values.map((value, i) => {
     const missing = values.slice(0, i).map((of): BoundExpression => ({ kind: 'isNull', type: bool, of }));
-    return guarded(value, [...conditions, ...missing], allows);
+    return guarded(value, [...conditions, ...missing], rules);
   });
 }
 
@@ -114,7 +118,9 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
 }
 
 /** DuckDB fails to plan IN with a subquery in the WHERE of another one. */
-const isPlain: Allows = condition => !holdsAnyAggregate(condition) && !holdsIn(condition);
+const isPlain = (condition: BoundExpression): boolean => !holdsAnyAggregate(condition) && !holdsIn(condition);
+
+const plainRules: Rules = { allows: isPlain, keeps: () => false };
 
 const holdsIn = (expression: BoundExpression): boolean =>
   expression.kind === 'inQuery' || childrenOf(expression).some(holdsIn);
