@@ -1,4 +1,4 @@
-import { readCurrent } from '../duckdb/replicas.ts';
+import { type Current, readCurrent } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
 
 type FollowOptions = {
@@ -25,7 +25,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
   let known = readCurrent(databasePath);
   let ticks = 0;
   const timer = setInterval(() => {
-    const current = readCurrent(databasePath);
+    const current = lookAt(databasePath) ?? known;
     if (current.version !== known.version) {
       const changed = Object.keys(current.loads).filter(
         source => current.loads[source] !== known.loads[source],
@@ -42,4 +42,13 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
   }
 
   return () => clearInterval(timer);
+}
+
+/** A folder that can't be read now is looked at again; the engine's processes report it. */
+function lookAt(databasePath: string): Current | undefined {
+  try {
+    return readCurrent(databasePath);
+  } catch {
+    return undefined;
+  }
 }
