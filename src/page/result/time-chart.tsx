@@ -142,7 +142,12 @@ function optionsOf(
         space: 70,
         values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
       },
-      { ...axis, size: 64, values: (_plot, ticks) => ticks.map(shorten) },
+      {
+        ...axis,
+        size: 64,
+        values: (_plot, ticks) => ticks.map(shorten),
+        ...(areCounts(series) && { incrs: wholeSteps }),
+      },
     ],
     series: [
       {},
@@ -167,6 +172,11 @@ function axisText(seconds: number, apart: number): string {
   const isDay = apart >= 86_400 || seconds % 86_400 === 0;
   return isDay ? text.slice(5, 10) : text.slice(11, apart >= 60 ? 16 : 19);
 }
+
+const areCounts = (series: readonly Series[]) => series.every(({ values }) => values.every(Number.isInteger));
+
+/** 1, 2, 5, 10 and so on: there is no half of a request. */
+const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
 
 function shorten(value: number): string {
   if (Math.abs(value) >= 1e9) return `${value / 1e9} G`;
