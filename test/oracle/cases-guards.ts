@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Subqueries in branches that are not taken. */
 export const guardCases: CaseGroup = {
   same: [
+    'select if(false, id, (select x from unnest([1, 2]) x where x > length(s))) as k, count(*) as n from facts where false group by k',
+    'select struct(if(false, id, (select x from unnest([1, 2]) x where x > length(s)))) as k, count(*) as n from facts where false group by k',
+    'select if(false, id, (select x from unnest([1, 2]) x where x > length(s))) + 1 as k, count(*) as n from facts where false group by k',
     'select struct(if(false, 7, a.id) as a, ifnull(1e3, (select v.x from (select a.id / 1 as x) v)) as b) as k, count(*) as n, any_value(if(false, 7, a.id)) as x from facts a group by k',
     'select if(a.id > 5, (select 1 / a.id), 2.0) as k, count(*) as n from facts a group by k',
     'select if(a.id > 5, (select 1 / a.id), 2.0) + 1 as k, if(a.id > 0, (select 1 / a.id), 0.5) as v from facts a group by a.id',
