@@ -8,5 +8,5 @@ export function withoutTexts(sql: string): string {
 
 /** Whether a query may read a TIMESTAMP out of a text without a zone. */
 export function readsDefaultZone(sql: string): boolean {
-  return /timestamp/i.test(sql) && /["']\d{4}-\d\d?-\d\d?(?:[ T]\d\d?:\d\d[\d:.]*)?["']/.test(sql);
+  return /timestamp/i.test(sql) && /["'][^"'\n]*\d{4}-\d\d?-\d\d?(?:[ T]\d\d?:\d\d[\d:.]*)?["',)]/.test(sql);
 }

@@ -47,7 +47,7 @@ const macros: Readonly<Record<string, string>> = {
     "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; calculating with NaN or infinity is not supported') end",
   // Of values without NaN and infinities it is finite.
   'bq_checked_sum(x, finite)':
-    "case when isfinite(x) or not finite then x when x is not null then bq_fail('double overflow') end",
+    "case when isfinite(x) or not finite then x when x is not null then bq_fail('Floating point overflow; a sum that leaves FLOAT64 on the way is not supported') end",
   'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
   'bq_round(x, n)':
