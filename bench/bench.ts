@@ -4,6 +4,7 @@ import { benchEngine } from './bench-engine.ts';
 import { benchGrowth } from './bench-growth.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchLargeResults } from './bench-large-results.ts';
+import { benchLoading } from './bench-loading.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
@@ -23,6 +24,7 @@ const benches: Record<string, () => Promise<void>> = {
   'large-results': benchLargeResults,
   paths: benchPaths,
   growth: benchGrowth,
+  loading: benchLoading,
 };
 
 const asked = process.argv.slice(2);
