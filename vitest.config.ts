@@ -25,8 +25,9 @@ const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction',
 );
 
 /**
- * These measure times, start many processes, replace a module, or register an SDK for the whole process: one file at a time, each in a process of its own. The others mostly
- * wait, two files at once; a process runs many files, for loading the modules anew takes as long as most files.
+ * These measure times, start many processes, replace a module, or register an SDK for the whole process: one file at a time, each
+ * in a process of its own. The others mostly wait, two files at once; a process runs many files, for loading the modules anew takes
+ * as long as most files.
  */
 const alone = [
   ...['fleet', 'http', 'processes', 'store'].map(folder => `test/${folder}/**/*.test.ts`),

@@ -24,7 +24,6 @@ import { openPageFiles, type PageFiles } from '../http/page-files.ts';
 import type { StopOptions } from '../http/stop-server.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
-import { planWarming } from '../pipeline/plan-request.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { createRunStatement } from '../pipeline/run-statement.ts';
 import { createRedactor } from '../redaction/redactor.ts';
@@ -34,19 +33,12 @@ import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics, type Readings } from '../telemetry/metrics.ts';
 import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
-import { createBytesBudget } from '../warming/bytes-budget.ts';
-import { createHotKeys, type HotKeys } from '../warming/hot-keys.ts';
-import { createMemorySchedule } from '../warming/memory-schedule.ts';
-import { createRedisSchedule } from '../warming/redis-schedule.ts';
-import type { WarmSchedule } from '../warming/schedule.ts';
-import { warmGroup } from '../warming/warm-group.ts';
-import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import { openEngine } from './compose-engine.ts';
 import { openLoading } from './compose-loading.ts';
 import { composeTokens } from './compose-tokens.ts';
+import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
-
 /** What a process brings to its gateway. */
 export type GatewayDeps = {
   readonly clock: Clock;
@@ -342,69 +334,4 @@ function documentOf(
     }
     return document;
   };
-}
-
-/** Milliseconds between two polls of the schedule. */
-const pollMs = 1000;
-
-/** Remembers reads and when they are due, and warms them if that is this process's task. */
-type Warming = {
-  readonly schedule: WarmSchedule;
-  readonly hotKeys: HotKeys;
-  close(): Promise<void>;
-};
-
-type WarmingDeps = {
-  readonly clock: Clock;
-  readonly emit: (event: GatewayEvent) => void;
-  readonly cache: Cache;
-  readonly endpoints: Pick<EndpointRegistry, 'find'>;
-  /** Runs in the background: callers' queries go first. */
-  readonly runStatement: RunStatement;
-};
-
-/**
- * Puts the warming of one process together, over Redis where there is one.
- * @param isWorker whether this process warms, beside noting reads
- */
-function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warming {
-  const { clock, emit } = deps;
-  const { REDIS_URL: url, WARM_MAX_KEYS: maxKeys } = config;
-  const schedule = url ? createRedisSchedule({ url, maxKeys }) : createMemorySchedule({ clock, maxKeys });
-  const hotKeys = createHotKeys({ schedule, emit });
-  const warmer = isWorker ? openWarmer(config, deps, schedule) : undefined;
-  warmer?.start(pollMs);
-  return {
-    schedule,
-    hotKeys,
-    async close() {
-      await warmer?.close();
-      await hotKeys.close();
-      await schedule.close();
-    },
-  };
-}
-
-function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): Warmer {
-  const { clock, emit, cache, endpoints, runStatement } = deps;
-  const { QUERY_TIMEOUT_MS: queryTimeoutMs } = config;
-  const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
-  return createWarmer({
-    schedule,
-    budget,
-    clock,
-    emit,
-    concurrency: config.WARM_CONCURRENCY,
-    warmGroup: (claim, signal) =>
-      warmGroup(
-        {
-          cache,
-          budget,
-          runStatement,
-          planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
-        },
-        claim,
-        signal,
-      ),
-  });
 }

@@ -1,0 +1,79 @@
+import type { Clock } from '../base/clock.ts';
+import type { RunStatement } from '../batch/run-batch.ts';
+import type { Cache } from '../cache/cache.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { planWarming } from '../pipeline/plan-request.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { createBytesBudget } from '../warming/bytes-budget.ts';
+import { createHotKeys, type HotKeys } from '../warming/hot-keys.ts';
+import { createMemorySchedule } from '../warming/memory-schedule.ts';
+import { createRedisSchedule } from '../warming/redis-schedule.ts';
+import type { WarmSchedule } from '../warming/schedule.ts';
+import { warmGroup } from '../warming/warm-group.ts';
+import { createWarmer, type Warmer } from '../warming/warmer.ts';
+import type { Config } from './config.ts';
+
+/** Milliseconds between two polls of the schedule. */
+const pollMs = 1000;
+
+/** Remembers reads and when they are due, and warms them if that is this process's task. */
+type Warming = {
+  readonly schedule: WarmSchedule;
+  readonly hotKeys: HotKeys;
+  close(): Promise<void>;
+};
+
+type WarmingDeps = {
+  readonly clock: Clock;
+  readonly emit: (event: GatewayEvent) => void;
+  readonly cache: Cache;
+  readonly endpoints: Pick<EndpointRegistry, 'find'>;
+  /** Runs in the background: callers' queries go first. */
+  readonly runStatement: RunStatement;
+};
+
+/**
+ * Puts the warming of one process together, over Redis where there is one.
+ * @param isWorker whether this process warms, beside noting reads
+ */
+export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warming {
+  const { clock, emit } = deps;
+  const { REDIS_URL: url, WARM_MAX_KEYS: maxKeys } = config;
+  const schedule = url ? createRedisSchedule({ url, maxKeys }) : createMemorySchedule({ clock, maxKeys });
+  const hotKeys = createHotKeys({ schedule, emit });
+  const warmer = isWorker ? openWarmer(config, deps, schedule) : undefined;
+  warmer?.start(pollMs);
+  return {
+    schedule,
+    hotKeys,
+    async close() {
+      await warmer?.close();
+      await hotKeys.close();
+      await schedule.close();
+    },
+  };
+}
+
+function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): Warmer {
+  const { clock, emit, cache, endpoints, runStatement } = deps;
+  const { QUERY_TIMEOUT_MS: queryTimeoutMs } = config;
+  const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
+  return createWarmer({
+    schedule,
+    budget,
+    clock,
+    emit,
+    concurrency: config.WARM_CONCURRENCY,
+    warmGroup: (claim, signal) =>
+      warmGroup(
+        {
+          cache,
+          budget,
+          runStatement,
+          planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
+        },
+        claim,
+        signal,
+      ),
+  });
+}
