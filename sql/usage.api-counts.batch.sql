@@ -20,14 +20,19 @@ requests as (
       when 'minutely' then timestamp_sub(current_timestamp(), interval 60 minute)
       when 'hourly' then timestamp_sub(current_timestamp(), interval 1 hour)
       when 'daily' then timestamp_sub(current_timestamp(), interval 7 day)
+      when '15min' then timestamp_sub(current_timestamp(), interval 15 minute)
+      when '30min' then timestamp_sub(current_timestamp(), interval 30 minute)
+      when '3hr' then timestamp_sub(current_timestamp(), interval 3 hour)
+      when '1day' then timestamp_sub(current_timestamp(), interval 1 day)
+      when '3day' then timestamp_sub(current_timestamp(), interval 3 day)
     end
 ),
 counted as (
   select
-    case @interval
-      when 'minutely' then timestamp_trunc(requests.timestamp, minute)
-      when 'hourly' then timestamp_trunc(requests.timestamp, hour)
-      when 'daily' then timestamp_trunc(requests.timestamp, day)
+    case
+      when @interval in ('minutely', '15min', '30min', '3hr') then timestamp_trunc(requests.timestamp, minute)
+      when @interval in ('hourly', '1day', '3day') then timestamp_trunc(requests.timestamp, hour)
+      when @interval = 'daily' then timestamp_trunc(requests.timestamp, day)
     end as bucket,
     place,
     url,

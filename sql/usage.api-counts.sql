@@ -6,6 +6,7 @@ parameters:
   interval:
     type: enum
     values: [minutely, hourly, daily]
+    aliases: { 15min: 15min, 30min: 30min, 1hr: minutely, 3hr: 3hr, 1day: 1day, 3day: 3day, 7day: daily }
     typeName: UsageInterval
     required: true
     description: "Window and bucket: minutely is the last 60 minutes by minute, hourly the last hour by hour, daily the last 7 days by day."
@@ -46,10 +47,10 @@ batch:
 with
 requests as (
   select
-    case @interval
-      when 'minutely' then timestamp_trunc(entry.timestamp, minute)
-      when 'hourly' then timestamp_trunc(entry.timestamp, hour)
-      when 'daily' then timestamp_trunc(entry.timestamp, day)
+    case
+      when @interval in ('minutely', '15min', '30min', '3hr') then timestamp_trunc(entry.timestamp, minute)
+      when @interval in ('hourly', '1day', '3day') then timestamp_trunc(entry.timestamp, hour)
+      when @interval = 'daily' then timestamp_trunc(entry.timestamp, day)
     end as bucket,
     request.path as path
   from `cloudflare.logs.prod` as entry
@@ -59,6 +60,11 @@ requests as (
       when 'minutely' then timestamp_sub(current_timestamp(), interval 60 minute)
       when 'hourly' then timestamp_sub(current_timestamp(), interval 1 hour)
       when 'daily' then timestamp_sub(current_timestamp(), interval 7 day)
+      when '15min' then timestamp_sub(current_timestamp(), interval 15 minute)
+      when '30min' then timestamp_sub(current_timestamp(), interval 30 minute)
+      when '3hr' then timestamp_sub(current_timestamp(), interval 3 hour)
+      when '1day' then timestamp_sub(current_timestamp(), interval 1 day)
+      when '3day' then timestamp_sub(current_timestamp(), interval 3 day)
     end
     and regexp_contains(request.url, @project)
 )

@@ -31,6 +31,7 @@ const written = z.strictObject({
   maxLength: length.optional(),
   pattern: z.string().min(1).optional(),
   values: z.array(z.unknown()).min(1).optional(),
+  aliases: z.record(z.string().min(1), z.unknown()).optional(),
   examples: z.array(z.unknown()).min(1).optional(),
   typeName: identifier.optional(),
 });
@@ -73,8 +74,36 @@ export const parameterSchema = written.transform((raw, context): Parameter => {
     const example = read('examples', bounded, value, ['examples', at]);
     return example === undefined ? [] : [example];
   });
-  return { ...bounded, default: given, examples };
+  // Neither a default nor an example is an alias: readers of the schemas see the values themselves.
+  const aliases = readAliases(raw.aliases, (alias, value) =>
+    one('aliases', unvalued, value, ['aliases', alias]),
+  );
+  rejectBadAliases(aliases, values, refuse);
+  return { ...bounded, default: given, examples, aliases };
 });
+
+function readAliases(
+  written: Readonly<Record<string, unknown>> | undefined,
+  read: (alias: string, value: unknown) => string | undefined,
+): Record<string, string> | undefined {
+  if (!written) return undefined;
+  const entries = Object.entries(written).map(([alias, value]) => [alias, read(alias, value) ?? ''] as const);
+  return Object.fromEntries(entries);
+}
+
+/** An alias means a value that is listed, or is one of its own; another text is a typing error. */
+function rejectBadAliases(
+  aliases: Readonly<Record<string, string>> | undefined,
+  values: readonly string[] = [],
+  refuse: (key: string, message: string) => void,
+): void {
+  for (const [alias, value] of Object.entries(aliases ?? {})) {
+    if (values.includes(alias)) refuse('aliases', `must not have ${alias}, which is one of the values`);
+    else if (value !== alias && !values.includes(value)) {
+      refuse('aliases', `must give ${alias} one of the values, or ${alias} itself`);
+    }
+  }
+}
 
 function textOf(value: ParameterValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
@@ -94,6 +123,7 @@ function rejectKeys(raw: z.output<typeof written>, refuse: (key: string, message
     type !== 'regexp' && type !== 'BOOL' && type !== 'JSON',
     'types with values to choose from',
   );
+  only(['aliases'], raw.values !== undefined, 'parameters with values');
   if (type === 'enum') rejectBadEnum(raw.values, refuse);
   if (raw.required && raw.default !== undefined) {
     refuse('default', 'must not stand beside required: it would never be used');

@@ -21,6 +21,11 @@ export type Parameter = {
   readonly pattern?: string | undefined;
   /** The only values that are allowed. */
   readonly values?: readonly string[] | undefined;
+  /**
+   * Other texts that callers may send, each with the value that the query gets: one of `values`, or the same text, for a value that only
+   * the SQL knows. No schema lists them.
+   */
+  readonly aliases?: Readonly<Record<string, string>> | undefined;
   readonly examples?: readonly ParameterValue[] | undefined;
   /** Name of an enum in GraphQL. */
   readonly typeName?: string | undefined;

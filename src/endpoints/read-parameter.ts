@@ -151,7 +151,8 @@ function jsonText(value: object): string | undefined {
 }
 
 function readText(parameter: Parameter, text: string): ReadParameter {
-  const { type, values } = parameter;
+  const { type, values, aliases } = parameter;
+  if (aliases && Object.hasOwn(aliases, text)) return { value: aliases[text]! };
   const refuse = (wrong: string) => ({ wrong, allowed: allowedValues(parameter) });
   if (type === 'regexp') {
     const problem = text.length > maxPatternLength ? `has ${text.length} characters` : problemOfPattern(text);

@@ -62,7 +62,7 @@ function render({ definition, subsets, fixed }: ListedEndpoint): object {
 }
 
 function renderParameter(parameter: ParameterDefinition, isFixed: boolean): object {
-  const { minLength: min_length, maxLength: max_length, typeName: _, ...rest } = parameter;
+  const { minLength: min_length, maxLength: max_length, typeName: _, aliases: __, ...rest } = parameter;
   return { ...rest, min_length, max_length, fixed: isFixed || undefined };
 }
 

@@ -182,7 +182,7 @@ test.each([
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(pattern.filter(isValid), { minLength: 2, maxLength: 12 }),
-        fc.constantFrom('minutely', 'hourly', 'daily'),
+        fc.constantFrom('minutely', 'hourly', 'daily', '15min', '30min', '3hr', '1day', '3day'),
         async (projects, interval) => {
           rows += await expectEqualToSingles(runOn(name), projects, interval);
         },

@@ -148,6 +148,34 @@ test('contract 5.3, 5.7: the answer is fresh for 900 s, then refreshed behind it
   }
 });
 
+test("the callers' words for a window of the contract share its entry, over REST alone", async () => {
+  const own = await openGateway({ rows, now });
+  try {
+    const path = '/api/endpoints/query/usage.api-counts?project=live.supabase&interval=';
+    const answers = [];
+    for (const interval of ['minutely', '1hr', '7day', 'daily', '1day', '3day']) {
+      const { headers, body } = await own.get(path + interval);
+      answers.push([interval, headers.get('x-cache'), body.result.length]);
+    }
+    expect(answers).toEqual([
+      ['minutely', 'MISS', 6],
+      ['1hr', 'HIT', 6],
+      ['7day', 'MISS', 3],
+      ['daily', 'HIT', 3],
+      ['1day', 'MISS', 3],
+      ['3day', 'MISS', 3],
+    ]);
+    const { body } = await own.get(`${path}1hour`);
+    expect(body.error.message).toContain('allowed: one of minutely, hourly, daily');
+    const explained = await own.get(`${path}1hr&explain=true`);
+    expect(explained.body.explain.parameters.interval).toBe('minutely');
+    const listed = await own.get('/api/endpoints/usage.api-counts');
+    expect(JSON.stringify(listed.body)).not.toContain('1hr');
+  } finally {
+    await own.close();
+  }
+});
+
 test('contract 5.12: `logs.all` is not stored: every request runs the query', async () => {
   const { headers } = await gateway.get('/api/endpoints/query/logs.all?project=live');
   expect([headers.get('x-cache'), headers.get('cache-control')]).toEqual(['BYPASS', 'no-store']);

@@ -40,7 +40,10 @@ test('contract 10.4: bounds, default and examples of a header are canonical valu
     default: ['1', '2'],
     examples: [['3'], ['4', '5']],
   });
-  expect(parameterOf('type: NUMERIC\nvalues: [1.50, 2]')).toMatchObject({ values: ['1.5', '2'] });
+  expect(parameterOf('type: NUMERIC\nvalues: [1.50, 2]\naliases: { two: 2.0, "3": 3 }')).toMatchObject({
+    values: ['1.5', '2'],
+    aliases: { two: '2', 3: '3' },
+  });
 });
 
 test.each([
@@ -58,6 +61,11 @@ test.each([
   ['an enum without values', 'type: enum', '6: parameters.p.values: must list the values of the enum'],
   ['an enum with two values of one GraphQL name', 'type: enum\nvalues: [a, A]', '9: parameters.p.values: must not have the GraphQL name A twice'],
   ['a value that is no name', 'type: enum\nvalues: [a-b]', '9: parameters.p.values: "a-b" must be letters, digits and "_"'],
+  ['aliases without values', 'type: STRING\naliases: { b: a }', '9: parameters.p.aliases: is for parameters with values alone'],
+  ['an alias of what is no value', 'type: enum\nvalues: [one]\naliases: { 1st: onw }', '10: parameters.p.aliases: must give 1st one of the values, or 1st itself'],
+  ['an alias that is a value', 'type: enum\nvalues: [one, two]\naliases: { one: two }', '10: parameters.p.aliases: must not have one, which is one of the values'],
+  ['an alias of a value of another type', 'type: INT64\nvalues: [1]\naliases: { one: x }', '10: parameters.p.aliases.one: is "x"; allowed: an integer of 64 bits'],
+  ['a default that is an alias', 'type: enum\nvalues: [one]\naliases: { 1st: one }\ndefault: 1st', '11: parameters.p.default: is "1st"; allowed: one'],
   ['a key that is not known', 'type: INT64\nmaximum: 3', '9: parameters.p.maximum: is not a known key'],
 ])('refuses %s, with line and key', (_, lines, problem) => {
   expect(problemsOf(lines).join('\n')).toContain(problem);
