@@ -9,7 +9,7 @@ export const scopeMeanings = {
   warm: 'See what is kept fresh: `GET /admin/warm`.',
   invalidate: 'Make stored answers void: `POST /admin/invalidate`.',
   metrics: 'Read `GET /metrics` where `METRICS_NEED_TOKEN=true`.',
-  write: 'Load rows: `POST /api/sources/<name>/rows`.',
+  write: 'Load rows, `POST /api/sources/<name>/rows`, and send events, `POST /api/logs`.',
   admin: 'All of `warm`, `invalidate` and `metrics`.',
   'force-redact': 'A duty: every answer is redacted, whatever the saved query or the request says.',
 } as const;

@@ -2,8 +2,8 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../base/replace-file.ts';
+import { withFileLock } from '../base/with-file-lock.ts';
 import { recordSchema, type TokenRecord, type TokenRecords } from './token-record.ts';
-import { withFileLock } from './with-file-lock.ts';
 
 type FileOptions = {
   /** Milliseconds to wait for other commands. Default 15 s. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFileLock } from '../auth/with-file-lock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
+import { withFileLock } from '../base/with-file-lock.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';

@@ -125,7 +125,7 @@ async function storeBatch(
 ): Promise<void> {
   await connection.run('BEGIN');
   try {
-    await storeRows(connection, source, rows, severalElements);
+    await storeRows(connection, source, { rows, severalElements });
     await connection.run('COMMIT');
   } catch (error) {
     await connection.run('ROLLBACK');

@@ -173,6 +173,8 @@ function extendType(stored: SqlType, wanted: SqlType): SqlType {
   if (stored.kind === 'STRUCT' && wanted.kind === 'STRUCT') {
     return { ...stored, fields: extendLayout(stored.fields, wanted.fields) };
   }
+  // A number that was learned as an integer got a fraction.
+  if (stored.kind === 'INT64' && wanted.kind === 'FLOAT64') return wanted;
   if (stored.kind !== 'ARRAY' || stored.element.kind !== 'STRUCT') return stored;
   if (wanted.kind !== 'ARRAY' || wanted.element.kind !== 'STRUCT') return stored;
   const fields = extendLayout(stored.element.fields, wanted.element.fields);

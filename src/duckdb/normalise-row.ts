@@ -94,7 +94,16 @@ function normaliseField(
     });
 }
 
-function normaliseScalar(type: ParameterType, value: unknown, path: string, findings: Findings): unknown {
+/**
+ * Brings a value into the normal form of a type.
+ * @throws RowError if it is none of that type
+ */
+export function normaliseScalar(
+  type: ParameterType,
+  value: unknown,
+  path: string,
+  findings: Findings,
+): unknown {
   if (value === null || value === undefined) return null;
   const bad = (allowed: string): never => {
     throw new RowError(`${path} is ${show(value)}; allowed: ${allowed}`);

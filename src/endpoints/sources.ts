@@ -9,6 +9,8 @@ import { valueTypes } from './value-types.ts';
 
 /** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
 export type SourceField = ParameterType | SourceFields | [ParameterType | SourceFields];
+/** The type of a field that is no record and not repeated. */
+export type ScalarType = Extract<SourceField, string>;
 export type SourceFields = { readonly [name: string]: SourceField };
 
 /** Files that the embedded engine reads in place. */
@@ -23,6 +25,8 @@ type FileFormat = 'parquet' | 'csv' | 'json';
 /** A table that saved queries read. */
 export type Source = {
   readonly name: string;
+  /** Its other name, for those who send events: a UUID in lower case. */
+  readonly id?: string | undefined;
   readonly columns: SourceFields;
   /** Dotted paths of the fields that are never NULL. */
   readonly required?: readonly string[];
@@ -34,6 +38,8 @@ export type Source = {
   readonly files?: SourceFiles | undefined;
   /** Column that says when a row happened. */
   readonly time?: string | undefined;
+  /** Dotted path of the field that says whose a row is, which events without one get. */
+  readonly project?: string | undefined;
   /** Columns by which a loaded row replaces an earlier one. Default: none, and every row is kept. */
   readonly key?: readonly string[] | undefined;
   /** Days after which loaded rows go away, by `time`. */
@@ -107,6 +113,7 @@ const fileSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z][\w.-]{0,127}$/, 'must be letters, digits, ".", "-" and "_", with a letter first'),
+  id: z.uuid().toLowerCase().optional(),
   description: z.string().trim().min(1).optional(),
   table: z
     .string()
@@ -115,6 +122,7 @@ const fileSchema = z.strictObject({
   files: z.array(z.string().min(1)).min(1).optional(),
   format: z.enum(['parquet', 'csv', 'json']).optional(),
   time: z.string().optional(),
+  project: z.string().optional(),
   key: z.union([z.string().transform(column => [column]), z.array(z.string()).min(1)]).optional(),
   retentionDays: z.int().min(1).max(36_500).optional(),
   load: loadSchema.optional(),
@@ -171,11 +179,13 @@ export function parseSource(file: string, text: string, folder: string): Source 
     throw new DefinitionError(file, problems);
   }
   if (!read.success) throw read.error;
-  const { name, table, files, format, columns, time, key, retentionDays, load } = read.data;
+  const { name, id, table, files, format, columns, time, project, key, retentionDays, load } = read.data;
   return {
     name,
+    id,
     table,
     time,
+    project,
     key,
     retentionDays,
     load,
@@ -217,7 +227,7 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
 
 /** What is wrong with the keys that are about loaded rows. */
 function loadingIssues(
-  { files, time, key = [], retentionDays, load }: z.infer<typeof fileSchema>,
+  { files, time, project, key = [], retentionDays, load }: z.infer<typeof fileSchema>,
   columns: Record<string, WrittenField>,
 ): [string, string][] {
   const typeOfColumn = (name: string) => {
@@ -233,6 +243,8 @@ function loadingIssues(
     timeColumn && !timeColumn.repeated && ['TIMESTAMP', 'DATETIME', 'DATE'].includes(timeColumn.type);
   if (time !== undefined && !isTime)
     issues.push(['time', 'must name a column of the type TIMESTAMP, DATETIME or DATE']);
+  if (project !== undefined && !isText(columns, project.split('.')))
+    issues.push(['project', 'must be the dotted path of a STRING']);
   for (const name of key) {
     const column = typeOfColumn(name);
     const isKey = column && !column.repeated && column.type !== 'STRUCT' && column.type !== 'JSON';
@@ -252,6 +264,12 @@ function loadingIssues(
       issues.push(['load', `fields.${path}: no column is named ${column}`]);
   }
   return issues;
+}
+
+function isText(columns: Record<string, WrittenField>, [name = '', ...below]: string[]): boolean {
+  const own = Object.hasOwn(columns, name) ? columns[name] : undefined;
+  if (below.length === 0) return own === 'STRING' || (typeof own === 'object' && own.type === 'STRING');
+  return typeof own === 'object' && own.fields !== undefined && isText(own.fields, below);
 }
 
 const formats: readonly (readonly [RegExp, FileFormat])[] = [

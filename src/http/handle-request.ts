@@ -28,6 +28,7 @@ import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerCatalogue } from './answer-catalogue.ts';
 import { answerCheck } from './answer-check.ts';
 import { answerInvalidate } from './answer-invalidate.ts';
+import { answerLogs } from './answer-logs.ts';
 import { answerPages, type PageDeps } from './answer-pages.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerRows, type LoadingDeps } from './answer-rows.ts';
@@ -239,7 +240,7 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
   if (!methods.includes(method)) {
     throw new GatewayError('method_not_allowed', `${method} is not offered here; allowed: ${allow(methods)}`);
   }
-  rejectEncodedBody(context.request);
+  if (route.name !== 'logs') rejectEncodedBody(context.request);
   switch (route.name) {
     case 'rest':
       return deps.rest(context, route.endpoint);
@@ -247,6 +248,8 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return answerCatalogue(deps.pipeline, context, route.endpoint);
     case 'rows':
       return answerRows(deps, context, route.source);
+    case 'logs':
+      return answerLogs(deps, context);
     case 'check':
       return answerCheck(deps.pipeline, context, route.endpoint);
     case 'graphql':

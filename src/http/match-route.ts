@@ -11,7 +11,18 @@ export type Route =
   | { readonly name: 'check'; readonly endpoint: string }
   | { readonly name: 'asset'; readonly file: string }
   | { readonly name: Page }
-  | { readonly name: 'graphql' | 'mcp' | 'openapi' | 'llms' | Probe | 'metrics' | 'invalidate' | 'warm' };
+  | {
+      readonly name:
+        | 'graphql'
+        | 'mcp'
+        | 'openapi'
+        | 'llms'
+        | Probe
+        | 'metrics'
+        | 'invalidate'
+        | 'warm'
+        | 'logs';
+    };
 
 /** What browsers are served, and what the pages ask before they have a token. */
 type Page = 'home' | 'docs' | 'dialect' | 'sample';
@@ -24,6 +35,7 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
   catalogue: ['GET', 'HEAD'],
   rows: ['POST'],
+  logs: ['POST'],
   check: ['POST'],
   dialect: ['GET', 'HEAD'],
   sample: ['GET', 'HEAD'],
@@ -47,6 +59,8 @@ const fixedRoutes: Record<
   string,
   Exclude<Route['name'], 'rest' | 'catalogue' | 'rows' | 'check' | 'asset'>
 > = {
+  '/api/logs': 'logs',
+  '/logs': 'logs',
   '/api/dialect': 'dialect',
   '/api/sample': 'sample',
   '/graphql': 'graphql',

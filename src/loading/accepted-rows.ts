@@ -20,6 +20,8 @@ export type RowsBlock = {
   readonly severalElements: readonly string[];
   /** Whether all earlier rows of the source go away first. */
   readonly replaces: boolean;
+  /** Whether the rows brought their generated columns: one that is there already is the same row. Default false. */
+  readonly hasOwnIds?: boolean;
   readonly rows: readonly string[];
 };
 

@@ -2,10 +2,14 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { splitLines } from '../duckdb/split-lines.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSources, type Source } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import { type Acceptance, acceptRows } from './accept-rows.ts';
 import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
+import { acceptEvents, type EventsAcceptance } from './events/accept-events.ts';
+import { readLearned, withLearned } from './events/learned-fields.ts';
+import { type BodyCoding, readCoded } from './events/read-coded.ts';
+import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { storeAccepted } from './store-accepted.ts';
 
@@ -16,6 +20,14 @@ export type LoaderArguments = { readonly databasePath: string; readonly sourcesD
 export type LoaderCommand =
   /** Rows of a request, as they came, in a file that the process removes. */
   | { readonly type: 'accept'; readonly id: number; readonly source: string; readonly file: string }
+  /** Events of a request, in the same way. */
+  | {
+      readonly type: 'accept events';
+      readonly id: number;
+      readonly source: string;
+      readonly file: string;
+      readonly coding: BodyCoding | undefined;
+    }
   /** Accepted rows may be waiting. */
   | { readonly type: 'store' }
   /** Queries are to see this sample. */
@@ -23,12 +35,18 @@ export type LoaderCommand =
 
 /** From the process to the gateway. */
 export type LoaderReport =
-  | { readonly type: 'accepted'; readonly id: number; readonly acceptance: Acceptance }
-  | { readonly type: 'failed'; readonly id: number; readonly message: string }
+  | { readonly type: 'accepted'; readonly id: number; readonly acceptance: Acceptance | EventsAcceptance }
+  | {
+      readonly type: 'failed';
+      readonly id: number;
+      readonly message: string;
+      readonly bodyFault?: BodyError['code'] | undefined;
+    }
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
-const sources = readSources(settings.sourcesDirectory);
+const declared = readSources(settings.sourcesDirectory);
+const sources = () => withLearned(declared, readLearned(settings.databasePath));
 const folder = rowsFolderOf(settings.databasePath);
 const report = (message: LoaderReport) => process.send?.(message);
 const emit = (event: LoadingEvent) => void report({ type: 'event', event });
@@ -38,33 +56,70 @@ const restMs = 100;
 /** The rest after a turn that failed. */
 const retryMs = 1000;
 
+let acceptingEvents: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
 
 await removeUnfinished(folder, Date.now());
 process.on('message', (command: LoaderCommand) => {
-  if (command.type === 'accept') return void accept(command);
+  if (command.type === 'accept') return void accept(command, () => acceptFile(command));
+  if (command.type === 'accept events') {
+    // One body in memory at a time.
+    acceptingEvents = acceptingEvents.then(() => accept(command, () => acceptEventsFile(command)));
+    return;
+  }
   if (command.type === 'sample') ({ sample } = command);
   void store();
 });
 // Whatever it is doing can be done again.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
-async function accept({ id, source: name, file }: Extract<LoaderCommand, { type: 'accept' }>): Promise<void> {
+type Accept = Extract<LoaderCommand, { file: string }>;
+
+async function accept<T extends Acceptance | EventsAcceptance>(
+  { id, file }: Accept,
+  act: () => Promise<T>,
+): Promise<void> {
   try {
-    const source = sources.find(each => each.name === name);
-    if (!source) throw new Error(`No source is named ${name}`);
-    const acceptance = await acceptRows({ folder, source, lines: splitLines(createReadStream(file)) });
+    const acceptance = await act();
     report({ type: 'accepted', id, acceptance });
-    const { rows, rejected } = acceptance;
-    emit({ type: 'rows.accepted', source: name, rows, rejected });
-    if (rows > 0) void store();
+    void store();
   } catch (error) {
-    report({ type: 'failed', id, message: error instanceof Error ? error.message : String(error) });
+    const message = error instanceof Error ? error.message : String(error);
+    const bodyFault = error instanceof BodyError ? error.code : undefined;
+    report({ type: 'failed', id, message, bodyFault });
   } finally {
     await rm(file, { force: true });
   }
+}
+
+async function acceptFile({ source: name, file }: Accept): Promise<Acceptance> {
+  const source = find(sources(), name);
+  const acceptance = await acceptRows({ folder, source, lines: splitLines(createReadStream(file)) });
+  const { rows, rejected } = acceptance;
+  emit({ type: 'rows.accepted', source: name, rows, rejected });
+  return acceptance;
+}
+
+async function acceptEventsFile({
+  source: name,
+  file,
+  coding,
+}: Extract<Accept, { type: 'accept events' }>): Promise<EventsAcceptance> {
+  const source = find(declared, name);
+  const body = await readCoded(file, coding);
+  const acceptance = await acceptEvents({ ...settings, folder, source, body, nowMs: Date.now() });
+  const { events, rejected, lostValues } = acceptance;
+  emit({ type: 'rows.accepted', source: name, rows: events, rejected });
+  if (lostValues > 0) emit({ type: 'events.unfit', source: name, values: lostValues });
+  return acceptance;
+}
+
+function find(all: readonly Source[], name: string): Source {
+  const source = all.find(each => each.name === name);
+  if (!source) throw new Error(`No source is named ${name}`);
+  return source;
 }
 
 /** Stores what was accepted until nothing is left. */
@@ -78,7 +133,7 @@ async function store(): Promise<void> {
     try {
       const own = sample;
       sample = undefined;
-      if (await storeAccepted({ ...settings, sources, emit, sample: own })) isAsked = true;
+      if (await storeAccepted({ ...settings, sources: sources(), emit, sample: own })) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });

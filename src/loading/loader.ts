@@ -10,6 +10,8 @@ import { GatewayError } from '../base/errors.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+import type { EventsAcceptance } from './events/accept-events.ts';
+import type { BodyCoding } from './events/read-coded.ts';
 import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
 import type { LoadingEvent } from './loading-events.ts';
 
@@ -20,12 +22,20 @@ export type Loader = {
    * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written; what the rows' stream throws
    */
   load(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance>;
+  /**
+   * Takes log events, whatever they look like, in the same way.
+   * @throws GatewayError as above, and `invalid_body` for a body that is no JSON
+   */
+  loadEvents(source: string, events: EventsBody): Promise<EventsAcceptance>;
   /** Stores rows that other processes have accepted. */
   wake(): void;
   /** Brings the sample up to a time. */
   bringSample(sample: Sample): void;
   close(): Promise<void>;
 };
+
+/** A body with events, as it comes. */
+export type EventsBody = { readonly body: AsyncIterable<Buffer>; readonly coding: BodyCoding | undefined };
 
 type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
@@ -56,7 +66,23 @@ export function createLoader(options: LoaderOptions): Loader {
     return child;
   }
 
-  async function take(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance> {
+  async function take<T>(
+    body: AsyncIterable<Buffer>,
+    accept: (child: LoaderChild, file: string) => Promise<T>,
+  ): Promise<T> {
+    if (taking >= maxTaking) throw new GatewayError('overloaded', 'Too many requests bring rows');
+    taking++;
+    try {
+      return await takeOne(body, accept);
+    } finally {
+      taking--;
+    }
+  }
+
+  async function takeOne<T>(
+    body: AsyncIterable<Buffer>,
+    accept: (child: LoaderChild, file: string) => Promise<T>,
+  ): Promise<T> {
     await mkdir(folder, { recursive: true });
     const waiting = (await listRowsFiles(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
     if (waiting > maxWaitingBytes) {
@@ -64,8 +90,8 @@ export function createLoader(options: LoaderOptions): Loader {
     }
     const file = join(folder, `${randomUUID()}.raw`);
     try {
-      await pipeline(Readable.from(rows, { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
-      return await running().accept(source, file);
+      await pipeline(Readable.from(body, { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
+      return await accept(running(), file);
     } catch (cause) {
       await rm(file, { force: true });
       if (cause instanceof GatewayError) throw cause;
@@ -74,15 +100,9 @@ export function createLoader(options: LoaderOptions): Loader {
   }
 
   return {
-    async load(source, rows) {
-      if (taking >= maxTaking) throw new GatewayError('overloaded', 'Too many requests bring rows');
-      taking++;
-      try {
-        return await take(source, rows);
-      } finally {
-        taking--;
-      }
-    },
+    load: (source, rows) => take(rows, (loader, file) => loader.accept({ type: 'accept', source, file })),
+    loadEvents: (source, { body, coding }) =>
+      take(body, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
     wake: () => running().send({ type: 'store' }),
     bringSample: sample => running().send({ type: 'sample', sample }),
     async close() {
@@ -92,8 +112,12 @@ export function createLoader(options: LoaderOptions): Loader {
   };
 }
 
+type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never;
+type AcceptCommand = Unnumbered<Extract<LoaderCommand, { file: string }>>;
+type AcceptanceOf<T extends AcceptCommand> = T['type'] extends 'accept' ? Acceptance : EventsAcceptance;
+
 type LoaderChild = {
-  accept(source: string, file: string): Promise<Acceptance>;
+  accept<T extends AcceptCommand>(command: T): Promise<AcceptanceOf<T>>;
   send(command: LoaderCommand): void;
   /** Ends it; whatever it is doing can be done again. */
   end(): Promise<void>;
@@ -115,7 +139,7 @@ function startChild(
       env: { ...childEnvironment(), MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' },
     },
   );
-  const owed = new Map<number, PromiseWithResolvers<Acceptance>>();
+  const owed = new Map<number, PromiseWithResolvers<Acceptance | EventsAcceptance>>();
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
   let isUnwanted = false;
@@ -130,7 +154,7 @@ function startChild(
     const found = owed.get(report.id);
     owed.delete(report.id);
     if (report.type === 'accepted') found?.resolve(report.acceptance);
-    else found?.reject(new Error(report.message));
+    else found?.reject(failureOf(report));
   });
   const end = (reason: string) => {
     clearTimeout(idle);
@@ -149,12 +173,12 @@ function startChild(
     if (child.connected) child.send(command, () => undefined);
   };
   return {
-    accept(source, file) {
+    accept<T extends AcceptCommand>(command: T) {
       const id = ++lastId;
-      const result = Promise.withResolvers<Acceptance>();
+      const result = Promise.withResolvers<Acceptance | EventsAcceptance>();
       owed.set(id, result);
-      send({ type: 'accept', id, source, file });
-      return result.promise;
+      send({ ...command, id } as LoaderCommand); // a spread of a union
+      return result.promise as Promise<AcceptanceOf<T>>; // each command has its own acceptance
     },
     send,
     end() {
@@ -163,4 +187,8 @@ function startChild(
       return ended.promise;
     },
   };
+}
+
+function failureOf({ message, bodyFault }: Extract<LoaderReport, { type: 'failed' }>): Error {
+  return bodyFault ? new GatewayError(bodyFault, `The request body ${message}`) : new Error(message);
 }

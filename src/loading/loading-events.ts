@@ -7,6 +7,8 @@ export type LoadingEvent =
       readonly rows: number;
       readonly rejected: number;
     }
+  /** Values of events that fit no field of their source; the rows have the events' texts. */
+  | { readonly type: 'events.unfit'; readonly source: string; readonly values: number }
   /** Rows that were accepted can't be stored; their file is kept in the folder `failed`. */
   | { readonly type: 'rows.failed'; readonly file: string; readonly message: string }
   /** Storing accepted rows does not succeed now, and is tried again. */

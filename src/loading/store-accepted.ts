@@ -227,20 +227,33 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
 /** Joins small blocks of one source, in their order: an INSERT costs as much as hundreds of rows. */
 function createInserts({ connection, sources }: Target) {
   let pending:
-    | { source: Source; rows: string[]; characters: number; severalElements: Set<string> }
+    | {
+        source: Source;
+        hasOwnIds: boolean;
+        rows: string[];
+        characters: number;
+        severalElements: Set<string>;
+      }
     | undefined;
   async function flush(): Promise<void> {
-    if (pending) await storeRows(connection, pending.source, pending.rows, pending.severalElements);
+    if (pending) await storeRows(connection, pending.source, pending);
     pending = undefined;
   }
   return {
     flush,
-    async add({ source: name, rows, severalElements, replaces }: RowsBlock): Promise<void> {
+    async add({
+      source: name,
+      rows,
+      severalElements,
+      replaces,
+      hasOwnIds = false,
+    }: RowsBlock): Promise<void> {
       const source = sources.find(each => each.name === name && !each.files);
       if (!source) throw new Error(`No source with a table is named ${name}`);
-      if (pending?.source !== source || replaces || pending.characters > insertCharacters) await flush();
+      const isOther = pending?.source !== source || pending.hasOwnIds !== hasOwnIds;
+      if (isOther || replaces || (pending?.characters ?? 0) > insertCharacters) await flush();
       if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
-      pending ??= { source, rows: [], characters: 0, severalElements: new Set() };
+      pending ??= { source, hasOwnIds, rows: [], characters: 0, severalElements: new Set() };
       for (const row of rows) {
         pending.rows.push(row);
         pending.characters += row.length;

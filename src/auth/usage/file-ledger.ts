@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { replaceFile } from '../../base/replace-file.ts';
-import { withFileLock } from '../with-file-lock.ts';
+import { withFileLock } from '../../base/with-file-lock.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage-ledger.ts';
 
 const entry = z.object({

@@ -1,0 +1,68 @@
+import { requireScope } from '../auth/caller.ts';
+import { countRequests } from '../auth/usage/meters.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
+import { streamBody } from '../http-messages/read-body.ts';
+import { readQueryString } from '../http-messages/read-query-string.ts';
+import type { RequestContext } from '../http-messages/request-context.ts';
+import type { HttpResponse } from '../http-messages/send-response.ts';
+import { type BodyCoding, bodyCodings, maxEventsBytes } from '../loading/events/read-coded.ts';
+import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import type { LoadingDeps } from './answer-rows.ts';
+import { json } from './json-response.ts';
+
+type LogsDeps = {
+  readonly pipeline: Pick<PipelineDeps, 'tokens'>;
+  readonly loading: LoadingDeps | undefined;
+  readonly receiveTimeoutMs: number;
+};
+
+/**
+ * `POST /api/logs`: takes log events for a source, as Logflare does, for tokens with the scope `write`. The answer means that they are on disk.
+ * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_parameter`, `invalid_request`, `invalid_body` if there is no
+ * event in the body, `unsupported_media_type`, `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
+ */
+export async function answerLogs(
+  { pipeline, loading, receiveTimeoutMs: timeoutMs }: LogsDeps,
+  { request, queryText }: RequestContext,
+): Promise<HttpResponse> {
+  const caller = await pipeline.tokens.authenticate(readCredentials(request.headers));
+  requireScope(caller, 'write');
+  if (caller.fixedParameters) {
+    throw new GatewayError('forbidden', 'The access token fixes parameters, which events do not have');
+  }
+  countRequests(caller.meter, 1);
+  if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
+  const source = findSource(loading.sources, readQueryString(queryText));
+  const coding = readCoding(request.headers['content-encoding']);
+  const body = streamBody(request, { maxBytes: maxEventsBytes, timeoutMs });
+  const { events, rejected, problem } = await loading.loader.loadEvents(source.name, { body, coding });
+  if (events === 0 && rejected > 0) {
+    throw new GatewayError('invalid_body', `The request body has no event: ${problem}`);
+  }
+  return json({ message: 'Logged!', events, ...(rejected > 0 && { rejected, problem }) });
+}
+
+function findSource(
+  sources: readonly Source[],
+  { source_name: name, source: id }: Record<string, string>,
+): Source {
+  const wanted = name || id;
+  if (!wanted) throw new GatewayError('invalid_parameter', 'Parameter source_name or source is missing');
+  const source = sources.find(each => each.name === wanted || each.id === wanted.toLowerCase());
+  if (!source) throw new GatewayError('source_not_found', `No source is ${JSON.stringify(wanted)}`);
+  if (!source.files) return source;
+  throw new GatewayError('invalid_request', `Source ${wanted} reads its files in place; it takes no events`);
+}
+
+function readCoding(header: string | undefined): BodyCoding | undefined {
+  const name = header?.trim().toLowerCase().replace(/^x-/, '');
+  if (!name || name === 'identity') return undefined;
+  const coding = bodyCodings.find(each => each === name);
+  if (coding) return coding;
+  throw new GatewayError(
+    'unsupported_media_type',
+    `Content-Encoding is ${JSON.stringify(header)}; allowed: ${bodyCodings.join(', ')}`,
+  );
+}

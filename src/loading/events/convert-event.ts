@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { keptDigits, parseExactJson } from '../../base/exact-json.ts';
+import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
+import { RowError } from '../../duckdb/normalise-row.ts';
+import { mapRow } from '../../endpoints/load-mapping.ts';
+import { guessEpochUnit, readEpoch } from '../../endpoints/read-epoch.ts';
+import type { Source } from '../../endpoints/sources.ts';
+import { type Conversion, convertRecord } from './convert-record.ts';
+import { type GrowingFields, originalColumn } from './growing-fields.ts';
+import { isObject } from './json-object.ts';
+
+/** An event as a row of its source. */
+export type ConvertedEvent = {
+  /** JSON text in the normal form of rows, without the columns that are NULL. */
+  readonly row: string;
+  /** Whether the event brought its own id: sent again it is the same event. */
+  readonly hasOwnId: boolean;
+  /** Values that found no place in the row, which has the event's text then. */
+  readonly lost: number;
+};
+
+type ConvertOptions = {
+  readonly source: Pick<Source, 'columns' | 'required' | 'generated' | 'time' | 'project' | 'load'>;
+  /** The fields of the source; unknown ones are added as they come. */
+  readonly fields: GrowingFields;
+  /** The time of arrival, milliseconds. */
+  readonly nowMs: number;
+  /** Collects dotted paths of records that hold several elements. */
+  readonly severalElements: Set<string>;
+};
+
+/** Microseconds by which an event may be ahead of the clock here: a later one has a wrong clock, and would never grow old. */
+const maxAheadMicros = 366n * 86_400_000_000n;
+
+/** The project of events that name none: a self-hosted installation has one. */
+const defaultProject = 'default';
+
+/** Characters of an id that is kept; longer ones are no ids. */
+const maxIdLength = 256;
+
+/**
+ * Makes the function that turns events into rows. An event is always kept: what does not fit a field's type is converted, or else is NULL
+ * while the row gets the text of the event in the column `_original`.
+ */
+export function createConverter({ source, fields, nowMs, severalElements }: ConvertOptions) {
+  const { columns, required = [], generated = [], project, load } = source;
+  const time = source.time ?? (columns.timestamp === 'TIMESTAMP' ? 'timestamp' : undefined);
+  const conversion: Conversion = { fields, severalElements, lost: 0 };
+
+  /** @throws RowError, SyntaxError for what is no event at all */
+  return (text: string): ConvertedEvent => {
+    conversion.lost = 0;
+    const parsed = parseExactJson(text);
+    if (!isObject(parsed)) throw new RowError('is not a JSON object');
+    const event: Record<string, unknown> = { ...(load && !load.pattern ? mapRow(load, parsed) : parsed) };
+    if (time !== undefined) event[time] = timeOf(event, time, { nowMs, conversion });
+    if (columns.event_message !== undefined) nameMessage(event);
+    const hasOwnId = completeIds(event, generated, conversion);
+    if (project) placeProject(event, project.split('.'), event.project ?? defaultProject);
+    const row = convertRecord(conversion, event, fields.root);
+    for (const column of required) {
+      const isColumn = !column.includes('.');
+      if (isColumn && (row[column] ?? null) === null) throw new RowError(`has no ${column}`);
+    }
+    if (conversion.lost > 0) {
+      fields.addColumn(originalColumn);
+      row[originalColumn] = text.toWellFormed();
+    }
+    return { row: JSON.stringify(row), hasOwnId, lost: conversion.lost };
+  };
+}
+
+type Arrival = { readonly nowMs: number; readonly conversion: Conversion };
+
+/** The time of an event as it says, or else that of its arrival. */
+function timeOf(event: Record<string, unknown>, column: string, { nowMs, conversion }: Arrival): string {
+  const nowMicros = BigInt(nowMs) * 1000n;
+  const read = (value: unknown) => readTime(value, nowMicros + maxAheadMicros);
+  const stated = event[column];
+  const own = read(stated);
+  if (own !== undefined) return own;
+  if (stated !== undefined && stated !== null && stated !== '') conversion.lost++;
+  return read(metadataOf(event)?.timestamp) ?? formatTimestamp(nowMicros);
+}
+
+function readTime(value: unknown, latestMicros: bigint): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const text = keptDigits(value) ?? String(value);
+  const isCount = /^-?\d+(?:\.\d+)?$/.test(text);
+  const micros = isCount ? readEpoch(text, guessEpochUnit(text)) : parseTimestamp(text);
+  const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
+  return isTime && micros <= latestMicros ? formatTimestamp(micros) : undefined;
+}
+
+function metadataOf({ metadata }: Record<string, unknown>): Record<string, unknown> | undefined {
+  const first: unknown = Array.isArray(metadata) ? metadata[0] : metadata;
+  return isObject(first) ? first : undefined;
+}
+
+/** A message may be called `message`, too. */
+function nameMessage(event: Record<string, unknown>): void {
+  if ((event.event_message ?? null) !== null || event.message === undefined) return;
+  event.event_message = event.message;
+  delete event.message;
+}
+
+/** @returns whether all generated columns were there */
+function completeIds(
+  event: Record<string, unknown>,
+  generated: readonly string[],
+  conversion: Conversion,
+): boolean {
+  let areOwn = generated.length > 0;
+  for (const name of generated) {
+    const id = event[name];
+    const isId = (typeof id === 'string' || typeof id === 'number') && id !== '';
+    if (isId && String(id).length <= maxIdLength) continue;
+    if (id !== undefined && id !== null && id !== '') conversion.lost++;
+    event[name] = randomUUID();
+    areOwn = false;
+  }
+  return areOwn;
+}
+
+/** Says whose an event is that does not say so, in the field of its source. */
+function placeProject(
+  event: Record<string, unknown>,
+  [name = '', ...below]: string[],
+  project: unknown,
+): void {
+  const value = event[name] ?? undefined;
+  if (below.length === 0) {
+    if (value === undefined || value === '') event[name] = project;
+    return;
+  }
+  const list: unknown[] = Array.isArray(value) ? [...value] : [value ?? null];
+  if (!list.some(isObject)) list.push({});
+  event[name] = list.map(item => {
+    if (!isObject(item)) return item;
+    const record = { ...item };
+    placeProject(record, below, project);
+    return record;
+  });
+}

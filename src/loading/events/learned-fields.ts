@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { replaceFile } from '../../base/replace-file.ts';
+import { withFileLock } from '../../base/with-file-lock.ts';
+import type { Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
+import { recordOf } from './growing-fields.ts';
+
+/** Fields that events brought and no source declares, by source: what is declared wins. */
+export type LearnedFields = Readonly<Record<string, SourceFields>>;
+
+/** The file of the learned fields, beside the database. */
+function fileOf(databasePath: string): string {
+  return join(dirname(databasePath), 'learned-fields.json');
+}
+
+/** @throws Error that names the file if it is damaged */
+export function readLearned(databasePath: string): LearnedFields {
+  const file = fileOf(databasePath);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}; // every fs error has a code
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as LearnedFields; // written by `learn`
+  } catch (cause) {
+    throw new Error(`${file} is damaged; restore it from a backup, or remove it`, { cause });
+  }
+}
+
+/**
+ * Adds fields to those that a source has learned. They are on disk when this resolves.
+ * @returns all learned fields
+ */
+export async function learn(
+  databasePath: string,
+  source: string,
+  fields: SourceFields,
+): Promise<LearnedFields> {
+  return withFileLock(fileOf(databasePath), async () => {
+    const known = readLearned(databasePath);
+    const learned = { ...known, [source]: mergeFields(known[source] ?? {}, fields) };
+    await replaceFile(fileOf(databasePath), `${JSON.stringify(learned)}\n`);
+    return learned;
+  });
+}
+
+/** The sources with what they have learned. */
+export function withLearned(sources: readonly Source[], learned: LearnedFields): Source[] {
+  return sources.map(source => {
+    const own = learned[source.name];
+    return own ? { ...source, columns: mergeFields(source.columns, own) } : source;
+  });
+}
+
+/** The fields of both; where they differ the first ones hold. Names that differ in letter case are one. */
+export function mergeFields(first: SourceFields, second: SourceFields): SourceFields {
+  const names = new Map(Object.keys(first).map(name => [name.toLowerCase(), name]));
+  const merged: Record<string, SourceField> = { ...first };
+  for (const [name, field] of Object.entries(second)) {
+    const known = names.get(name.toLowerCase());
+    merged[known ?? name] = known === undefined ? field : mergeField(merged[known]!, field);
+  }
+  return merged;
+}
+
+function mergeField(first: SourceField, second: SourceField): SourceField {
+  const [own, other] = [recordOf(first), recordOf(second)];
+  if (!own || !other) return first === 'INT64' && second === 'FLOAT64' ? second : first;
+  const record = mergeFields(own, other);
+  return Array.isArray(first) ? [record] : record;
+}

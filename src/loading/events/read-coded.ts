@@ -1,0 +1,40 @@
+import { createReadStream } from 'node:fs';
+import { createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { BodyError } from './split-events.ts';
+
+/** Content codings of a body with events. */
+const decoders = { gzip: createGunzip, deflate: createInflate, zstd: createZstdDecompress };
+export type BodyCoding = keyof typeof decoders;
+
+export const bodyCodings = Object.keys(decoders) as readonly BodyCoding[]; // the keys of a literal
+
+/** Bytes of a body after decoding: Vector's batches have ten million at most. */
+export const maxEventsBytes = 16 * 1024 * 1024;
+
+/**
+ * Reads a file into memory, decoded.
+ * @throws BodyError if it is not of that coding, or too large; the system's error
+ */
+export async function readCoded(file: string, coding: BodyCoding | undefined): Promise<Buffer> {
+  const raw = createReadStream(file);
+  const plain = coding ? raw.pipe(decoders[coding]()) : raw;
+  raw.on('error', error => plain.destroy(error));
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of plain) {
+      length += part.length;
+      if (length > maxEventsBytes) {
+        throw new BodyError(`has more than ${maxEventsBytes} bytes when decoded`, 'body_too_large');
+      }
+      parts.push(part);
+    }
+  } catch (cause) {
+    if (cause instanceof BodyError || raw.errored) throw cause;
+    throw new BodyError(`is not ${coding}: ${cause instanceof Error ? cause.message : cause}`);
+  } finally {
+    raw.destroy();
+    plain.destroy();
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,96 @@
+import { stringEnd } from '../../base/json-scan.ts';
+
+/** A body that can't be read, and the code of the error that says so. */
+export class BodyError extends Error {
+  override readonly name = 'BodyError';
+  readonly code: 'invalid_body' | 'body_too_large';
+
+  constructor(message: string, code: BodyError['code'] = 'invalid_body') {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Finds the events of a body without parsing them: an array, an object with an array `batch`, or one object after the other, as NDJSON
+ * has them.
+ * @returns their texts, in order
+ * @throws BodyError for a body that ends too early, or holds something between its values
+ */
+export function splitEvents(body: Buffer): string[] {
+  const texts: string[] = [];
+  let at = afterSpace(body, body[0] === 0xef && body[1] === 0xbb ? 3 : 0);
+  while (at < body.length) {
+    const list = body[at] === openBracket ? at : batchOf(body, at);
+    const end = valueEnd(body, at);
+    if (list === undefined) texts.push(body.toString('utf8', at, end));
+    else for (const text of elementsOf(body, list)) texts.push(text);
+    at = afterSpace(body, end);
+  }
+  return texts;
+}
+
+const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [space, tab, lineFeed, carriageReturn] = [0x20, 0x09, 0x0a, 0x0d];
+
+function* elementsOf(body: Buffer, list: number): Iterable<string> {
+  let at = afterSpace(body, list + 1);
+  if (body[at] === closeBracket) return;
+  for (;;) {
+    const end = valueEnd(body, at);
+    yield body.toString('utf8', at, end);
+    at = afterSpace(body, end);
+    if (body[at] === closeBracket) return;
+    if (body[at] !== comma) throw new BodyError(`holds something other than a comma at byte ${at}`);
+    at = afterSpace(body, at + 1);
+  }
+}
+
+/** Where the array `batch` of an object begins, if it has one. */
+function batchOf(body: Buffer, object: number): number | undefined {
+  if (body[object] !== openBrace) return undefined;
+  let at = afterSpace(body, object + 1);
+  while (body[at] === quote) {
+    const keyEnd = stringEnd(body, at);
+    const isBatch = body.toString('latin1', at, keyEnd) === '"batch"';
+    const before = afterSpace(body, keyEnd);
+    if (body[before] !== colon) return undefined;
+    const value = afterSpace(body, before + 1);
+    if (isBatch) return body[value] === openBracket ? value : undefined;
+    at = afterSpace(body, valueEnd(body, value));
+    if (body[at] !== comma) return undefined;
+    at = afterSpace(body, at + 1);
+  }
+  return undefined;
+}
+
+/** The position after a value. Whether it is JSON inside is for its parser to say. */
+function valueEnd(body: Buffer, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (; at < body.length; at++) {
+    const byte = body[at]!;
+    if (byte === quote) {
+      at = stringEnd(body, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (byte === openBracket || byte === openBrace) depth++;
+    else if (byte === closeBracket || byte === closeBrace) {
+      if (depth === 0) break;
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (byte === comma || isSpace(byte))) break;
+  }
+  if (depth > 0) throw new BodyError('ends too early');
+  if (at === start) throw new BodyError(`has no value at byte ${start}`);
+  return at;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === space || byte === lineFeed || byte === carriageReturn || byte === tab;
+}
+
+function afterSpace(body: Buffer, start: number): number {
+  let at = start;
+  while (isSpace(body[at])) at++;
+  return at;
+}
