@@ -3,7 +3,8 @@
  */
 export const scopeMeanings = {
   sandbox: "Send SQL of one's own (`sql`) to sandboxed saved queries.",
-  introspect: 'Read the GraphQL schema: `__schema` and `__type`.',
+  introspect:
+    'Read the GraphQL schema, `__schema` and `__type`; the OpenAPI document and `/llms.txt` where `DOCUMENTS_NEED_TOKEN=true`.',
   explain: 'Ask what a query would do and cost: `?explain=true`.',
   'no-cache': 'Run the query whatever is stored: `Cache-Control: no-cache`.',
   warm: 'See what is kept fresh: `GET /admin/warm`.',

@@ -114,6 +114,7 @@ export async function composeGateway(
     schedule: warming.schedule,
     metrics: () => metricsResponse(metrics),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
+    documentsNeedToken: config.DOCUMENTS_NEED_TOKEN,
     mcp: openMcp(config, pipeline),
     ...documentsOf(endpoints),
     // A gateway without its store still answers; unready, all gateways would be out of service at once.

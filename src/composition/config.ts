@@ -64,6 +64,7 @@ export const variables = {
   JWT_LEEWAY_SECONDS: { schema: count(30, 0, 300), meaning: "Seconds by which the issuer's clock may differ." },
   JWT_PARAMETER_CLAIMS: { schema: claimNames.optional(), meaning: 'Claims that fix parameters, `parameter=claim`, comma-separated, such as `project=ref`; a JSON Web Token without one of them is refused.' },
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
+  DOCUMENTS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /openapi.json` and `GET /llms.txt`, which list all saved queries, need a token with the scope `introspect`.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
   SOURCES_DIR: { schema: text.default('schema/sources'), meaning: 'Folder of the sources.' },

@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import { requireScope } from '../auth/caller.ts';
+import type { Scope } from '../auth/scopes.ts';
 import { claimedTokenId } from '../auth/token-text.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { isTracing, traceIdOf, within } from '../base/spans.ts';
@@ -56,6 +57,8 @@ export type HandlerDeps = PageDeps & {
   readonly metrics: () => Promise<HttpResponse>;
   /** Whether the metrics are for tokens with the scope `metrics` alone. */
   readonly metricsNeedToken: boolean;
+  /** Whether the documents that list all saved queries are for tokens with the scope `introspect` alone. */
+  readonly documentsNeedToken: boolean;
   /** The OpenAPI document of what is served now. */
   readonly openapi: () => Buffer;
   /** The page for language models of what is served now. */
@@ -257,13 +260,13 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     case 'mcp':
       return deps.mcp(context);
     case 'llms':
+      if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
       return documentBytes(deps.llmsText(), 'text/markdown');
     case 'openapi':
+      if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
       return documentBytes(deps.openapi(), 'application/json');
     case 'metrics':
-      if (deps.metricsNeedToken) {
-        requireScope(await deps.pipeline.tokens.authenticate(readCredentials(headers)), 'metrics');
-      }
+      if (deps.metricsNeedToken) await requireScopeOf(deps, headers, 'metrics');
       return deps.metrics();
     case 'invalidate':
       return answerInvalidate(deps.pipeline, context);
@@ -282,6 +285,15 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     case 'sample':
       return answerPages(deps, context, route);
   }
+}
+
+/** @throws GatewayError `unauthorized`, `forbidden` */
+async function requireScopeOf(
+  { pipeline }: Pick<HandlerDeps, 'pipeline'>,
+  headers: IncomingHttpHeaders,
+  scope: Scope,
+): Promise<void> {
+  requireScope(await pipeline.tokens.authenticate(readCredentials(headers)), scope);
 }
 
 function rejectEncodedBody(request: IncomingMessage): void {

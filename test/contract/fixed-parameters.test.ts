@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import '../support/seed-properties.ts';
 import { attacks, innocents } from '../sandbox/attacks.ts';
 
@@ -180,6 +181,10 @@ const sql = fc.oneof(
     'select id from edge_logs where true or @project is null',
     'select id, m.project from realtime_logs, unnest(metadata) m',
     "select count(*) as n from edge_logs where @project = 'a.c' or 1 = 1",
+    // What fails on a row of another project would show it in the message.
+    'select cast(event_message as int64) as v from edge_logs',
+    'select id from realtime_logs where cast(event_message as int64) > 0',
+    'select id from postgres_logs where error(id) is null order by cast(event_message as int64)',
     'select count(*) as n from requests',
     'select * from requests',
     ...innocents,
@@ -194,6 +199,8 @@ const path = fc.constantFrom(
 );
 const headers = fc.constantFrom<Record<string, string>>(
   {},
+  { accept: 'text/csv' },
+  { accept: 'application/x-ndjson' },
   { 'cache-control': 'no-cache' },
   { 'lf-endpoint-labels': 'project=xyz' },
 );
@@ -206,9 +213,13 @@ const json = (body: unknown, more: Record<string, string>) => ({
   body: JSON.stringify(body),
 });
 
+/** Rows in another form; those of Arrow and Parquet hold texts as they are, which the control below sees. */
+const format = fc.constantFrom(undefined, 'json', 'csv', 'ndjson', 'arrow', 'parquet');
+
 const byQuery = fc
   .record({
     path,
+    format,
     names: fc.array(fc.tuple(fc.constantFrom('project', 'Project', 'project[]', ' project'), project), {
       maxLength: 3,
     }),
@@ -216,10 +227,11 @@ const byQuery = fc
     explain: fc.boolean(),
     headers,
   })
-  .map(({ path, names, sql, explain, headers }): Asked => {
+  .map(({ path, format, names, sql, explain, headers }): Asked => {
     const query = new URLSearchParams([
       ...names,
       ['interval', 'daily'],
+      ...(format === undefined ? [] : [['format', format]]),
       ...(sql === undefined ? [] : [['sql', sql]]),
       ...(explain ? [['explain', 'true']] : []),
     ]);
@@ -252,14 +264,17 @@ const byGraphql = fc
       }),
       { minLength: 1, maxLength: 4 },
     ),
-    byVariable: fc.boolean(),
+    way: fc.constantFrom('text', 'variables', 'defaults'),
+    sentAs: fc.constantFrom('post', 'get', 'hash', 'batch'),
     headers,
   })
-  .map(({ fields, byVariable, headers }): Asked => {
+  .map(({ fields, way, sentAs, headers }): Asked => {
     const variables: Record<string, string> = {};
+    const declared: string[] = [];
     const put = (name: string, value: string) => {
-      if (!byVariable) return JSON.stringify(value);
-      variables[name] = value;
+      if (way === 'text') return JSON.stringify(value);
+      declared.push(`$${name}: String!${way === 'defaults' ? ` = ${JSON.stringify(value)}` : ''}`);
+      if (way === 'variables') variables[name] = value;
       return `$${name}`;
     };
     const selections = fields.map(
@@ -271,10 +286,47 @@ const byGraphql = fc
         return `f${at}: logsAllSql(project: ${p}, sql: ${put(`s${at}`, sql)}) { rows }`;
       },
     );
-    const declared = Object.keys(variables).map(name => `$${name}: String!`);
     const query = `query ${declared.length > 0 ? `(${declared.join()})` : ''} { ${selections.join(' ')} }`;
-    return { path: '/graphql', init: json({ query, variables }, headers) };
+    const { accept: _, ...sent } = headers;
+    if (sentAs === 'batch') return { path: '/graphql', init: json([{ query, variables }], sent) };
+    if (sentAs === 'get') {
+      const search = new URLSearchParams({ query, variables: JSON.stringify(variables) });
+      return { path: `/graphql?${search}`, init: { headers: sent } };
+    }
+    const sha256Hash = createHash('sha256').update(query).digest('hex');
+    const extensions = sentAs === 'hash' ? { persistedQuery: { version: 1, sha256Hash } } : undefined;
+    return { path: '/graphql', init: json({ query, variables, extensions }, sent) };
   });
+
+const byMcp = fc
+  .record({
+    tool: fc.constantFrom('logs_all', 'logs_all_sql', 'usage_api-counts', 'usage_api-counts_sql'),
+    given: fc.record(
+      { project: fc.oneof(fc.constantFrom<unknown>(ours, ...others), anyValue) },
+      { requiredKeys: [] },
+    ),
+    sql,
+  })
+  .map(({ tool, given, sql }): Asked => {
+    const own = tool.endsWith('_sql') ? { ...given, sql } : given;
+    const params = { name: tool, arguments: tool.startsWith('usage') ? { interval: 'daily', ...own } : own };
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    return {
+      path: '/mcp',
+      init: json(message, { accept: 'application/json, text/event-stream' }),
+    };
+  });
+
+const byCheck = sql.map(
+  (sql): Asked => ({ path: '/api/endpoints/logs.all/check', init: json({ sql, project: 'xyz' }, {}) }),
+);
+
+/** Answers as they come, of whatever type: one byte a character. */
+async function bytesOf({ path, init }: Asked, token: string): Promise<{ status: number; text: string }> {
+  const headers = { 'accept-encoding': 'identity', ...init.headers, 'x-api-key': token };
+  const response = await fetch(gateway.origin + path, { ...init, headers });
+  return { status: response.status, text: Buffer.from(await response.arrayBuffer()).toString('latin1') };
+}
 
 test('contract 8.8: whatever is asked, by whichever way, no row of another project comes', async () => {
   // The entries of others are there to be hit.
@@ -283,11 +335,8 @@ test('contract 8.8: whatever is asked, by whichever way, no row of another proje
   let answered = 0;
   let refused = 0;
   await fc.assert(
-    fc.asyncProperty(fc.oneof(byQuery, byBody, byGraphql), async ({ path, init }) => {
-      const { status, text } = await gateway.send(path, {
-        ...init,
-        headers: { ...(init.headers as Record<string, string>), ...bound },
-      });
+    fc.asyncProperty(fc.oneof(byQuery, byBody, byGraphql, byMcp, byCheck), async asked => {
+      const { status, text } = await bytesOf(asked, bound['x-api-key']);
       if (status === 200) answered++;
       if (status === 403) refused++;
       expect(text).not.toContain(marker);
@@ -296,10 +345,62 @@ test('contract 8.8: whatever is asked, by whichever way, no row of another proje
         expect(Number(count)).toBeLessThanOrEqual(ourRows);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 250 },
   );
   expect(Math.min(answered, refused)).toBeGreaterThan(10);
 }, 60_000);
+
+test.each(['json', 'csv', 'ndjson', 'arrow', 'parquet'])(
+  'contract 8.8: an export in %s has rows of the value alone, and those of others show in that of others',
+  async format => {
+    const asked = { path: `/api/endpoints/query/logs.all?format=${format}`, init: {} };
+    const own = await bytesOf(asked, bound['x-api-key']);
+    expect([own.status, own.text.includes('ours'), own.text.includes(marker)]).toEqual([200, true, false]);
+    const others = await bytesOf({ ...asked, path: `${asked.path}&project=xyz` }, testToken);
+    expect(others.text).toContain(marker);
+    expect((await bytesOf({ ...asked, path: `${asked.path}&project=xyz` }, bound['x-api-key'])).status).toBe(
+      403,
+    );
+  },
+);
+
+test('contract 8.8: another value is refused by its name, whichever way it comes', async () => {
+  const hash = 'query($p: String!) { logsAll(project: $p) { id } }';
+  const sha256Hash = createHash('sha256').update(hash).digest('hex');
+  const extensions = { persistedQuery: { version: 1, sha256Hash } };
+  const call = (name: string, given: object) =>
+    json(
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
+      { accept: 'application/json, text/event-stream' },
+    );
+  const select = 'select id from edge_logs';
+  const logs = '/api/endpoints/query/logs.all';
+  const ways: Record<string, Asked> = {
+    'query string': { path: `${logs}?project=xyz`, init: {} },
+    UUID: { path: `/endpoints/query/${gateway.endpoint('logs.all').id}?project=xyz`, init: {} },
+    body: { path: logs, init: json({ project: 'xyz' }, {}) },
+    SQL: { path: `${logs}?project=xyz&sql=${encodeURIComponent(select)}`, init: {} },
+    export: { path: `${logs}?project=xyz&format=csv`, init: {} },
+    explain: { path: `${logs}?project=xyz&explain=true`, init: {} },
+    'GraphQL argument': { path: '/graphql', init: json({ query: '{ logsAll(project: "xyz") { id } }' }, {}) },
+    'GraphQL alias': { path: '/graphql', init: json({ query: '{ a: logsAll(project: "a.c") { id } b: logsAll(project: "xyz") { id } }' }, {}) },
+    'GraphQL variable': { path: '/graphql', init: json({ query: hash, variables: { p: 'xyz' } }, {}) },
+    'GraphQL default': { path: '/graphql', init: json({ query: 'query($p: String! = "xyz") { logsAll(project: $p) { id } }' }, {}) },
+    'GraphQL hash': { path: '/graphql', init: json({ query: hash, variables: { p: 'xyz' }, extensions }, {}) },
+    'GraphQL SQL': { path: '/graphql', init: json({ query: `{ logsAllSql(project: "xyz", sql: "${select}") { rows } }` }, {}) },
+    'MCP argument': { path: '/mcp', init: call('logs_all', { project: 'xyz' }) },
+    'MCP SQL': { path: '/mcp', init: call('logs_all_sql', { project: 'xyz', sql: select }) },
+    invalidation: { path: '/admin/invalidate', init: json({ endpoint: 'logs.all', parameters: { project: 'xyz' } }, {}) },
+  }; // biome-ignore format: a table
+  for (const [way, asked] of Object.entries(ways)) {
+    const { text } = await bytesOf(asked, bound['x-api-key']);
+    expect([way, text]).toEqual([
+      way,
+      expect.stringMatching(/forbidden[\s\S]*project|project[\s\S]*forbidden/),
+    ]);
+    expect([way, text.includes(marker)]).toEqual([way, false]);
+  }
+});
 
 test('contract 8.8: no statement of the attacks shows a row of another project', async () => {
   const statements = attacks.flatMap(({ statements: own }) => own);
