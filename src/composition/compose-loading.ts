@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSources, type Source } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';
@@ -25,6 +25,9 @@ const sampleMs = 60_000;
 /** Edge rows of the largest sample that grows: a larger one would be copied for the first addition. */
 const maxGrowingSample = 1_000_000;
 
+/** Milliseconds between two looks at whether another hour has begun. */
+const retainLookMs = 1000;
+
 /** Takes rows for the embedded engine, and follows what any process loads into it. */
 export function openLoading(
   config: Config,
@@ -43,6 +46,8 @@ export function openLoading(
     onLoaded: sources => void mark(sources),
     onLeft: () => loader.wake(),
   });
+  const sources = readSources(config.SOURCES_DIR);
+  const stopRetaining = retainHourly(sources, deps.clock, nowMs => loader.retain(nowMs));
   let sampling: NodeJS.Timeout | undefined;
   return {
     /** Rows of the sample appear as time goes by, so that the last hour is never empty. */
@@ -52,11 +57,30 @@ export function openLoading(
       sampling = setInterval(() => loader.bringSample({ rows, nowMs: deps.clock.now() }), sampleMs).unref();
     },
     loader,
-    sources: readSources(config.SOURCES_DIR),
+    sources,
     async close() {
       clearInterval(sampling);
+      stopRetaining();
       unfollow();
       await loader.close();
     },
   };
+}
+
+/**
+ * Has old rows removed at the start and once an hour, where a source keeps them for some time only: retention counts in whole hours.
+ * @returns a function that ends it
+ */
+function retainHourly(sources: readonly Source[], clock: Clock, retain: (nowMs: number) => void): () => void {
+  if (sources.every(({ retentionDays }) => retentionDays === undefined)) return () => undefined;
+  let lastHour: number | undefined;
+  const look = () => {
+    const nowMs = clock.now();
+    const hour = Math.floor(nowMs / 3_600_000);
+    if (hour === lastHour) return;
+    lastHour = hour;
+    retain(nowMs);
+  };
+  const timer = setInterval(look, retainLookMs).unref();
+  return () => clearInterval(timer);
 }

@@ -31,7 +31,9 @@ export type LoaderCommand =
   /** Accepted rows may be waiting. */
   | { readonly type: 'store' }
   /** Queries are to see this sample. */
-  | { readonly type: 'sample'; readonly sample: Sample };
+  | { readonly type: 'sample'; readonly sample: Sample }
+  /** Rows that are too old at this time, in milliseconds since 1970, are to go. */
+  | { readonly type: 'retain'; readonly nowMs: number };
 
 /** From the process to the gateway. */
 export type LoaderReport =
@@ -60,6 +62,7 @@ let acceptingEvents: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
+let retainAtMs: number | undefined;
 
 await removeUnfinished(folder, Date.now());
 process.on('message', (command: LoaderCommand) => {
@@ -70,6 +73,7 @@ process.on('message', (command: LoaderCommand) => {
     return;
   }
   if (command.type === 'sample') ({ sample } = command);
+  if (command.type === 'retain') retainAtMs = command.nowMs;
   void store();
 });
 // Whatever it is doing can be done again.
@@ -130,12 +134,14 @@ async function store(): Promise<void> {
   while (isAsked) {
     isAsked = false;
     const startedMs = performance.now();
+    const own = { sample, retainAtMs };
+    [sample, retainAtMs] = [undefined, undefined];
     try {
-      const own = sample;
-      sample = undefined;
-      if (await storeAccepted({ ...settings, sources: sources(), emit, sample: own })) isAsked = true;
+      if (await storeAccepted({ ...settings, sources: sources(), emit, ...own })) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
+      sample ??= own.sample;
+      retainAtMs ??= own.retainAtMs;
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
       isAsked = true;
       await delay(retryMs);

@@ -31,6 +31,8 @@ export type Loader = {
   wake(): void;
   /** Brings the sample up to a time. */
   bringSample(sample: Sample): void;
+  /** Removes rows that are older than their sources keep them, at a time in milliseconds since 1970. */
+  retain(nowMs: number): void;
   close(): Promise<void>;
 };
 
@@ -105,6 +107,7 @@ export function createLoader(options: LoaderOptions): Loader {
       take(body, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
     wake: () => running().send({ type: 'store' }),
     bringSample: sample => running().send({ type: 'sample', sample }),
+    retain: nowMs => running().send({ type: 'retain', nowMs }),
     async close() {
       isClosed = true;
       await child?.end();

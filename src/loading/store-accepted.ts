@@ -15,6 +15,8 @@ type StoreOptions = {
   readonly emit: (event: LoadingEvent) => void;
   /** The sample that queries are to see. Default: the one that they see. */
   readonly sample?: Sample | undefined;
+  /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only beside new rows. */
+  readonly retainAtMs?: number | undefined;
 };
 
 /** Bytes of accepted files that share a transaction, and milliseconds after which no further one begins in the same turn. */
@@ -31,27 +33,31 @@ const insertCharacters = 4 * 1024 * 1024;
  * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
-  const { databasePath, sources, emit } = options;
+  const { databasePath, sources, emit, sample, retainAtMs } = options;
   const folder = rowsFolderOf(databasePath);
-  if (!options.sample && (await listRowsFiles(folder)).length === 0) return false;
+  if (!sample && retainAtMs === undefined && (await listRowsFiles(folder)).length === 0) return false;
   const endMs = performance.now() + turnMs;
+  let isLost = false;
   await writeSpare({ databasePath, sources }, async connection => {
     const files = await listRowsFiles(folder);
     const memory = await readMemory(connection);
-    if (!memory.isWhole(files)) return { isLost: true };
+    isLost = !memory.isWhole(files);
+    if (isLost) return { isLost };
     await memory.forget(files);
     for (const group of groupFiles(memory.missing(files))) {
       await storeGroup({ connection, folder, sources, emit }, group, memory.isInCurrent);
       if (performance.now() > endMs) break;
     }
-    await removeOld(connection, sources);
-    const isSampled = await bringSample(connection, sources, options.sample);
+    const expired = await removeOld(connection, sources, retainAtMs ?? Date.now());
+    const isSampled = await bringSample(connection, sources, sample);
     const { inBoth, loaded, isBehind } = await memory.compare(files);
     if (isBehind) return {};
     for (const name of inBoth) await rm(join(folder, name), { force: true });
-    return { loaded: loaded ?? (isSampled ? [] : undefined) };
+    if (!loaded && !isSampled && expired.length === 0) return {};
+    return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });
-  return (await listRowsFiles(folder)).length > 0;
+  // The spare is whole now.
+  return isLost ? storeAccepted(options) : (await listRowsFiles(folder)).length > 0;
 }
 
 /**
@@ -72,13 +78,28 @@ async function bringSample(
   return isNew === true;
 }
 
-/** Removes the rows that are older than their source keeps them. Whole hours, so that old blocks are read once an hour. */
-async function removeOld(connection: DuckDBConnection, sources: readonly Source[]): Promise<void> {
+/**
+ * Removes the rows of the spare that are older than their source keeps them. Whole hours, so that old blocks are read once an hour.
+ * @returns the sources of which the current file still shows such rows
+ */
+async function removeOld(
+  connection: DuckDBConnection,
+  sources: readonly Source[],
+  nowMs: number,
+): Promise<string[]> {
+  const expired: string[] = [];
   for (const { name, time, retentionDays, files } of sources) {
     if (retentionDays === undefined || time === undefined || files) continue;
-    const oldest = `date_trunc('hour', now() - INTERVAL ${retentionDays} DAY)`;
-    await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${quoteName(time)} < ${oldest}`);
+    const oldest = `date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`;
+    const isOld = `${quoteName(time)} < ${oldest}`;
+    await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
+    const shown = await connection
+      .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
+      // A source that is new has no table there yet.
+      .catch(() => undefined);
+    if (shown && shown.currentRowCount > 0) expired.push(name);
   }
+  return expired;
 }
 
 /** Which files the spare and the current file have; `_stored` lists those that are not removed yet, and `_stored_total` counts all. */
@@ -95,15 +116,15 @@ async function readMemory(connection: DuckDBConnection) {
   const inSpare = new Set(spare.names);
   return {
     isInCurrent: (name: string) => inCurrent.has(name),
-    /** Whether the spare can get all that the current file has: each has the other's rows, or they are still in files. */
+    /**
+     * Whether the spare can get all that the current file has: each has the other's rows, or they are still in files. Names of files that
+     * are gone say nothing, for one may have forgotten what the other remembers: such rows count in both totals.
+     */
     isWhole(files: readonly RowsFile[]): boolean {
       const there = new Set(files.map(({ name }) => name));
-      const toGet = current.names.filter(name => !inSpare.has(name));
-      // A file that is gone was in both, even if the current one has forgotten its name.
+      const toGet = current.names.filter(name => !inSpare.has(name) && there.has(name));
       const toShow = spare.names.filter(name => !inCurrent.has(name) && there.has(name));
-      return (
-        toGet.every(name => there.has(name)) && spare.total + toGet.length === current.total + toShow.length
-      );
+      return spare.total + toGet.length === current.total + toShow.length;
     },
     /** Those that the spare lacks, the ones that the current file has first and in its order: rows with a key replace earlier ones. */
     missing(files: readonly RowsFile[]): RowsFile[] {

@@ -36,10 +36,12 @@ beforeAll(async () => {
     sources: {
       'shop.orders.yaml': table('shop.orders'),
       'shop.events.yaml': table('shop.events'),
+      'shop.visits.yaml': `${table('shop.visits')}  at: TIMESTAMP\ntime: at\nretentionDays: 2\n`,
       'shop.files.yaml': 'name: shop.files\nfiles: [nothing.csv]\ncolumns: { a: STRING }\n',
     },
     sqlFiles: {
       'shop.now.sql': query('shop.now', 0, 0, 'shop.orders'),
+      'shop.visited.sql': query('shop.visited', 2, 0, 'shop.visits'),
       'shop.kept.sql': query('shop.kept', 1, 600, 'shop.events'),
     },
     tokens: { reader: {}, bound: { scopes: ['write'], parameters: { project: 'abc' } } },
@@ -141,4 +143,19 @@ test('a body without a good line is refused', async () => {
     400,
     'None of the 1 lines is a row of shop.orders; line 1: order_id is missing',
   ]);
+});
+
+// The last one: it moves the clock by days.
+test('rows that grow too old while the gateway runs go by themselves', async () => {
+  // Loads go by the time of the machine, and the gateway's clock stands.
+  const nowMs = Date.now();
+  const at = new Date(nowMs).toISOString();
+  await post('shop.visits', [
+    { order_id: 1, state: 'old', at },
+    { order_id: 2, state: 'timeless' },
+  ]);
+  const timeless = { state: 'timeless', orders: 1, lines: 0 };
+  await sees('shop.visited', [{ state: 'old', orders: 1, lines: 0 }, timeless]);
+  gateway.clock.advance(nowMs + 3 * 86_400_000 - gateway.clock.now());
+  await sees('shop.visited', [timeless]);
 });

@@ -1,4 +1,4 @@
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
@@ -81,6 +81,25 @@ test('a spare that lacks rows nobody has any more is made again', async () => {
   expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
 });
 
+test('a spare that lacks nothing is never copied, however files come', async () => {
+  const database = await openDatabase();
+  const inodes = async () => {
+    const paths = [database.databasePath, spareOf(database.databasePath, { path: database.databasePath })];
+    return Promise.all(paths.map(async path => (await stat(path)).ino));
+  };
+  await database.accept(numbers, [{ n: 0 }]);
+  await database.turn();
+  const before = await inodes();
+  // Rows come between the turns, so that files are removed while others wait.
+  for (let n = 1; n < 5; n++) {
+    await database.accept(numbers, [{ n }]);
+    for (let turns = n % 3; turns >= 0; turns--) await database.turn();
+  }
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['0', '1', '2', '3', '4']);
+  expect(await inodes()).toEqual(before);
+});
+
 test('--replace takes all earlier rows away in the same moment', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
@@ -113,6 +132,24 @@ test('rows that are older than their source keeps them go with the next load', a
   await database.accept(kept, [{ n: 1, at: daysAgo(3) }, { n: 2, at: daysAgo(1) }, { n: 3 }]);
   while (await database.turn());
   expect(await database.ask(all)).toEqual(['2', '3']);
+});
+
+test('rows that grow too old go without a load, from both files, and only the first turn shows something new', async () => {
+  const kept = yaml('numbers', 'time: at\nretentionDays: 2\n');
+  const database = await openDatabase([kept]);
+  const nowMs = Date.now();
+  await database.accept(kept, [{ n: 1, at: new Date(nowMs).toISOString() }, { n: 2 }]);
+  while (await database.turn());
+  const before = readCurrent(database.databasePath);
+  await database.turn({ retainAtMs: nowMs + 86_400_000 });
+  expect(readCurrent(database.databasePath)).toEqual(before);
+  const retainAtMs = nowMs + 3 * 86_400_000;
+  await database.turn({ retainAtMs });
+  const after = readCurrent(database.databasePath);
+  expect([await database.ask(all), after.loads.numbers]).toEqual([['2'], before.loads.numbers! + 1]);
+  await database.turn({ retainAtMs });
+  expect(await database.ask(all, database.spare())).toEqual(['2']);
+  expect(readCurrent(database.databasePath)).toEqual(after);
 });
 
 test('the sample goes on in both files, and no load sets it back', async () => {
