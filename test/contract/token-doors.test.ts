@@ -50,6 +50,7 @@ const doors: Record<Route['name'], 'open' | Asked> = {
   rest: get(logs),
   catalogue: get('/api/endpoints'),
   rows: post('/api/sources/postgres.logs/rows', '{}'),
+  logs: post('/api/logs?source_name=postgres.logs', [{ message: 'm' }]),
   check: post('/api/endpoints/logs.all/check', { sql }),
   graphql: graphql('{ __typename }'),
   mcp: mcp('tools/list'),
@@ -134,7 +135,11 @@ const rights: Partial<Record<Scope, Record<string, Asked>>> = {
   },
   warm: { REST: get('/admin/warm') },
   invalidate: { REST: post('/admin/invalidate', { endpoint: 'usage.api-counts' }) },
-  write: { loading: post('/api/sources/postgres.logs/rows', '{}') },
+  write: {
+    'loading rows': post('/api/sources/postgres.logs/rows', '{}'),
+    'taking events': post('/api/logs?source_name=postgres.logs', [{ message: 'm' }]),
+    'taking events, older spelling': post('/logs?source_name=postgres.logs', [{ message: 'm' }]),
+  },
   metrics: { metrics: get('/metrics') },
 }; // biome-ignore format: a table
 
