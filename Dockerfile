@@ -19,6 +19,7 @@ RUN npm ci --omit=dev --ignore-scripts \
 COPY src src
 COPY sql sql
 COPY schema schema
+COPY examples/supabase/sql examples/supabase/sql
 COPY --from=pages /app/dist dist
 
 FROM ${BASE}

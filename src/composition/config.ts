@@ -68,7 +68,7 @@ export const variables = {
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
   SOURCES_DIR: { schema: text.default('schema/sources'), meaning: 'Folder of the sources.' },
-  SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries.' },
+  SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries; default with `COMPAT=logflare` on the embedded engine: `examples/supabase/sql`.' },
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
@@ -126,6 +126,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
+  }
+  // The warehouse need not have all the tables that these read.
+  if (config.COMPAT === 'logflare' && config.ENGINE === 'duckdb' && !environment.SQL_DIR) {
+    config.SQL_DIR = 'examples/supabase/sql';
   }
   if (config.TOKENS_STORE === 'redis' && !environment.REDIS_URL) {
     problems.push('REDIS_URL: needed for TOKENS_STORE=redis');

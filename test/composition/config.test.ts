@@ -49,6 +49,19 @@ test('a plain token that could be guessed is refused in production, and is not r
   expect(readConfig({ NODE_ENV: 'production' }).ACCESS_TOKEN).toBeUndefined();
 });
 
+test('drop-in mode has the saved queries of a self-hosted Supabase, unless a folder or the warehouse is named', () => {
+  const folderOf = (environment: Record<string, string>) => readConfig(environment).SQL_DIR;
+  const warehouse = {
+    ENGINE: 'bigquery',
+    BIGQUERY_PROJECT: 'payer',
+    BIGQUERY_TABLES: 'postgres.logs=acme.logs.postgres',
+  };
+  expect(folderOf({})).toBe('sql');
+  expect(folderOf({ COMPAT: 'logflare' })).toBe('examples/supabase/sql');
+  expect(folderOf({ COMPAT: 'logflare', SQL_DIR: 'mine' })).toBe('mine');
+  expect(folderOf({ COMPAT: 'logflare', ...warehouse })).toBe('sql');
+});
+
 test('tables are read as the sources they stand for', () => {
   const config = readConfig({
     ENGINE: 'bigquery',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -11,6 +12,8 @@ import {
   vectorBatches,
   vectorSources,
 } from '../../examples/supabase/vector-events.ts';
+import { testEndpoints } from '../../src/commands/endpoint-tests.ts';
+import { readConfig } from '../../src/composition/config.ts';
 
 const startMs = Date.parse('2026-01-15T10:00:00Z');
 const halfHour = { startMs, endMs: startMs + 1_800_000 };
@@ -52,6 +55,30 @@ const expected: Record<string, string[]> = {
   ],
   'deno-relay-logs': [...line, 'metadata.project_ref'],
 };
+
+const folder = 'examples/supabase/sql';
+
+test('the tests of the saved queries pass, and each query has tests', async () => {
+  const outcomes = await testEndpoints(readConfig({ SQL_DIR: folder }), []);
+  expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
+  const tested = new Set(outcomes.map(({ endpoint }) => endpoint));
+  const queries = (await readdir(folder)).filter(file => /(?<!\.batch)\.sql$/.test(file));
+  const untested = queries.map(file => file.slice(0, -4)).filter(name => !tested.has(name));
+  expect(untested).toEqual(['logs.all']);
+});
+
+test('logs.all is the one that is shipped, and usage.api-counts differs from it in nothing but what stands for a URL', async () => {
+  const read = (path: string) => readFile(path, 'utf8');
+  expect(await read(`${folder}/logs.all.sql`)).toBe(await read('sql/logs.all.sql'));
+  for (const file of ['usage.api-counts.sql', 'usage.api-counts.batch.sql']) {
+    const own = await read(`${folder}/${file}`);
+    const shipped = own
+      .replaceAll('coalesce(request.url, entry.project)', 'request.url')
+      .replace(', or its project where the gateway logs no URL.', '.');
+    expect(shipped).toBe(await read(`sql/${file}`));
+    expect(own).not.toBe(shipped);
+  }
+});
 
 test('the generator sends the fields of each source, and the same events for the same seed', () => {
   const batches = [...vectorBatches(halfHour)];

@@ -1,0 +1,1 @@
+../../../sql/logs.all.sql
