@@ -24,25 +24,28 @@ type FormatOptions = {
   readonly isKept: boolean;
 };
 
-/** Writes rows in other formats: short ones at once, long ones on a thread of its own, so that the event loop is not blocked. */
+/** Writes rows in other formats: few at once, more on threads, so that the event loop is not blocked. */
 export type RowFormatter = {
   /** @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`; the signal's reason */
   format(format: WrittenFormat, rows: FormattedRows, options: FormatOptions): Promise<Buffer>;
-  /** Ends the thread. */
+  /** Ends the threads. */
   close(): Promise<void>;
 };
 
-/** Longer bodies go to the thread: this many bytes take some five milliseconds. */
-const maxInlineBytes = 64 * 1024;
+/** Work that is done on the event loop, as bytes of `workOf`: some five milliseconds. */
+const maxInlineWork = 64 * 1024;
+
+/** Longer bodies are long jobs, which have a thread of their own: a short one waits for no job of more than some 0.2 s. */
+const maxShortBytes = 1024 * 1024;
 
 /** Bytes of written bodies that are kept for the next request. */
 const maxKeptBytes = 32 * 1024 * 1024;
 
-/** Bytes of bodies that may wait for the thread. A single body may be larger. */
+/** Bytes of bodies that may wait for the threads. A single body may be larger. */
 const maxWaitingBytes = 128 * 1024 * 1024;
 
-/** Megabytes that the thread may hold: rows as values take some ten times their JSON. */
-const maxHeapMb = 768;
+/** Megabytes that a thread may hold: the values of one slice, and of long jobs what is written of them. */
+const maxHeapMb = 384;
 
 /** Milliseconds after which a thread without work ends, and gives its memory back. */
 const idleMs = 10_000;
@@ -50,10 +53,9 @@ const idleMs = 10_000;
 /** One body at a time; callers take turns. */
 const queueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
-/** Makes a formatter; its thread starts with the first long body. */
+/** Makes a formatter; its threads start with their first jobs. */
 export function createRowFormatter(): RowFormatter {
-  const thread = createFormatThread();
-  const queue = createFairQueue(queueOptions);
+  const [short, long] = [openLane(), openLane()];
   const share = createSingleFlight<Buffer>();
   const kept = new LRUCache<string, Buffer>({
     maxSize: maxKeptBytes,
@@ -76,12 +78,13 @@ export function createRowFormatter(): RowFormatter {
     caller: string,
     signal: AbortSignal,
   ): Promise<Buffer> {
-    if (body.length <= maxInlineBytes) return writeRows(format, columns, body);
+    if (workOf(format, columns, body) <= maxInlineWork) return writeRows(format, columns, body);
     if (waitingBytes > 0 && waitingBytes + body.length > maxWaitingBytes) {
       throw new GatewayError('overloaded', 'Too many large results are being written; try again');
     }
     waitingBytes += body.length;
     try {
+      const { queue, thread } = body.length <= maxShortBytes ? short : long;
       const release = await queue.take(signal, { caller });
       return await thread.run({ format, columns, body }, signal).finally(release);
     } finally {
@@ -98,8 +101,26 @@ export function createRowFormatter(): RowFormatter {
       if (isKept) kept.set(key, written);
       return written;
     },
-    close: thread.close,
+    async close() {
+      await Promise.all([short.thread.close(), long.thread.close()]);
+    },
   };
+}
+
+/** A thread, and the jobs that wait for it. */
+function openLane() {
+  return { queue: createFairQueue(queueOptions), thread: createFormatThread() };
+}
+
+/** What writing takes, in bytes of CSV that take as long: Parquet and Arrow have a cost for each value, and one for each column. */
+function workOf(format: WrittenFormat, columns: readonly Column[], body: Buffer): number {
+  if (format === 'ndjson' || format === 'csv') return body.length;
+  return body.length * 4 + countColumns(columns) * 1024;
+}
+
+/** Columns, and the fields of records. */
+function countColumns(columns: readonly Column[]): number {
+  return columns.reduce((count, { fields = [] }) => count + 1 + countColumns(fields), 0);
 }
 
 /** One thread, which starts with a job and ends when it has had none for a while. */
@@ -139,6 +160,7 @@ function createFormatThread() {
     current.postMessage(job);
     try {
       const result = await orAborted(promise, signal);
+      if ('refused' in result) throw new GatewayError(result.refused.code, result.refused.message);
       if ('failure' in result) throw result.failure;
       const { written } = result;
       return Buffer.from(written.buffer, written.byteOffset, written.length);

@@ -21,22 +21,35 @@ import {
   utf8,
 } from '@uwdata/flechette';
 import type { Column } from '../base/rows.ts';
-import { numericPrecision, numericScale, parseRows, storedValueReader } from './stored-values.ts';
-
-/** Rows of one record batch, by which a reader of the stream may take them. */
-const maxBatchRows = 8192;
+import {
+  type JsonRow,
+  numericPrecision,
+  numericScale,
+  parseRows,
+  storedValueReader,
+} from './stored-values.ts';
 
 /**
  * Writes rows as an Arrow IPC stream, in the types of BigQuery's own Storage Read API but for BIGNUMERIC, which is text.
  * @param body `{"result":[…]}`, UTF-8
  */
 export function writeArrow(columns: readonly Column[], body: Buffer): Buffer {
-  const rows = parseRows(body);
-  const entries = columns.map((column): [string, ArrowColumn<unknown>] => {
+  const builders = columns.map(column => {
     const read = storedValueReader(column);
-    const values = rows.map(row => read(row[column.name]));
-    const built = columnFromArray(values, arrowType(column, 'builder'), { maxBatchRows });
-    return [column.name, new ArrowColumn([...built.data], arrowType(column, 'schema'))];
+    const type = arrowType(column, 'builder');
+    const build = (rows: readonly JsonRow[]) =>
+      columnFromArray(
+        rows.map(row => read(row[column.name])),
+        type,
+      ).data;
+    return { column, build, batches: [] as ReturnType<typeof build>[number][] };
+  });
+  for (const rows of parseRows(body)) {
+    for (const { build, batches } of builders) batches.push(...build(rows));
+  }
+  const entries = builders.map(({ column, build, batches }): [string, ArrowColumn<unknown>] => {
+    const all = batches.length > 0 ? batches : [...build([])];
+    return [column.name, new ArrowColumn(all, arrowType(column, 'schema'))];
   });
   const bytes = tableToIPC(tableFromColumns(entries), { format: 'stream' });
   if (!bytes) throw new Error('The Arrow writer returned nothing');

@@ -11,10 +11,14 @@ export function writeCsv(columns: readonly Column[], body: Buffer): Buffer {
   // A line without a character would be no row to most readers.
   const nothing = columns.length === 1 ? '""' : '';
   const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
-  const lines = parseRows(body).map(row =>
-    writers.map(([name, write]) => (row[name] === null ? nothing : write(row[name]))).join(','),
-  );
-  return Buffer.from([header, ...lines, ''].join('\r\n'));
+  const parts = [Buffer.from(`${header}\r\n`)];
+  for (const rows of parseRows(body)) {
+    const lines = rows.map(row =>
+      writers.map(([name, write]) => (row[name] === null ? nothing : write(row[name]))).join(','),
+    );
+    parts.push(Buffer.from(`${lines.join('\r\n')}\r\n`));
+  }
+  return Buffer.concat(parts);
 }
 
 /** Makes the function that writes the values of a column; never called with null. */

@@ -1,4 +1,4 @@
-import { parquetWriteBuffer, type SchemaElement } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { Column } from '../base/rows.ts';
 import { numericPrecision, numericScale, parseRows, storedValueReader } from './stored-values.ts';
 
@@ -7,13 +7,16 @@ import { numericPrecision, numericScale, parseRows, storedValueReader } from './
  * @param body `{"result":[…]}`, UTF-8
  */
 export function writeParquet(columns: readonly Column[], body: Buffer): Buffer {
-  const rows = parseRows(body);
-  const columnData = columns.map(column => {
-    const read = storedValueReader(column);
-    return { name: column.name, data: rows.map(row => read(row[column.name])) };
-  });
+  const readers = columns.map(column => [column.name, storedValueReader(column)] as const);
   const schema = [{ name: 'root', num_children: columns.length }, ...columns.flatMap(schemaOf)];
-  return Buffer.from(parquetWriteBuffer({ columnData, schema, createdBy: 'saved-query-gateway' }));
+  const bytes = new ByteWriter();
+  const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'saved-query-gateway' });
+  for (const rows of parseRows(body)) {
+    const columnData = readers.map(([name, read]) => ({ name, data: rows.map(row => read(row[name])) }));
+    file.write({ columnData, rowGroupSize: rows.length });
+  }
+  file.finish();
+  return Buffer.from(bytes.getBuffer());
 }
 
 /** The elements of a column, itself first. Any value may be NULL: BigQuery's schema of a result says of none that it can't. */

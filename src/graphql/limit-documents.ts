@@ -8,7 +8,7 @@ import {
   type ValidationRule,
   validate,
 } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { badRequest } from './bad-request.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 
@@ -20,13 +20,18 @@ const maxIntrospectionFields = 50_000;
 const maxNesting = 50;
 const maxTokens = 5_000;
 
+/** Values of the variables and extensions of a request, lists and objects among them. */
+const maxValues = 10_000;
+
 /** Refuses documents that would cost too much, before anything is executed. */
 export const limits: Plugin = {
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return;
     setRequestParser(async request => {
       try {
-        return await requestParser(request);
+        const parsed = await requestParser(request);
+        limitValues(valuesOf(parsed));
+        return parsed;
       } catch (thrown) {
         if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
         throw badRequest(
@@ -47,6 +52,35 @@ export const limits: Plugin = {
       return refusals.length > 0 ? refusals : validate(schema, document, rules);
     }),
 };
+
+/** The variables and extensions of what was parsed: one request, or a list of them, which is refused later. */
+function valuesOf(parsed: unknown): unknown[] {
+  return [parsed].flat().flatMap(params => {
+    const { variables, extensions }: Partial<GraphQLParams> = params ?? {};
+    return [variables, extensions];
+  });
+}
+
+/**
+ * Refuses variables and extensions of more than `maxValues` values: what the caller gets to read of a variable of the wrong type is
+ * printed from all of them, which takes a second for a megabyte.
+ * @throws GraphQLError as `badRequest`
+ */
+function limitValues(roots: readonly unknown[]): void {
+  const left = [...roots];
+  for (let values = 0; left.length > 0; ) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inner = Object.values(value);
+    values += inner.length;
+    if (values > maxValues) {
+      throw badRequest(
+        `The variables and extensions have more than ${maxValues} values; allowed: ${maxValues}`,
+      );
+    }
+    for (const each of inner) left.push(each);
+  }
+}
 
 const opening: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
 const closing: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);

@@ -23,3 +23,7 @@ test('all else is parsed as JSON.parse does, beside a large integer too', () => 
     }),
   );
 });
+
+test('a text of many digits is no fault: a pattern that repeats without end overflows there', () => {
+  expect(parseExactJson(`"${'1'.repeat(17_000_000)}"`)).toHaveLength(17_000_000);
+});

@@ -40,6 +40,7 @@ const ofGraphql: readonly Limit[] = [
   ['| a request\'s body | # MiB', 1024 * 1024, size => post('/graphql', padded('{"query":"{__typename}"}', size)), 'body_too_large'],
   ['# tokens', 1, size => graphql(documentOf(size)), 'invalid_graphql'],
   ['# saved queries', 1, size => graphql(`{${fields(size, n => `f${n}: logsAll(project: "x") { id }`)}}`), 'invalid_graphql'],
+  ['# values', 1, size => post('/graphql', { query: '{__typename}', variables: { v: Array(size - 1).fill(1) } }), 'invalid_graphql'],
   ['# fragments', 1, size => graphql(`{ ${fields(size, n => `...f${n}`)} } ${fields(size, n => `fragment f${n} on Query { __typename }`)}`), 'invalid_graphql'],
 ]; // biome-ignore format: a table
 

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Column } from '../../src/base/rows.ts';
 import { createRowFormatter } from '../../src/formats/row-formatter.ts';
 import { writeRows } from '../../src/formats/write-rows.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { bodyOf } from './every-type.ts';
 
 const number: Column = { name: 'n', type: 'INT64', mode: 'NULLABLE' };
@@ -62,6 +63,43 @@ test('a job that nobody waits for any more ends, and the next one is done', asyn
   const next = await formatter.format('csv', long(), asked());
   expect(next.toString().startsWith('n\r\n0\r\n1\r\n')).toBe(true);
 });
+
+test.each(['parquet', 'arrow'] as const)(
+  '%s of many columns is not written on the event loop (contract 11.2)',
+  async format => {
+    const names = Array.from({ length: 3000 }, (_, n) => `c${n}`);
+    const columns = names.map(name => ({ ...number, name }));
+    const body = bodyOf([JSON.stringify(Object.fromEntries(names.map(name => [name, 1])))]);
+    expect(body.length).toBeLessThan(64 * 1024);
+    const formatter = openFormatter();
+    await formatter.format(format, { columns, body: Buffer.from(body) }, asked());
+    const [inline, handed] = [
+      await longestTurn(() => writeRows(format, columns, body)),
+      await longestTurn(() => formatter.format(format, { columns, body }, asked())),
+    ];
+    expect(handed.result.equals(inline.result)).toBe(true);
+    expect(handed.turnMs).toBeLessThan(inline.turnMs / 2);
+  },
+);
+
+test('a short job does not wait for a long one of another caller (contract 11.1)', async () => {
+  const formatter = openFormatter();
+  const order: string[] = [];
+  await Promise.all([
+    formatter.format('parquet', long(250_000), asked()).then(() => order.push('long')),
+    formatter.format('parquet', long(8000), asked(undefined, 'another')).then(() => order.push('short')),
+  ]);
+  expect(order).toEqual(['short', 'long']);
+});
+
+test.each(['csv', 'parquet', 'arrow'] as const)(
+  'contract 11.3: a row of over 2 MiB is refused in %s',
+  async format => {
+    const body = bodyOf([`{"n":1,"x":"${'x'.repeat(2 * 1024 * 1024)}"}`]);
+    const refused = openFormatter().format(format, { columns: [number], body }, asked());
+    await expect(refused).rejects.toMatchObject({ name: 'GatewayError', code: 'result_too_large' });
+  },
+);
 
 test('one caller’s jobs wait for each other, and too many are refused', async () => {
   const formatter = openFormatter();

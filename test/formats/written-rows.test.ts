@@ -176,6 +176,29 @@ const csvOf = async (text: string | null, beside: readonly Column[] = []) => {
   return lines.join('');
 };
 
+describe('rows of several megabytes are written some at a time', () => {
+  const long = rowLines[0]!.replace('"text":"', `"text":"${'x'.repeat(700_000)}`);
+  const lines = [long, ...rowLines, long, ...rowLines, long];
+  const numbers = lines.map(line => `${JSON.parse(line).n}`);
+
+  test.each(['parquet', 'csv'] as const)('%s has them all, in order', async format => {
+    const { rows } = await readByDuckDb(format, await written(format, lines));
+    expect(rows.map(({ n }) => n)).toEqual(numbers);
+    expect(rows.map(({ text }) => String(text ?? '').length)).toEqual(
+      lines.map(line => (JSON.parse(line).text ?? '').length),
+    );
+  });
+
+  test('Arrow has a batch for each part', async () => {
+    const table = tableFromIPC(await written('arrow', lines));
+    expect(table.batches.length).toBeGreaterThan(1);
+    const values = (name: string) => valuesOf(table.getChild(name)!);
+    expect(values('n').map(String)).toEqual(numbers);
+    const few = tableFromIPC(await written('arrow'));
+    expect(values('records').slice(1, 4)).toEqual(valuesOf(few.getChild('records')!));
+  });
+});
+
 describe('CSV', () => {
   test('DuckDB reads every value, and NULL apart from empty text', async () => {
     const { rows } = await readByDuckDb('csv', await written('csv'));

@@ -180,6 +180,35 @@ describe('introspection counts', () => {
   }); // biome-ignore format: a table
 });
 
+describe('variables and extensions count', () => {
+  const wide = Object.fromEntries(times(60_000, n => [`k${n}`, n]));
+  const list = `[1${',1'.repeat(300_000)}]`;
+
+  test.each([
+    ['an object of 60,000 members', 'variables', JSON.stringify(wide)],
+    ['a list of 300,000', 'variables', list],
+    ['a list 200,000 deep', 'variables', `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
+    ['as extensions', 'extensions', list],
+  ])('%s: refused before it is looked at (contract 11.2)', async (_what, member, value) => {
+    const query = 'query ($p: String!) { usageApiCounts(interval: HOURLY, project: $p) { timestamp } }';
+    const body = `{"query":"${query}","${member}":{"p":${value}}}`;
+    const { status, text } = await gateway.send('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    // Cut: the message that must not come has a megabyte.
+    expect([status, error(JSON.parse(text.length > 1000 ? '{"errors":[{}]}' : text))]).toEqual([
+      400,
+      {
+        message: 'The variables and extensions have more than 10000 values; allowed: 10000',
+        code: 'invalid_graphql',
+        status: 400,
+      },
+    ]);
+  });
+});
+
 describe('a document that could harm whoever reads it', () => {
   const deep = (levels: number) => `{ ${'a { '.repeat(levels)} a ${'} '.repeat(levels)} }`;
 
