@@ -24,21 +24,26 @@ const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction',
   folder => `test/${folder}/**/*.test.ts`,
 );
 
+/** These start processes and wait for them, replace a module, or register an SDK for the whole process: each in a process of its own. */
+const processes = [
+  ...['fleet', 'page', 'processes', 'store'].map(folder => `test/${folder}/**/*.test.ts`),
+  ...['run-job', 'stale-while-failing'].map(name => `test/bigquery/${name}.test.ts`),
+  'test/commands/bigquery-doctor.test.ts',
+  'test/docs/readme.test.ts',
+  'test/telemetry/traces.test.ts',
+];
+
 /**
- * These measure times, start many processes, replace a module, or register an SDK for the whole process: one file at a time, each
- * in a process of its own. The others mostly wait, two files at once; a process runs many files, for loading the modules anew takes
- * as long as most files.
+ * These measure times or memory: one file at a time. The others mostly wait, two files at once; a process runs many files, for
+ * loading the modules anew takes as long as most files.
  */
 const alone = [
-  ...['fleet', 'http', 'processes', 'store'].map(folder => `test/${folder}/**/*.test.ts`),
-  ...['leaks', 'run-job', 'stale-while-failing'].map(name => `test/bigquery/${name}.test.ts`),
+  'test/http/**/*.test.ts',
+  'test/bigquery/leaks.test.ts',
   ...['constant-time', 'parallel-commands'].map(name => `test/auth/${name}.test.ts`),
-  'test/commands/bigquery-doctor.test.ts',
   'test/contract/one-deadline.test.ts',
+  'test/fleet/large-entries.test.ts',
   'test/graphql/operation-limits.test.ts',
-  'test/telemetry/traces.test.ts',
-  'test/page/explorer.test.ts',
-  'test/page/faults.test.ts',
 ];
 
 /** What all suites have alike. */
@@ -63,20 +68,15 @@ export default defineConfig({
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
-      project('computing', {
-        include: computing,
-        maxWorkers: 2,
-        isolate: false,
-        sequence: { groupOrder: 0 },
-      }),
+      project('computing', { include: computing, maxWorkers: 2, isolate: false }),
+      project('processes', { include: processes, exclude: alone, maxWorkers: 2 }),
       project('waiting', {
         include: ['test/**/*.test.ts'],
-        exclude: [...computing, ...alone, ...optional],
+        exclude: [...computing, ...processes, ...alone, ...optional],
         maxWorkers: 2,
         isolate: false,
-        sequence: { groupOrder: 1 },
       }),
-      project('alone', { include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } }),
+      project('alone', { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } }),
     ],
   },
 });

@@ -15,7 +15,7 @@ import { startSideProcess } from './side-process.ts';
 
 /** Some 60 rows in 8 KB, and one or two rows. */
 const intervals = ['minutely', 'hourly'];
-const project = '.';
+export const project = '.';
 
 /**
  * What a hit costs, beside servers that do less for the same bytes. Each server has the first processor to itself while
@@ -109,7 +109,7 @@ const countsQuery = `query Counts($project: String!, $interval: UsageInterval!, 
 }`;
 
 /** The saved query's own sixty rows, more of the same kind, and the most that a saved query may give. */
-const graphqlOperations = [60, 250, 1000].map(rows => ({
+export const graphqlOperations = [60, 250, 1000].map(rows => ({
   rows,
   operation: {
     query: countsQuery,

@@ -1,3 +1,4 @@
+import { benchAgainst } from './bench-against.ts';
 import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
@@ -11,7 +12,7 @@ import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
 import { benchWarm } from './bench-warm.ts';
 
-/** `npm run bench` runs all; `npm run bench -- start` one. Each figure stands beside its baseline of the same run. */
+/** `npm run bench` runs all; `npm run bench -- start` one; `npm run bench -- against <commit>` compares two commits. Each figure stands beside its baseline of the same run. */
 const benches: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   dialect: benchDialect,
@@ -27,12 +28,20 @@ const benches: Record<string, () => Promise<void>> = {
   loading: benchLoading,
 };
 
-const asked = process.argv.slice(2);
-for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
-  const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
-  if (!bench)
-    throw new Error(
-      `No bench is named ${JSON.stringify(name)}; there are ${Object.keys(benches).join(', ')}`,
-    );
-  await bench();
+const [first, ref, ...rest] = process.argv.slice(2);
+if (first === 'against') {
+  if (ref === undefined || rest.length > 0) throw new Error('Usage: npm run bench -- against <commit>');
+  await benchAgainst(ref);
+} else await runBenches(process.argv.slice(2));
+
+async function runBenches(asked: readonly string[]): Promise<void> {
+  for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+    const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
+    if (!bench) {
+      throw new Error(
+        `No bench is named ${JSON.stringify(name)}; there are ${Object.keys(benches).join(', ')}, and against <commit>`,
+      );
+    }
+    await bench();
+  }
 }

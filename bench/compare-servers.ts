@@ -3,7 +3,7 @@ import { askServer, type ServerRequest } from './ask-server.ts';
 import { generatorNote, type LoadFigures, loadServer } from './load-server.ts';
 import { median } from './time-blocks.ts';
 
-type MeasuredServer = { readonly origin: string; readonly pid: number };
+export type MeasuredServer = { readonly origin: string; readonly pid: number };
 
 /** The gateway as it is started, and with its log off. */
 export type Gateways = { readonly logging: MeasuredServer; readonly silent: MeasuredServer };
@@ -48,19 +48,23 @@ export async function compareServers(
   console.log(`| ${hit} | gateway, default log | ${describe(blocksOf(gateways.logging))}`);
   console.log(`| | gateway, log off | ${describe(blocksOf(gateways.silent))}`);
   for (const { name, server, goals } of others) {
-    const ratio = (gateway: MeasuredServer) =>
-      median(blocksOf(gateway).map((block, at) => (blocksOf(server)[at]?.cpuMicros ?? 0) / block.cpuMicros));
     const ratios = [
-      ratio(gateways.logging).toFixed(2),
+      ratioOf(blocksOf(gateways.logging), blocksOf(server)).toFixed(2),
       String(goals.logging),
-      ratio(gateways.silent).toFixed(2),
+      ratioOf(blocksOf(gateways.silent), blocksOf(server)).toFixed(2),
       String(goals.silent),
     ];
     console.log(`| | ${name} | ${describe(blocksOf(server), ratios)}`);
   }
 }
 
-async function loadInTurn(
+/** How many requests one server answers in the processor time of one request to another: the median over the blocks, side by side. */
+export function ratioOf(one: readonly LoadFigures[], other: readonly LoadFigures[]): number {
+  return median(one.map((block, at) => (other[at]?.cpuMicros ?? 0) / block.cpuMicros));
+}
+
+/** Puts the same load on servers in alternating blocks, after one that does not count. */
+export async function loadInTurn(
   servers: readonly MeasuredServer[],
   request: ServerRequest,
 ): Promise<Map<MeasuredServer, LoadFigures[]>> {

@@ -22,15 +22,18 @@ export const startCommand: readonly [string, ...string[]] = ['node', ...start.ar
 /**
  * Starts a gateway on a free port and waits until it says where it is.
  * @param log descriptor of the file that the log is written to
+ * @param directory of another checkout, to run that one's gateway
  */
 export async function startGatewayProcess(
   environment: Record<string, string>,
   command: readonly [string, ...string[]] = startCommand,
   log: number | 'inherit' = 'inherit',
+  directory = process.cwd(),
 ): Promise<GatewayProcess> {
   const startedMs = performance.now();
   const [file, ...options] = command;
   const child = spawn(file, options, {
+    cwd: directory,
     env: {
       ...process.env,
       ...start.environment,

@@ -15,3 +15,6 @@ export const maxPipelined = 32;
 
 /** Milliseconds for which an idle connection stays open; longer than the minute for which proxies keep theirs. */
 export const keepAliveMs = 65_000;
+
+/** Bytes of a response that are written at a time; a client that reads this much within the time-out makes progress. */
+export const pieceBytes = 128 * 1024;

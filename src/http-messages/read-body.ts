@@ -97,9 +97,14 @@ export function collectBody(
   let joined = 0;
   let length = 0;
   let isDone = false;
-  const timer = setTimeout(() => {
-    if (!request.destroyed) finish(tooSlow(timeoutMs));
-  }, timeoutMs);
+  let timer: NodeJS.Timeout | undefined;
+  // A short body comes in one piece with its head, and has been parsed by then.
+  process.nextTick(() => {
+    if (isDone || request.complete) return;
+    timer = setTimeout(() => {
+      if (!request.destroyed) finish(tooSlow(timeoutMs));
+    }, timeoutMs);
+  });
   const finish = (result: Buffer | GatewayError) => {
     if (isDone) return;
     isDone = true;
@@ -114,7 +119,7 @@ export function collectBody(
     chunks.push(chunk);
     // A body may arrive byte by byte, and each Buffer takes some 200 bytes.
     if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
-    timer.refresh();
+    timer?.refresh();
     if (length > maxBytes) finish(tooLarge(maxBytes));
   });
   request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));

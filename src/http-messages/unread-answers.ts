@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { EndReason } from './http-events.ts';
+import { pieceBytes } from './http-limits.ts';
 
 /** Responses that their clients have not read yet. */
 export type UnreadAnswers = {
@@ -26,9 +27,6 @@ type Unread = {
   /** When the client last read something; as performance.now(). */
   progressMs: number;
 };
-
-/** Bytes that are written at a time; a client that reads this much within the time-out makes progress. */
-const pieceBytes = 128 * 1024;
 
 /** Watches responses until they have been read. */
 export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOptions): UnreadAnswers {

@@ -6,7 +6,7 @@ import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
 import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { type ContentEncoding, chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
-import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { maxBodyBytes, pieceBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
@@ -132,9 +132,11 @@ function repeatOf(
     served.add(answer.rows);
     return undefined;
   }
-  if (body.length > maxJoinedBytes || !areRepeatable(deps, [answer])) return undefined;
+  if (body.length > pieceBytes || !areRepeatable(deps, [answer])) return undefined;
   let ageSeconds: number | undefined;
   let headers = {};
+  const isJoined = body.length <= maxJoinedBytes;
+  const start = isJoined ? undefined : body;
   let text: string | undefined;
   return {
     // The body, its text, and the rows that it was encoded from.
@@ -147,8 +149,8 @@ function repeatOf(
         ageSeconds = next.cache.ageSeconds;
         headers = rowsHeaders(next, { format, encoding });
       }
-      text ??= body.toString('latin1');
-      return { headers, timing: serverTiming(next), text };
+      text ??= isJoined ? body.toString('latin1') : '';
+      return { headers, timing: serverTiming(next), start, text };
     },
   };
 }

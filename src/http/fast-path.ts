@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { callerHeadersKey } from '../http-messages/caller-headers.ts';
+import { renderHead, useRenderedHead } from '../http-messages/rendered-head.ts';
 import { hasBody } from '../http-messages/request-context.ts';
 import {
   addCommonHeaders,
@@ -27,10 +28,9 @@ export type FastPath = {
 
 type Remembered = {
   readonly repeat: Repeat;
-  /** The headers that `flat` was made of. */
+  /** The headers that `head` was made of. */
   headers: Readonly<OutgoingHttpHeaders> | undefined;
-  /** Names and values in turn, with those of all routes. */
-  flat: readonly string[];
+  head: string;
 };
 
 /** Bytes of everything remembered, the texts of the requests included. */
@@ -49,8 +49,8 @@ export function createFastPath(deps: SendDeps): FastPath {
   return {
     answer(incoming, body) {
       const { request, response, requestId } = incoming;
-      // The response may be a 304.
-      if (request.headers['if-none-match'] !== undefined) return false;
+      // The response may be a 304, or the last of its connection.
+      if (request.headers['if-none-match'] !== undefined || !response.shouldKeepAlive) return false;
       const key = requestKey(request, body);
       const found = key === undefined ? undefined : all.get(key);
       const again = found?.repeat.again(requestId);
@@ -59,11 +59,11 @@ export function createFastPath(deps: SendDeps): FastPath {
       const bytes = (start?.length ?? 0) + text.length;
       if (found.headers !== headers) {
         found.headers = headers;
-        found.flat = flatten(deps, request, headers);
+        found.head = renderAll(deps, request, headers);
       }
-      const own = ['content-length', String(bytes), 'x-request-id', requestId];
-      if (timing !== undefined) own.push('server-timing', timing);
-      response.writeHead(200, found.flat.concat(own));
+      let own = `content-length: ${bytes}\r\nx-request-id: ${requestId}\r\n`;
+      if (timing !== undefined) own += `server-timing: ${timing}\r\n`;
+      useRenderedHead(response, found.head, own);
       // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
       if (start) response.write(start);
       response.end(text, 'latin1');
@@ -73,19 +73,15 @@ export function createFastPath(deps: SendDeps): FastPath {
     },
     remember(request, body, repeat) {
       const key = requestKey(request, body);
-      if (key !== undefined) all.set(key, { repeat, headers: undefined, flat: [] });
+      if (key !== undefined) all.set(key, { repeat, headers: undefined, head: '' });
     },
   };
 }
 
-function flatten(
-  deps: SendDeps,
-  request: IncomingMessage,
-  own: Readonly<OutgoingHttpHeaders>,
-): readonly string[] {
+function renderAll(deps: SendDeps, request: IncomingMessage, own: Readonly<OutgoingHttpHeaders>): string {
   const headers = { ...own };
   addCommonHeaders(deps, request, headers);
-  return Object.entries(headers).flatMap(([name, value]) => [name, String(value)]);
+  return renderHead(headers);
 }
 
 /** All of a request that its response depends on; undefined where the request has to be read each time. */

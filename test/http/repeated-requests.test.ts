@@ -4,6 +4,7 @@ import { revokeToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { openRaw } from '../support/raw-connection.ts';
 
 const rows = {
   'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' })],
@@ -133,6 +134,44 @@ describe('the same request once more', () => {
       const { headers } = await wire(drawn, { origin });
       expect(headers['access-control-allow-origin']).toBe(origin);
     }
+  });
+
+  // Joined to the head, sent as it lies ready, and too long for that.
+  test.each([10_000, 40_000, 300_000])('has the same bytes, with a text of %i characters', async length => {
+    const sql = encodeURIComponent(`select repeat('é-', ${length / 2}) as long`);
+    const path = `/api/endpoints/query/usage.api-counts?project=ours&interval=hourly&sql=${sql}`;
+    await untilReady(path);
+    const { text, headers } = await wire(path);
+    const body = `{"result":[{"long":"${'é-'.repeat(length / 2)}"}]}`;
+    expect(Buffer.from(text, 'latin1').toString()).toBe(body);
+    expect(Number(headers['content-length'])).toBe(Buffer.byteLength(body));
+  });
+
+  // What is repeated gets a head that was rendered before; what has a condition, one that Node writes.
+  test.each([
+    ['GET HTTP/1.1', ''],
+    ['HEAD HTTP/1.1', ''],
+    ['GET HTTP/1.0', 'Connection: keep-alive\r\n'],
+    ['GET HTTP/1.1', 'Connection: close\r\n'],
+  ])('has the head that Node would write: %s %j', async (words, more) => {
+    const [method, version] = words.split(' ');
+    const head = async (condition: string) => {
+      const connection = await openRaw(gateway.port);
+      const lines = `${method} ${drawn} ${version}\r\nHost: x\r\nX-API-KEY: ${testToken}\r\n`;
+      const asked = `${lines}X-Request-Id: its-own\r\n${more}${condition}\r\n`;
+      connection.write(asked);
+      await connection.has('its-own');
+      // A connection that stays open takes another request.
+      if (!more.includes('close')) connection.write(`${lines}Connection: close\r\n\r\n`);
+      const text = await connection.ended;
+      expect(text.match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(more.includes('close') ? 1 : 2);
+      const found = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
+      const changing =
+        /^(Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT|server-timing: (\w+;dur=\d+\.\d\d(, )?)+)$/;
+      return found.map(line => (changing.test(line) ? line.split(':')[0] : line)).sort();
+    };
+    for (let time = 0; time < 3; time++) await head('');
+    expect(await head('')).toEqual(await head('If-None-Match: "another"\r\n'));
   });
 
   test('with another body is another request', async () => {
