@@ -4,6 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { AuthEvent } from './auth-events.ts';
 import { type Caller, endpointsPattern } from './caller.ts';
 import { hashToken } from './hash-token.ts';
+import type { PlainToken } from './logflare-tokens.ts';
 import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
 import { grantedScopes, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { isMistyped } from './token-text.ts';
@@ -34,6 +35,8 @@ type TokensOptions = {
   readonly hashes: readonly string[];
   /** One plain token, for development. */
   readonly accessToken: string | undefined;
+  /** Further plain tokens; of two with one text the last one counts. Default: none. */
+  readonly plain?: readonly PlainToken[];
   readonly clock: Clock;
   readonly emit: (event: AuthEvent) => void;
 };
@@ -58,19 +61,11 @@ export async function createTokens({
   meters,
   hashes,
   accessToken,
+  plain = [],
   clock,
   emit,
 }: TokensOptions): Promise<Tokens> {
-  const fixed: Accepted[] = hashes.map(hash => {
-    // Each has its own share of the engine, so each has its own name.
-    const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
-    return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: effectiveScopes(defaultScopes) });
-  });
-  if (accessToken !== undefined) {
-    const rights = scopes.filter(scope => scope !== 'force-redact');
-    const caller = { tokenId: 'development', scopes: effectiveScopes(rights) };
-    fixed.push(accepted(hashToken(accessToken), caller));
-  }
+  const fixed = fixedTokens({ hashes, accessToken, plain });
   let byCaller = indexByCaller(fixed);
   let byHash = indexByHash(fixed);
   let readVersion: string | undefined;
@@ -142,6 +137,23 @@ export async function createTokens({
     },
     close: () => clearInterval(timer),
   };
+}
+
+/** The tokens of the environment: they are accepted as long as the process runs. */
+function fixedTokens({
+  hashes,
+  accessToken,
+  plain,
+}: Required<Pick<TokensOptions, 'hashes' | 'accessToken' | 'plain'>>): Accepted[] {
+  const bare = hashes.map(hash => {
+    // Each has its own share of the engine, so each has its own name.
+    const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
+    return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: effectiveScopes(defaultScopes) });
+  });
+  const rights = scopes.filter(scope => scope !== 'force-redact');
+  const developer = { tokenId: 'development', scopes: effectiveScopes(rights) };
+  const own = accessToken === undefined ? [] : [{ token: accessToken, caller: developer }];
+  return [...bare, ...[...own, ...plain].map(({ token, caller }) => accepted(hashToken(token), caller))];
 }
 
 /** Bytes of a hash by which a token is found. */

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
 import { createJwtVerifier, type JwtVerifier } from '../auth/jwt.ts';
 import { createJwtKeys } from '../auth/jwt-keys.ts';
+import { logflareTokens } from '../auth/logflare-tokens.ts';
 import { openRedisTokens, type RedisTokens } from '../auth/redis-tokens.ts';
 import { tokenFile } from '../auth/token-file.ts';
 import type { TokenRecords } from '../auth/token-record.ts';
@@ -15,7 +16,7 @@ import type { Config } from './config.ts';
 
 type TokensConfig = Pick<
   Config,
-  'DATA_DIR' | 'REDIS_URL' | Extract<keyof Config, `TOKEN${string}` | `JWT_${string}`>
+  'DATA_DIR' | 'REDIS_URL' | Extract<keyof Config, `TOKEN${string}` | `JWT_${string}` | `LOGFLARE_${string}`>
 >;
 
 type Storage = {
@@ -55,7 +56,18 @@ export async function composeTokens(
   const meters = createMeters({ ledger, clock, emit });
   if (config.TOKENS_STORE === 'redis') await redis?.ready(readyMs).catch(() => undefined);
   const hashes = config.TOKEN_HASHES ?? [];
-  const tokens = await createTokens({ records, meters, hashes, accessToken, clock, emit });
+  const tokens = await createTokens({
+    records,
+    meters,
+    hashes,
+    accessToken,
+    plain: logflareTokens({
+      publicToken: config.LOGFLARE_PUBLIC_ACCESS_TOKEN,
+      privateToken: config.LOGFLARE_PRIVATE_ACCESS_TOKEN,
+    }),
+    clock,
+    emit,
+  });
   redis?.subscribe(() => void tokens.refresh());
   return {
     ...createAuthenticator(tokens, openJwt(config, { clock, emit })),

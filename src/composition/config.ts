@@ -63,13 +63,15 @@ export const variables = {
   JWT_SECRET: { schema: z.string().min(32).optional(), meaning: 'Key of JSON Web Tokens signed by HS256, 32 characters or more.' },
   JWT_LEEWAY_SECONDS: { schema: count(30, 0, 300), meaning: "Seconds by which the issuer's clock may differ." },
   JWT_PARAMETER_CLAIMS: { schema: claimNames.optional(), meaning: 'Claims that fix parameters, `parameter=claim`, comma-separated, such as `project=ref`; a JSON Web Token without one of them is refused.' },
+  LOGFLARE_PUBLIC_ACCESS_TOKEN: { schema: text.optional(), meaning: 'Token that sends events and asks nothing, as a self-hosted Supabase sets it for its Logflare.' },
+  LOGFLARE_PRIVATE_ACCESS_TOKEN: { schema: text.optional(), meaning: 'Token with all rights, as a self-hosted Supabase sets it for its Logflare.' },
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },
   DOCUMENTS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /openapi.json` and `GET /llms.txt`, which list all saved queries, need a token with the scope `introspect`.' },
-  SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data.' },
+  SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data, the default with `COMPAT=logflare`.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
   SOURCES_DIR: { schema: text.default('schema/sources'), meaning: 'Folder of the sources.' },
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries; default with `COMPAT=logflare` on the embedded engine: `examples/supabase/sql`.' },
-  COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`.' },
+  COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`; no sample data.' },
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
   CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
   PAGES: { schema: flag.default(true), meaning: '`true` or `false`: serve browsers the Explorer at `/` and the page of the API at `/docs`.' },
@@ -123,6 +125,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (read.success) config[name] = read.data;
     else problems.push(`${name}: ${read.error.issues.map(issue => issue.message).join('; ')}`);
   }
+  // Logs of one's own begin without a sample.
+  if (config.COMPAT === 'logflare' && !environment.SAMPLE_ROWS) config.SAMPLE_ROWS = 0;
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));

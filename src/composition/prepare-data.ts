@@ -61,7 +61,8 @@ export const sampleTokenName = 'sample-token';
 
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
-  if (config.TOKEN_HASHES || (await hasIssued(config))) return undefined;
+  if (config.TOKEN_HASHES || config.LOGFLARE_PRIVATE_ACCESS_TOKEN) return undefined;
+  if (await hasIssued(config)) return undefined;
   const file = join(config.DATA_DIR, sampleTokenName);
   return withFileLock(file, async () => {
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();

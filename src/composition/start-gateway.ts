@@ -7,6 +7,7 @@ import { composeGateway } from './composition-root.ts';
 import { type Config, ConfigError } from './config.ts';
 import { prepareData } from './prepare-data.ts';
 import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
+import { welcome } from './welcome.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
@@ -35,7 +36,7 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   gateway.goOnWithSample();
-  print(welcome(config, origin, accessToken, sampleProject));
+  print(welcome(config, { origin, token: accessToken, project: sampleProject }));
   return {
     stop: signal =>
       gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),
@@ -58,35 +59,6 @@ const quietMs = 500;
 
 /** Fewer sample rows are written before anybody could read a progress bar. */
 const worthABar = 5000;
-
-function welcome(config: Config, origin: string, token: string | undefined, project: string): string {
-  const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
-  const route = `${origin}/api/endpoints/query`;
-  const isShown = token !== undefined && config.NODE_ENV !== 'production';
-  const shown = isShown ? token : '<ACCESS_TOKEN>';
-  return `
-Saved query gateway at ${origin}
-  engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
-  cache    ${cache}
-  page     ${origin}/
-  GraphQL  ${origin}/graphql
-  API      ${origin}/docs
-  token    ${isShown ? token : whereTokenIs(config, token)}
-
-Try:
-  curl -H 'X-API-KEY: ${shown}' '${route}/logs.all?project=${project}'
-  curl -H 'X-API-KEY: ${shown}' '${route}/usage.api-counts?interval=hourly&project=${project}'
-
-`;
-}
-
-/** Where the token is found; in production it is not printed. */
-function whereTokenIs({ ACCESS_TOKEN, DATA_DIR }: Config, token: string | undefined): string {
-  if (token === undefined) return 'issued tokens only (npm run token -- list)';
-  return ACCESS_TOKEN
-    ? 'ACCESS_TOKEN of the environment'
-    : `in ${DATA_DIR}/sample-token, until one is issued`;
-}
 
 /** An expected failure is explained by its message; only a bug needs its stack. */
 function explain(error: unknown): string {

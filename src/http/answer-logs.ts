@@ -20,7 +20,7 @@ type LogsDeps = {
 
 /**
  * `POST /api/logs`: takes log events for a source, as Logflare does, for tokens with the scope `write`. The answer means that they are on disk.
- * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_parameter`, `invalid_request`, `invalid_body` if there is no
+ * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_request`, `invalid_body` if there is no
  * event in the body, `unsupported_media_type`, `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
  */
 export async function answerLogs(
@@ -49,7 +49,7 @@ function findSource(
   { source_name: name, source: id }: Record<string, string>,
 ): Source {
   const wanted = name || id;
-  if (!wanted) throw new GatewayError('invalid_parameter', 'Parameter source_name or source is missing');
+  if (!wanted) throw new GatewayError('invalid_request', 'Parameter source_name or source is missing');
   const source = sources.find(each => each.name === wanted || each.id === wanted.toLowerCase());
   if (!source) throw new GatewayError('source_not_found', `No source is ${JSON.stringify(wanted)}`);
   if (!source.files) return source;

@@ -108,7 +108,7 @@ describe('the forms of a body', () => {
 });
 
 test.each([
-  ['no source', '[]', { query: '' }, 400, 'invalid_parameter'],
+  ['no source', '[]', { query: '' }, 400, 'invalid_request'],
   ['an unknown source', '[]', { query: 'source_name=nothing' }, 404, 'source_not_found'],
   ['a body that ends too early', '[{"event_message":"a"}', {}, 400, 'invalid_body'],
   ['a body of no objects', '[1,"a",[{}]]', {}, 400, 'invalid_body'],

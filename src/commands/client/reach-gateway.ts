@@ -35,7 +35,9 @@ export async function reachGateway(environment: NodeJS.ProcessEnv, given: Addres
 
 async function openOwnGateway(environment: NodeJS.ProcessEnv): Promise<Reached> {
   const own = { HOST: '127.0.0.1', PORT: '0', COMPAT: '', WARM_IN_PROCESS: 'false', METRICS_NEED_TOKEN: '' };
-  const config = readConfig({ ...environment, ...own });
+  // As the gateway itself has it, for its data are here.
+  const { SAMPLE_ROWS, SQL_DIR } = readConfig(environment);
+  const config = readConfig({ ...environment, ...own, SAMPLE_ROWS: String(SAMPLE_ROWS), SQL_DIR });
   const [{ composeGateway }, { prepareData }] = await Promise.all([
     import('../../composition/composition-root.ts'),
     import('../../composition/prepare-data.ts'),

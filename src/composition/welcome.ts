@@ -1,0 +1,72 @@
+import type { Config } from './config.ts';
+
+type Started = {
+  /** Where the gateway listens. */
+  readonly origin: string;
+  /** The plain token that it accepts, if there is one. */
+  readonly token: string | undefined;
+  /** A project that has rows. */
+  readonly project: string;
+};
+
+/** What a gateway prints when it has started: where it is, what it has, how to call it. */
+export function welcome(config: Config, { origin, token, project }: Started): string {
+  const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
+  const route = `${origin}/api/endpoints/query`;
+  const isShown = token !== undefined && config.NODE_ENV !== 'production';
+  const shown = isShown ? token : '<ACCESS_TOKEN>';
+  const head = `
+Saved query gateway at ${origin}
+  engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
+  cache    ${cache}
+  page     ${origin}/
+  GraphQL  ${origin}/graphql
+  API      ${origin}/docs
+  token    ${isShown ? token : whereTokenIs(config, token)}
+`;
+  if (config.COMPAT === 'logflare') return head + standIn(config, origin);
+  return `${head}
+Try:
+  curl -H 'X-API-KEY: ${shown}' '${route}/logs.all?project=${project}'
+  curl -H 'X-API-KEY: ${shown}' '${route}/usage.api-counts?interval=hourly&project=${project}'
+
+`;
+}
+
+/** What the gateway stands in for, and what it lacks for that. */
+function standIn(
+  { LOGFLARE_PUBLIC_ACCESS_TOKEN, LOGFLARE_PRIVATE_ACCESS_TOKEN, ENGINE }: Config,
+  origin: string,
+): string {
+  const lacking = [
+    ...(ENGINE === 'duckdb' ? [] : ['ENGINE=duckdb: no events are taken']),
+    ...(LOGFLARE_PUBLIC_ACCESS_TOKEN
+      ? []
+      : ['LOGFLARE_PUBLIC_ACCESS_TOKEN: events are taken with other tokens only']),
+    ...(LOGFLARE_PRIVATE_ACCESS_TOKEN ? [] : ['LOGFLARE_PRIVATE_ACCESS_TOKEN: others are needed for asking']),
+  ];
+  return `
+Stands in for the Logflare of a self-hosted Supabase, on port 4000 there (COMPAT=logflare)
+  events   POST ${origin}/api/logs?source_name=<source>
+  queries  GET ${origin}/api/endpoints/query/logs.all?project=default&sql=<SQL>
+  health   GET ${origin}/health
+${lacking.map(line => `  missing  ${line}\n`).join('')}
+Try:
+  curl -H 'X-API-KEY: <LOGFLARE_PUBLIC_ACCESS_TOKEN>' -d '{"event_message":"hello"}' '${origin}/api/logs?source_name=postgres.logs'
+  curl -H 'X-API-KEY: <LOGFLARE_PRIVATE_ACCESS_TOKEN>' '${origin}/api/endpoints/query/logs.all?project=default'
+
+`;
+}
+
+/** Where the token is found; in production it is not printed. */
+function whereTokenIs(
+  { ACCESS_TOKEN, LOGFLARE_PRIVATE_ACCESS_TOKEN, DATA_DIR }: Config,
+  token: string | undefined,
+): string {
+  if (token === undefined && LOGFLARE_PRIVATE_ACCESS_TOKEN)
+    return 'LOGFLARE_PRIVATE_ACCESS_TOKEN of the environment';
+  if (token === undefined) return 'issued tokens only (npm run token -- list)';
+  return ACCESS_TOKEN
+    ? 'ACCESS_TOKEN of the environment'
+    : `in ${DATA_DIR}/sample-token, until one is issued`;
+}
