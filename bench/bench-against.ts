@@ -19,7 +19,10 @@ import { median } from './time-blocks.ts';
  * @throws Error where Git knows no such commit, or it runs on other packages
  */
 export async function benchAgainst(ref: string): Promise<void> {
-  await using cleanup = new AsyncDisposableStack();
+  await withCleanup(cleanup => compareWith(ref, cleanup));
+}
+
+async function compareWith(ref: string, cleanup: AsyncDisposableStack): Promise<void> {
   const directory = await checkOut(cleanup, ref);
   const redis = cleanup.adopt(await startRedisServer(), each => each.stop());
   moveToCore(cores.others, redis.pid);
@@ -27,37 +30,52 @@ export async function benchAgainst(ref: string): Promise<void> {
 | hit | log | this (µs) | ${ref} (µs) | ${ref} / this |
 |---|---|---|---|---|`);
   const level = variables.LOG_LEVEL.schema.parse(undefined);
-  for (const [log, environment] of [
-    ['off', {}],
-    ['default', { LOG_LEVEL: level }],
-  ] as const) {
-    await using pair = new AsyncDisposableStack();
-    const start = async (from: string, more: Record<string, string> = {}) => {
-      const file = pair.adopt(await open(join(directory, 'gateway.log'), 'a'), each => each.close());
-      const data = { DATA_DIR: await benchData(), SAMPLE_ROWS: String(benchRows), ...environment, ...more };
-      const started = await startGatewayProcess(data, onCore(cores.server, startCommand), file.fd, from);
-      return pair.adopt(started, each => each.stop());
-    };
-    const inMemory = [await start(process.cwd()), await start(directory)] as const;
-    const shared = { REDIS_URL: redis.url, CACHE_MEMORY_MB: '0' };
-    const inRedis = [await start(process.cwd(), shared), await start(directory, shared)] as const;
-    const rest = restRequest(inMemory[0], 'usage.api-counts', { interval: 'minutely', project });
-    const hits = [
-      { name: 'REST, 60 rows', request: rest, servers: inMemory },
-      ...graphqlOperations.map(({ rows, operation }) => ({
-        name: `GraphQL, ${rows} rows`,
-        request: graphqlRequest(inMemory[0], operation),
-        servers: inMemory,
-      })),
-      { name: 'REST from Redis', request: rest, servers: inRedis },
-    ];
-    for (const { name, request, servers } of hits) {
-      for (const server of [...servers, ...servers, ...servers]) await askServer(server, request);
-      const blocks = await loadInTurn(servers, request);
-      const [ours = [], theirs = []] = servers.map(server => blocks.get(server) ?? []);
-      const micros = [ours, theirs].map(each => median(each.map(({ cpuMicros }) => cpuMicros)).toFixed(1));
-      console.log(`| ${name} | ${log} | ${micros.join(' | ')} | ${ratioOf(ours, theirs).toFixed(2)} |`);
-    }
+  for (const environment of [{ LOG_LEVEL: 'silent' }, { LOG_LEVEL: level }]) {
+    await withCleanup(pair => compareHits(pair, environment, directory, redis.url));
+  }
+}
+
+async function compareHits(
+  cleanup: AsyncDisposableStack,
+  environment: { readonly LOG_LEVEL: string },
+  directory: string,
+  redisUrl: string,
+): Promise<void> {
+  const start = async (from: string, more: Record<string, string>) => {
+    const file = cleanup.adopt(await open(join(directory, 'gateway.log'), 'a'), each => each.close());
+    const data = { DATA_DIR: await benchData(), SAMPLE_ROWS: String(benchRows), ...environment, ...more };
+    const started = await startGatewayProcess(data, onCore(cores.server, startCommand), file.fd, from);
+    return cleanup.adopt(started, each => each.stop());
+  };
+  const startBoth = async (more: Record<string, string> = {}) =>
+    [await start(process.cwd(), more), await start(directory, more)] as const;
+  const inMemory = await startBoth();
+  const inRedis = await startBoth({ REDIS_URL: redisUrl, CACHE_MEMORY_MB: '0' });
+  const rest = restRequest(inMemory[0], 'usage.api-counts', { interval: 'minutely', project });
+  const hits = [
+    { name: 'REST, 60 rows', request: rest, servers: inMemory },
+    ...graphqlOperations.map(({ rows, operation }) => ({
+      name: `GraphQL, ${rows} rows`,
+      request: graphqlRequest(inMemory[0], operation),
+      servers: inMemory,
+    })),
+    { name: 'REST from Redis', request: rest, servers: inRedis },
+  ];
+  for (const { name, request, servers } of hits) {
+    for (const server of [...servers, ...servers, ...servers]) await askServer(server, request);
+    const blocks = await loadInTurn(servers, request);
+    const [ours = [], theirs = []] = servers.map(server => blocks.get(server) ?? []);
+    const micros = [ours, theirs].map(each => median(each.map(({ cpuMicros }) => cpuMicros)).toFixed(1));
+    console.log(`| ${name} | ${environment.LOG_LEVEL} | ${micros.join(' | ')} | ${ratioOf(ours, theirs).toFixed(2)} |`);
+  }
+}
+
+async function withCleanup(run: (cleanup: AsyncDisposableStack) => Promise<void>): Promise<void> {
+  const cleanup = new AsyncDisposableStack();
+  try {
+    await run(cleanup);
+  } finally {
+    await cleanup.disposeAsync();
   }
 }
 
