@@ -66,7 +66,9 @@ async function compareHits(
     const blocks = await loadInTurn(servers, request);
     const [ours = [], theirs = []] = servers.map(server => blocks.get(server) ?? []);
     const micros = [ours, theirs].map(each => median(each.map(({ cpuMicros }) => cpuMicros)).toFixed(1));
-    console.log(`| ${name} | ${environment.LOG_LEVEL} | ${micros.join(' | ')} | ${ratioOf(ours, theirs).toFixed(2)} |`);
+    console.log(
+      `| ${name} | ${environment.LOG_LEVEL} | ${micros.join(' | ')} | ${ratioOf(ours, theirs).toFixed(2)} |`,
+    );
   }
 }
 
