@@ -17,6 +17,8 @@ type JwtKeysOptions = {
   readonly url: string;
   readonly clock: Clock;
   readonly emit: (event: AuthEvent) => void;
+  /** Milliseconds that the issuer may take. Default 5 s. */
+  readonly timeoutMs?: number;
 };
 
 /** Milliseconds for which keys are used without a look at the issuer: one that it has withdrawn is refused after that. */
@@ -25,9 +27,8 @@ export const keysMs = 10 * 60_000;
 /** Milliseconds between two looks, however many tokens name unknown keys. */
 const cooldownMs = 30_000;
 
-/** Milliseconds that the issuer may take, and characters of its answer. */
-const fetchTimeoutMs = 5000;
-const maxLength = 256 * 1024;
+/** Bytes of the issuer's answer. */
+const maxBytes = 256 * 1024;
 
 /** The issuer's keys could not be read, and none were read before. */
 export class KeysUnavailableError extends Error {}
@@ -36,7 +37,7 @@ export class KeysUnavailableError extends Error {}
  * Follows the keys of an issuer: reads them with the first token, again when they are old, and when a token names a key that is not
  * among them. While the issuer does not answer, those read last go on.
  */
-export function createJwtKeys({ url, clock, emit }: JwtKeysOptions): JwtKeys {
+export function createJwtKeys({ url, clock, emit, timeoutMs = 5000 }: JwtKeysOptions): JwtKeys {
   let keys: KeySet | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let triedAtMs = Number.NEGATIVE_INFINITY;
@@ -46,14 +47,12 @@ export function createJwtKeys({ url, clock, emit }: JwtKeysOptions): JwtKeys {
     triedAtMs = clock.now();
     try {
       const response = await fetch(url, {
-        signal: AbortSignal.timeout(fetchTimeoutMs),
+        signal: AbortSignal.timeout(timeoutMs),
         headers: { accept: 'application/json' },
         redirect: 'error',
       });
       if (response.status !== 200) throw new Error(`the status is ${response.status}`);
-      const text = await response.text();
-      if (text.length > maxLength) throw new Error(`there are ${text.length} characters`);
-      keys = createLocalJWKSet(JSON.parse(text));
+      keys = createLocalJWKSet(JSON.parse(await readBounded(response)));
       readAtMs = clock.now();
     } catch (error) {
       emit({ type: 'tokens.keys_failed', message: String(error) });
@@ -78,4 +77,15 @@ export function createJwtKeys({ url, clock, emit }: JwtKeysOptions): JwtKeys {
       return keys(header, token);
     }
   };
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > maxBytes) throw new Error(`there are more than ${maxBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }

@@ -7,6 +7,8 @@ import { type Caller, endpointGlob, endpointsPattern } from './caller.ts';
 import { type JwtKeys, KeysUnavailableError, keysMs } from './jwt-keys.ts';
 import { effectiveScopes, scopes } from './scopes.ts';
 import { maxFixedLength } from './token-record.ts';
+import type { Meters } from './usage/meters.ts';
+import { givenLimits, type TokenLimits } from './usage/token-limits.ts';
 
 /** Whose JSON Web Tokens are accepted, and what they have to say. */
 export type JwtOptions = {
@@ -20,8 +22,15 @@ export type JwtOptions = {
   readonly keys: JwtKeys | undefined;
   /** Seconds by which the issuer's clock may differ. */
   readonly leewaySeconds: number;
+  /** Seconds after its issue (`iat`) for which a token is accepted at most. Absent: as long as it says. */
+  readonly maxAgeSeconds: number | undefined;
   /** Parameters that a claim of its own fixes: every token needs that claim. */
   readonly parameterClaims: ReadonlyMap<string, string>;
+  /** Limits of each subject whose token says none. */
+  readonly limits: TokenLimits | undefined;
+  readonly meters: Pick<Meters, 'ofSubject'>;
+  /** Whether the tokens of a subject, or this one, were revoked here. */
+  readonly isDenied: (ids: readonly string[]) => boolean;
   readonly clock: Clock;
 };
 
@@ -45,6 +54,7 @@ const claimsSchema = z.object({
   sqg_endpoints: z.array(z.string().regex(endpointGlob)).min(1).optional(),
   sqg_parameters: z.record(z.string().min(1), value).optional(),
   sqg_max_bytes_billed: z.int().min(1).optional(),
+  sqg_limits: givenLimits.optional(),
 });
 
 /** Algorithms by the kind of their keys. A public key is never tried as a secret, nor the other way round. */
@@ -53,7 +63,12 @@ const publicAlgorithms = ['RS256', 'ES256', 'EdDSA'];
 /** Tokens that are remembered as they were presented: checking a signature takes longer than the rest of a hit. */
 const maxRecent = 1000;
 
-type Verified = { readonly caller: Caller; readonly untilMs: number };
+type Verified = {
+  readonly caller: Caller;
+  readonly untilMs: number;
+  /** What it may be denied by. */
+  readonly ids: readonly string[];
+};
 
 /** Whether a text has the form of a JWT. */
 export function looksLikeJwt(presented: string): boolean {
@@ -62,7 +77,7 @@ export function looksLikeJwt(presented: string): boolean {
 
 /** Makes a verifier of the tokens of one issuer. */
 export function createJwtVerifier(options: JwtOptions): JwtVerifier {
-  const { issuer, audience, secret, keys, leewaySeconds, clock } = options;
+  const { issuer, audience, secret, keys, leewaySeconds, maxAgeSeconds, isDenied, clock } = options;
   const secretKey = secret === undefined ? undefined : new TextEncoder().encode(secret);
   const algorithms = [...(secretKey ? ['HS256'] : []), ...(keys ? publicAlgorithms : [])];
   const keyOf: JWTVerifyGetKey = (header, token) => {
@@ -71,7 +86,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
     throw new joseErrors.JOSEAlgNotAllowed('"alg" is not allowed');
   };
   const recent = new Map<string, Verified>();
-  const untilOf = new WeakMap<Caller, number>();
+  const byCaller = new WeakMap<Caller, Verified>();
 
   async function verifyAnew(presented: string): Promise<Verified> {
     const { payload } = await jwtVerify(presented, keyOf, {
@@ -81,20 +96,27 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
       clockTolerance: leewaySeconds,
       currentDate: new Date(clock.now()),
       requiredClaims: ['exp', 'sub'],
+      ...(maxAgeSeconds && { maxTokenAge: maxAgeSeconds }),
     });
     const { caller, exp } = readCaller(payload, options);
+    const endSeconds = Math.min(exp, maxAgeSeconds ? Number(payload.iat) + maxAgeSeconds : exp);
     // Its key may be withdrawn meanwhile.
-    const untilMs = Math.min((exp + leewaySeconds) * 1000, clock.now() + keysMs);
-    untilOf.set(caller, untilMs);
-    return { caller, untilMs };
+    const untilMs = Math.min((endSeconds + leewaySeconds) * 1000, clock.now() + keysMs);
+    const ids = [caller.tokenId, ...(payload.jti === undefined ? [] : [`jti:${payload.jti}`])];
+    const verified = { caller, untilMs, ids };
+    byCaller.set(caller, verified);
+    return verified;
   }
+
+  const isCurrent = ({ untilMs, ids }: Verified) => clock.now() < untilMs && !isDenied(ids);
 
   return {
     async verify(presented) {
       const known = recent.get(presented);
-      if (known && clock.now() < known.untilMs) return known.caller;
+      if (known && isCurrent(known)) return known.caller;
       try {
         const verified = await verifyAnew(presented);
+        if (isDenied(verified.ids)) throw new RefusedClaim('it was revoked');
         if (recent.size >= maxRecent) recent.clear();
         recent.set(presented, verified);
         return verified.caller;
@@ -102,13 +124,16 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
         throw toRefusal(error);
       }
     },
-    isCurrent: caller => clock.now() < (untilOf.get(caller) ?? 0),
+    isCurrent(caller) {
+      const verified = byCaller.get(caller);
+      return verified !== undefined && isCurrent(verified);
+    },
   };
 }
 
 function readCaller(
   payload: JWTPayload,
-  { issuer, parameterClaims }: JwtOptions,
+  { issuer, parameterClaims, limits: defaultLimits, meters }: JwtOptions,
 ): { caller: Caller; exp: number } {
   const claims = claimsSchema.parse(payload);
   const fixed: Record<string, string> = { ...claims.sqg_parameters };
@@ -122,17 +147,21 @@ function readCaller(
   }
   const granted = scopes.filter(scope => claims.scope.split(' ').includes(scope));
   const { sqg_endpoints: endpoints, sqg_max_bytes_billed: maxBytesBilled } = claims;
+  const limits = claims.sqg_limits ?? defaultLimits;
+  // A subject may be somebody's address: logs and labels show a hash.
+  const tokenId = `jwt-${createHash('sha256').update(`${issuer}\n${claims.sub}`).digest('hex').slice(0, 12)}`;
   const caller: Caller = {
-    // A subject may be somebody's address: logs and labels show a hash.
-    tokenId: `jwt-${createHash('sha256').update(`${issuer}\n${claims.sub}`).digest('hex').slice(0, 12)}`,
+    tokenId,
     scopes: effectiveScopes(granted),
     ...(endpoints && { endpoints: endpointsPattern(endpoints) }),
     ...(Object.keys(fixed).length > 0 && { fixedParameters: fixed }),
     ...(maxBytesBilled && { maxBytesBilled }),
+    ...(limits && { meter: meters.ofSubject(tokenId, limits) }),
   };
   return { caller, exp: claims.exp };
 }
 
+/** What a token says, or who it is of, is no reason to accept it. */
 class RefusedClaim extends Error {}
 
 function toRefusal(error: unknown): GatewayError {

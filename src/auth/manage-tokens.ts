@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { hashToken } from './hash-token.ts';
-import type { TokenGrants, TokenRecord, TokenRecords } from './token-record.ts';
+import { isDenial, type TokenGrants, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { newTokenId, newTokenText, type RandomBytes } from './token-text.ts';
 
 type IssueOptions = TokenGrants & {
@@ -61,6 +61,23 @@ export function revokeToken(records: TokenRecords, { id, clock }: ManageOptions)
   return changeOne(records, id, record => ({ revokedAt, ...record }));
 }
 
+/** Refuses JSON Web Tokens from now on: those of a subject, or one, as `deniedId` says. */
+export async function denyJwt(records: TokenRecords, { id, clock }: ManageOptions): Promise<void> {
+  const deniedAt = new Date(clock.now()).toISOString();
+  await records.change(all => (all.some(record => record.id === id) ? all : [...all, { id, deniedAt }]));
+}
+
+/** Takes a denial back; false if there is none of this id. */
+export async function allowJwt(records: TokenRecords, id: string): Promise<boolean> {
+  let wasDenied = false;
+  await records.change(all => {
+    const others = all.filter(record => !isDenial(record) || record.id !== id);
+    wasDenied = others.length < all.length;
+    return others;
+  });
+  return wasDenied;
+}
+
 /** Whether a token is neither revoked nor expired. */
 export function isAccepted({ revokedAt, expiresAt }: TokenRecord, clock: Clock): boolean {
   return revokedAt === undefined && (expiresAt === undefined || clock.now() < Date.parse(expiresAt));
@@ -75,7 +92,7 @@ async function changeOne(
   let isChanged = false;
   await records.change(all =>
     all.map(record => {
-      const changed = record.id === id ? change(record) : undefined;
+      const changed = record.id === id && !isDenial(record) ? change(record) : undefined;
       if (changed) isChanged = true;
       return changed ?? record;
     }),

@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { connectRedis } from '../store/connect-redis.ts';
 import { subscribeToRedis } from '../store/subscribe-to-redis.ts';
-import { recordSchema, type TokenRecord, type TokenRecords } from './token-record.ts';
+import { parseRecords, type TokenRecords } from './token-record.ts';
 import { tokenScripts } from './token-scripts.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage/usage-ledger.ts';
 
@@ -45,7 +44,7 @@ export function openRedisTokens(url: string): RedisTokens {
   >;
   const closing = new AbortController();
 
-  async function change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void> {
+  async function change(change: Parameters<TokenRecords['change']>[0]): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const [version, all] = [await readVersion(), await readRecords()];
       const text = JSON.stringify(change(all));
@@ -55,7 +54,7 @@ export function openRedisTokens(url: string): RedisTokens {
   }
 
   const readVersion = async () => (await client.get(versionKey)) ?? '';
-  const readRecords = async () => parseRecords((await client.get(recordsKey)) ?? '[]');
+  const readRecords = async () => readStored((await client.get(recordsKey)) ?? '[]');
 
   async function exchangeOne({ tokenId, rates, bytes, day, usedAtMs }: Usage): Promise<TotalUsage> {
     const lists = rates.flatMap(({ name, intervalMs, count }) => [name, intervalMs, count]);
@@ -115,11 +114,10 @@ export function openRedisTokens(url: string): RedisTokens {
 /** The subscriber reads objects with a type. */
 const changedMessage = '{"type":"tokens"}';
 
-function parseRecords(text: string): TokenRecord[] {
+function readStored(text: string): ReturnType<typeof parseRecords> {
   try {
-    return z.array(recordSchema).parse(JSON.parse(text));
+    return parseRecords(text);
   } catch (error) {
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new Error(`The tokens in Redis can't be read: ${reason}`);
+    throw new Error(`The tokens in Redis can't be read: ${String(error)}`);
   }
 }

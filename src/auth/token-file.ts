@@ -1,9 +1,8 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
-import { recordSchema, type TokenRecord, type TokenRecords } from './token-record.ts';
+import { parseRecords, type StoredRecord, type TokenRecords } from './token-record.ts';
 
 type FileOptions = {
   /** Milliseconds to wait for other commands. Default 15 s. */
@@ -34,7 +33,7 @@ export function tokenFile(file: string, { lockMs }: FileOptions = {}): TokenReco
   };
 }
 
-async function readRecords(file: string): Promise<TokenRecord[]> {
+async function readRecords(file: string): Promise<StoredRecord[]> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -43,10 +42,9 @@ async function readRecords(file: string): Promise<TokenRecord[]> {
     throw error;
   }
   try {
-    return z.array(recordSchema).parse(JSON.parse(text));
+    return parseRecords(text);
   } catch (error) {
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new Error(`The tokens file ${file} can't be read: ${reason}`);
+    throw new Error(`The tokens file ${file} can't be read: ${String(error)}`);
   }
 }
 

@@ -36,6 +36,47 @@ export const recordSchema = z.strictObject({
 
 export type TokenRecord = Readonly<z.infer<typeof recordSchema>>;
 
+/** What JSON Web Tokens are denied by: `jwt-…`, which logs show of a subject, or `jti:` and the claim of one token. */
+export const deniedId = /^(?:jwt-[0-9a-f]{12}|jti:.{1,256})$/;
+
+const denialSchema = z.strictObject({
+  id: z.string().regex(deniedId),
+  deniedAt: z.iso.datetime(),
+});
+
+/** JSON Web Tokens that are refused, whatever their issuer says: those of a subject, or one. */
+export type Denial = Readonly<z.infer<typeof denialSchema>>;
+
+/** What is kept of tokens. */
+export type StoredRecord = TokenRecord | Denial;
+
+export function isDenial(record: StoredRecord): record is Denial {
+  return 'deniedAt' in record;
+}
+
+/** The records of issued tokens. */
+export function issuedIn(records: readonly StoredRecord[]): TokenRecord[] {
+  return records.filter((record): record is TokenRecord => !isDenial(record));
+}
+
+/**
+ * Reads what is kept of tokens.
+ * @throws Error that says where the text is no list of records
+ */
+export function parseRecords(text: string): StoredRecord[] {
+  try {
+    const all = z.array(z.looseObject({})).parse(JSON.parse(text));
+    return all.map((each, at) => {
+      const schema: z.ZodType<StoredRecord> = 'deniedAt' in each ? denialSchema : recordSchema;
+      const read = schema.safeParse(each);
+      if (read.success) return read.data;
+      throw new Error(`record ${at + 1}: ${z.prettifyError(read.error)}`);
+    });
+  } catch (error) {
+    throw error instanceof z.ZodError ? new Error(z.prettifyError(error)) : error;
+  }
+}
+
 /** What a token allows: the part of a record that whoever issues it chooses. */
 export type TokenGrants = {
   /** Scopes beside the default ones. */
@@ -61,14 +102,14 @@ export type TokenRecords = {
   /** Whether they may be out of reach for a while. */
   readonly isRemote: boolean;
   /** Reads all records, those of revoked tokens too. */
-  read(): Promise<readonly TokenRecord[]>;
+  read(): Promise<readonly StoredRecord[]>;
   /** Equal while the records are; costs next to nothing. */
   version(): Promise<string>;
   /**
    * Changes the records, while nobody else does.
    * @throws Error if they can't be read or written; then nothing has changed
    */
-  change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void>;
+  change(change: (records: readonly StoredRecord[]) => readonly StoredRecord[]): Promise<void>;
 };
 
 /** The scopes that a record grants, the default ones included. */

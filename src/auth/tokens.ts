@@ -6,7 +6,7 @@ import { type Caller, endpointsPattern } from './caller.ts';
 import { hashToken } from './hash-token.ts';
 import type { PlainToken } from './logflare-tokens.ts';
 import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
-import { grantedScopes, type TokenRecord, type TokenRecords } from './token-record.ts';
+import { grantedScopes, isDenial, issuedIn, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { isMistyped } from './token-text.ts';
 import type { Meters } from './usage/meters.ts';
 
@@ -20,6 +20,8 @@ export type Tokens = {
   authenticate(presented: string | undefined): Caller;
   /** Whether the token of a caller that `authenticate` gave would still be accepted. */
   isCurrent(caller: Caller): boolean;
+  /** Whether JSON Web Tokens are denied by one of these ids: of a subject, or of one token. */
+  isDenied(ids: readonly string[]): boolean;
   /** Reads the records again when they have changed. */
   refresh(): Promise<void>;
   /** Whether the records can't be read: those of an earlier reading go on. */
@@ -68,6 +70,7 @@ export async function createTokens({
   const fixed = fixedTokens({ hashes, accessToken, plain });
   let byCaller = indexByCaller(fixed);
   let byHash = indexByHash(fixed);
+  let denied: ReadonlySet<string> = new Set();
   let readVersion: string | undefined;
   let isBroken = false;
   let loading = Promise.resolve();
@@ -80,7 +83,8 @@ export async function createTokens({
     const read = await records.read();
     readVersion = version;
     recent.clear();
-    const issued = read
+    denied = new Set(read.filter(isDenial).map(({ id }) => id));
+    const issued = issuedIn(read)
       .filter(({ revokedAt }) => revokedAt === undefined)
       .flatMap(record => acceptedRecord(record, meters));
     byCaller = indexByCaller([...fixed, ...issued]);
@@ -131,6 +135,7 @@ export async function createTokens({
       const found = byCaller.get(caller);
       return found !== undefined && clock.now() < found.expiresAtMs;
     },
+    isDenied: ids => denied.size > 0 && ids.some(id => denied.has(id)),
     refresh,
     get isStale() {
       return isBroken;

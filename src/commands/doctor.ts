@@ -61,7 +61,9 @@ export async function runDoctor(
   const tokens = tokenCheck({
     records: issued.records,
     sampleTokenFile: join(config.DATA_DIR, sampleTokenName),
-    isOneGiven: config.ACCESS_TOKEN !== undefined || config.TOKEN_HASHES !== undefined,
+    isOneGiven: [config.ACCESS_TOKEN, config.TOKEN_HASHES, config.JWT_ISSUER].some(
+      given => given !== undefined,
+    ),
     clock,
   });
   // The warehouse needs no room here.

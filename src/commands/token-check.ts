@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { TokenRecords } from '../auth/token-record.ts';
+import { issuedIn, type TokenRecords } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Check } from './check.ts';
 
@@ -8,7 +8,7 @@ type TokenCheckOptions = {
   readonly records: TokenRecords;
   /** Holds the token that is accepted while none is issued. */
   readonly sampleTokenFile: string;
-  /** Whether the environment gives a token or the hash of one. */
+  /** Whether the environment gives a token, the hash of one, or an issuer of them. */
   readonly isOneGiven: boolean;
   readonly clock: Clock;
 };
@@ -19,7 +19,7 @@ export function tokenCheck({ records, sampleTokenFile, isOneGiven, clock }: Toke
     subject: 'access tokens',
     fixForFailure: `restore ${records.place}, or move it away and issue new tokens: npm run token -- issue --name <who>`,
     async run() {
-      const issued = await records.read();
+      const issued = issuedIn(await records.read());
       const revoked = issued.filter(({ revokedAt }) => revokedAt !== undefined);
       const expired = issued.filter(
         ({ revokedAt, expiresAt }) =>

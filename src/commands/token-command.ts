@@ -1,6 +1,13 @@
-import { issueToken, revokeToken, rotateToken } from '../auth/manage-tokens.ts';
+import { allowJwt, denyJwt, issueToken, revokeToken, rotateToken } from '../auth/manage-tokens.ts';
 import { defaultScopes, scopes } from '../auth/scopes.ts';
-import { grantedScopes, type TokenRecord, type TokenRecords } from '../auth/token-record.ts';
+import {
+  deniedId,
+  grantedScopes,
+  isDenial,
+  issuedIn,
+  type TokenRecord,
+  type TokenRecords,
+} from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { grantOptions, readDuration, readGrants } from './token-options.ts';
@@ -63,20 +70,28 @@ Gives a token a new secret and prints it. Its id and all that it allows stay.
   revoke: {
     help: `npm run token -- revoke <id> [--json]
 
-Refuses a token from now on, in every gateway within two seconds.`,
+Refuses a token from now on, in every gateway within two seconds. For JSON Web Tokens, the id is jwt-…, which the log shows: all tokens
+of that subject are refused, those to come too; or jti:<claim>: the one token with that claim.`,
     run: revoke,
+  },
+  allow: {
+    help: `npm run token -- allow <id> [--json]
+
+Accepts JSON Web Tokens again that were revoked by jwt-… or jti:<claim>. An issued token that was revoked stays so.`,
+    run: allow,
   },
 };
 
 /**
- * `token issue|list|show|rotate|revoke`.
+ * `token issue|list|show|rotate|revoke|allow`.
  * @throws UsageError
  */
 export async function runTokenCommand(deps: TokenCommandDeps, args: readonly string[]): Promise<void> {
   const [name = '', ...rest] = args;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (!action) {
-    if (!args.includes('--help')) throw new UsageError('token takes issue, list, show, rotate or revoke');
+    if (!args.includes('--help'))
+      throw new UsageError('token takes issue, list, show, rotate, revoke or allow');
     for (const { help } of Object.values(actions)) deps.print(`${help}\n`);
     return;
   }
@@ -98,10 +113,13 @@ async function list({ records, lastUses, print }: TokenCommandDeps, args: string
   const { values, positionals } = parseCommand(args, json);
   rejectFurther('list', positionals, 0);
   const all = await records.read();
-  const uses = await lastUses(all.map(({ id }) => id));
-  const shown = all.map(record => ({ ...shownOf(record), lastUsedAt: timeOf(uses.get(record.id)) }));
-  if (values.json) return print(JSON.stringify(shown));
+  const issued = issuedIn(all);
+  const uses = await lastUses(issued.map(({ id }) => id));
+  const shown = issued.map(record => ({ ...shownOf(record), lastUsedAt: timeOf(uses.get(record.id)) }));
+  const denied = all.filter(isDenial);
+  if (values.json) return print(JSON.stringify([...shown, ...denied]));
   for (const each of shown) print(lineOf(each));
+  for (const { id, deniedAt } of denied) print(`${id}  revoked ${deniedAt}`);
 }
 
 async function show({ records, lastUses, print }: TokenCommandDeps, args: string[]): Promise<void> {
@@ -134,8 +152,20 @@ async function rotate({ records, clock, print, note }: TokenCommandDeps, args: s
 async function revoke({ records, clock, print }: TokenCommandDeps, args: string[]): Promise<void> {
   const { values, positionals } = parseCommand(args, json);
   const id = idOf('revoke', positionals);
+  if (deniedId.test(id)) {
+    await denyJwt(records, { id, clock });
+    return print(values.json ? JSON.stringify({ id, isDenied: true }) : `${id} is revoked`);
+  }
   if (!(await revokeToken(records, { id, clock }))) throw noSuchToken(id);
   print(values.json ? JSON.stringify(shownOf(await find(records, id))) : `sqg_${id} is revoked`);
+}
+
+async function allow({ records, print }: TokenCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parseCommand(args, json);
+  const id = idOf('allow', positionals);
+  if (!(await allowJwt(records, id)))
+    throw new UsageError(`No JSON Web Token is revoked by ${JSON.stringify(id)}`);
+  print(values.json ? JSON.stringify({ id, isDenied: false }) : `${id} is allowed`);
 }
 
 function idOf(action: string, positionals: readonly string[]): string {
@@ -151,7 +181,7 @@ function rejectFurther(action: string, positionals: readonly string[], taken: nu
 }
 
 async function find(records: TokenRecords, id: string): Promise<TokenRecord> {
-  const found = (await records.read()).find(record => record.id === id);
+  const found = issuedIn(await records.read()).find(record => record.id === id);
   if (!found) throw noSuchToken(id);
   return found;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
-import { createJwtVerifier, type JwtVerifier } from '../auth/jwt.ts';
+import { createJwtVerifier, type JwtOptions, type JwtVerifier } from '../auth/jwt.ts';
 import { createJwtKeys } from '../auth/jwt-keys.ts';
 import { logflareTokens } from '../auth/logflare-tokens.ts';
 import { openRedisTokens, type RedisTokens } from '../auth/redis-tokens.ts';
@@ -70,7 +70,7 @@ export async function composeTokens(
   });
   redis?.subscribe(() => void tokens.refresh());
   return {
-    ...createAuthenticator(tokens, openJwt(config, { clock, emit })),
+    ...createAuthenticator(tokens, openJwt(config, { meters, isDenied: tokens.isDenied, clock, emit })),
     refresh: tokens.refresh,
     get isStale() {
       return tokens.isStale;
@@ -86,7 +86,7 @@ export async function composeTokens(
 /** The issuer of JSON Web Tokens, where the settings name one. */
 function openJwt(
   config: TokensConfig,
-  { clock, emit }: Omit<TokensDeps, 'accessToken'>,
+  { clock, emit, ...deps }: Omit<TokensDeps, 'accessToken'> & Pick<JwtOptions, 'meters' | 'isDenied'>,
 ): JwtVerifier | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_SECRET: secret, JWT_JWKS_URL: url } = config;
   if (!issuer || !audience) return undefined;
@@ -96,7 +96,10 @@ function openJwt(
     secret,
     keys: url ? createJwtKeys({ url, clock, emit }) : undefined,
     leewaySeconds: config.JWT_LEEWAY_SECONDS,
+    maxAgeSeconds: config.JWT_MAX_AGE_SECONDS,
     parameterClaims: config.JWT_PARAMETER_CLAIMS ?? new Map(),
+    limits: config.JWT_LIMITS,
+    ...deps,
     clock,
   });
 }

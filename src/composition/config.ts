@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { givenLimits } from '../auth/usage/token-limits.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
@@ -34,6 +35,11 @@ const claimNames = list.transform((pairs, context): ReadonlyMap<string, string> 
   if (names.some(({ length }) => length === 0)) context.addIssue('must be parameter=claim, comma-separated');
   return new Map(names as [string, string][]); // two parts each, or an issue
 });
+const limits = list
+  .transform(pairs =>
+    Object.fromEntries(pairs.map(pair => pair.split('=')).map(([name, of]) => [name, Number(of)])),
+  )
+  .pipe(givenLimits);
 const flag = z.enum(['true', 'false']).transform(value => value === 'true');
 
 /**
@@ -63,6 +69,8 @@ export const variables = {
   JWT_SECRET: { schema: z.string().min(32).optional(), meaning: 'Key of JSON Web Tokens signed by HS256, 32 characters or more.' },
   JWT_LEEWAY_SECONDS: { schema: count(30, 0, 300), meaning: "Seconds by which the issuer's clock may differ." },
   JWT_PARAMETER_CLAIMS: { schema: claimNames.optional(), meaning: 'Claims that fix parameters, `parameter=claim`, comma-separated, such as `project=ref`; a JSON Web Token without one of them is refused.' },
+  JWT_MAX_AGE_SECONDS: { schema: z.coerce.number().pipe(z.int().min(1)).optional(), meaning: 'Seconds after its issue (`iat`) for which a JSON Web Token is accepted at most, whatever its end; unset: until its end.' },
+  JWT_LIMITS: { schema: limits.optional(), meaning: 'Limits of each subject of JSON Web Tokens, `name=number`, comma-separated: `requestsPerSecond`, `burst`, `requestsPerMinute`, `bytesPerDay`, `bytesPerMonth`; a token may say others in its claim `sqg_limits`.' },
   LOGFLARE_PUBLIC_ACCESS_TOKEN: { schema: text.optional(), meaning: 'Token that sends events and asks nothing, as a self-hosted Supabase sets it for its Logflare.' },
   LOGFLARE_PRIVATE_ACCESS_TOKEN: { schema: text.optional(), meaning: 'Token with all rights, as a self-hosted Supabase sets it for its Logflare.' },
   METRICS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /metrics` needs a token with the scope `metrics`.' },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { issuedIn } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
@@ -61,7 +62,8 @@ export const sampleTokenName = 'sample-token';
 
 /** The token of a data folder for which none was issued: made once, kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
-  if (config.TOKEN_HASHES || config.LOGFLARE_PRIVATE_ACCESS_TOKEN) return undefined;
+  // Where others give tokens, nobody asks for one that may do everything.
+  if (config.TOKEN_HASHES || config.LOGFLARE_PRIVATE_ACCESS_TOKEN || config.JWT_ISSUER) return undefined;
   if (await hasIssued(config)) return undefined;
   const file = join(config.DATA_DIR, sampleTokenName);
   return withFileLock(file, async () => {
@@ -77,7 +79,7 @@ async function sampleToken(config: Config): Promise<string | undefined> {
 async function hasIssued(config: Config): Promise<boolean> {
   const tokens = await openCommandTokens(config);
   try {
-    return (await tokens.records.read()).length > 0;
+    return issuedIn(await tokens.records.read()).length > 0;
   } catch (error) {
     if (tokens.records.isRemote) return true;
     throw error;

@@ -6,6 +6,8 @@ import type { AuthEvent } from '../../src/auth/auth-events.ts';
 import type { Caller } from '../../src/auth/caller.ts';
 import { createJwtVerifier, type JwtOptions, looksLikeJwt } from '../../src/auth/jwt.ts';
 import { createJwtKeys } from '../../src/auth/jwt-keys.ts';
+import { createMeters } from '../../src/auth/usage/meters.ts';
+import type { UsageLedger } from '../../src/auth/usage/usage-ledger.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 
 const issuer = 'https://issuer.example';
@@ -70,12 +72,21 @@ const jwkOf = (alg: Algorithm, kid: string = alg, pair = keyPairs[alg]) => ({
 async function openIssuer() {
   const published = {
     keys: (Object.keys(keyPairs) as Algorithm[]).map(alg => jwkOf(alg)) as object[],
-    answer: 'keys' as 'keys' | 'failure' | 'nonsense' | 'redirect',
+    answer: 'keys' as 'keys' | 'failure' | 'nonsense' | 'redirect' | 'huge' | 'nothing',
     requests: 0,
   };
   const server = createServer((_request, response) => {
     published.requests++;
     if (published.answer === 'failure') response.writeHead(503);
+    if (published.answer === 'nothing') return;
+    if (published.answer === 'huge') {
+      const part = Buffer.alloc(64 * 1024, ' ');
+      const write = () => {
+        while (!response.destroyed && response.write(part));
+        if (!response.destroyed) response.once('drain', write);
+      };
+      return write();
+    }
     if (published.answer === 'redirect') response.writeHead(302, { location: 'https://elsewhere.example' });
     response.end(published.answer === 'nonsense' ? 'x' : JSON.stringify({ keys: published.keys }));
   });
@@ -88,13 +99,38 @@ async function openIssuer() {
   return Object.assign(published, { url: `http://127.0.0.1:${port}/jwks.json` });
 }
 
-async function open(more: Partial<JwtOptions> = {}) {
+async function open(more: Partial<JwtOptions> = {}, { timeoutMs }: { timeoutMs?: number } = {}) {
   const published = await openIssuer();
-  const keys = createJwtKeys({ url: published.url, clock, emit: event => void events.push(event) });
-  const options = { issuer, audience, secret, keys, leewaySeconds: 30, parameterClaims: new Map(), clock };
+  const emit = (event: AuthEvent) => void events.push(event);
+  const keys = createJwtKeys({ url: published.url, clock, emit, ...(timeoutMs && { timeoutMs }) });
+  const denied = new Set<string>();
+  const meters = createMeters({ ledger: noLedger, clock, emit: event => void events.push(event) });
+  onTestFinished(() => meters.close());
+  const options = {
+    issuer,
+    audience,
+    secret,
+    keys,
+    leewaySeconds: 30,
+    maxAgeSeconds: undefined,
+    parameterClaims: new Map(),
+    limits: undefined,
+    meters,
+    isDenied: (ids: readonly string[]) => ids.some(id => denied.has(id)),
+    clock,
+  };
   const verifier = createJwtVerifier({ ...options, ...more });
-  return { published, ...verifier };
+  return { published, denied, ...verifier };
 }
+
+/** For limits that one gateway holds on its own. */
+const noLedger: UsageLedger = {
+  intervalMs: 1_000_000,
+  isShared: false,
+  exchange: async used => used.map(() => ({ bytesOfDay: 0, bytesOfMonth: 0 })),
+  lastUses: async () => new Map(),
+  close: async () => undefined,
+};
 
 async function refusal(verify: (token: string) => Promise<Caller>, token: string): Promise<string> {
   const outcome = await verify(token).catch((error: unknown) => error);
@@ -183,6 +219,9 @@ describe('contract 8.10: is refused', () => {
     ['fixing nothing readable', () => signed(claims({ sqg_parameters: 'abc' })), '"sqg_parameters"'],
     ['covering what is no name', () => signed(claims({ sqg_endpoints: ['.*(', 'x'] })), '"sqg_endpoints"'],
     ['covering nothing', () => signed(claims({ sqg_endpoints: [] })), '"sqg_endpoints"'],
+    ['with limits that nobody knows', () => signed(claims({ sqg_limits: { perHour: 1 } })), '"sqg_limits"'],
+    ['with a limit that is no number', () => signed(claims({ sqg_limits: { burst: '1' } })), '"sqg_limits"'],
+    ['with a burst of nothing', () => signed(claims({ sqg_limits: { burst: 1 } })), '"sqg_limits"'],
     ['with scopes in a list', () => signed(claims({ scope: ['admin'] })), '"scope"'],
   ];
   test.each(cases)('%s', async (_what, token, reason) => {
@@ -224,6 +263,55 @@ test('clocks may differ by the leeway, and no answer is repeated after the end o
   clock.advance(1);
   expect(isCurrent(caller)).toBe(false);
   expect(await refusal(verify, token)).toContain('it has expired');
+});
+
+describe('contract 8.10: a subject', () => {
+  test('has the limits of its token, else those of the settings, over all of its tokens', async () => {
+    const { verify } = await open({ limits: { requestsPerMinute: 3 } });
+    const [one, other] = [await verify(signed(claims({ n: 1 }))), await verify(signed(claims({ n: 2 })))];
+    expect([one, other, one, other].map(caller => caller.meter?.admit(1))).toEqual([0, 0, 0, 20_000]);
+    const bob = await verify(signed(claims({ sub: 'bob', sqg_limits: { requestsPerSecond: 1, burst: 2 } })));
+    expect([1, 1, 1].map(count => bob.meter?.admit(count))).toEqual([0, 0, 1000]);
+    const { verify: unlimited } = await open();
+    expect((await unlimited(signed(claims()))).meter).toBeUndefined();
+  });
+
+  test('that is revoked is refused with all of its tokens, those that were checked before too, until it is allowed', async () => {
+    const { verify, isCurrent, denied } = await open();
+    const token = signed(claims());
+    const caller = await verify(token);
+    const bob = await verify(signed(claims({ sub: 'bob' })));
+    denied.add(caller.tokenId);
+    expect([isCurrent(caller), isCurrent(bob)]).toEqual([false, true]);
+    for (const each of [token, signed(claims({ n: 2 }))])
+      expect(await refusal(verify, each)).toContain('it was revoked');
+    denied.clear();
+    expect(isCurrent(await verify(token))).toBe(true);
+  });
+
+  test('has one token less when that is revoked', async () => {
+    const { verify, isCurrent, denied } = await open();
+    const [one, other] = [signed(claims({ jti: 'one' })), signed(claims({ jti: 'other' }))];
+    const caller = await verify(one);
+    denied.add('jti:one');
+    expect(isCurrent(caller)).toBe(false);
+    expect(await refusal(verify, one)).toContain('it was revoked');
+    expect(isCurrent(await verify(other))).toBe(true);
+  });
+});
+
+test('a token is accepted for the seconds after its issue that the settings say', async () => {
+  const { verify, isCurrent } = await open({ maxAgeSeconds: 60 });
+  const token = signed(claims({ iat: now() }));
+  const caller = await verify(token);
+  clock.advance(90_000 - 1);
+  expect([isCurrent(caller), isCurrent(await verify(token))]).toEqual([true, true]);
+  clock.advance(1);
+  expect(isCurrent(caller)).toBe(false);
+  clock.advance(1000);
+  expect(await refusal(verify, token)).toContain('it has expired');
+  expect(await refusal(verify, signed(claims({ iat: undefined })))).toContain('"iat"');
+  expect(await refusal(verify, signed(claims({ iat: now() + 31 })))).toContain('"iat"');
 });
 
 describe('the keys of the issuer', () => {
@@ -271,6 +359,24 @@ describe('the keys of the issuer', () => {
       expect((await verify(signed(claims(long)))).tokenId).toMatch(/^jwt-/);
     },
   );
+});
+
+test('keys without an end are read no further than keys may be long', async () => {
+  const { verify, published } = await open();
+  published.answer = 'huge';
+  await expect(verify(signed(claims()))).rejects.toMatchObject({ code: 'unavailable' });
+  const message = expect.stringContaining('more than 262144 bytes');
+  expect(events).toEqual([{ type: 'tokens.keys_failed', message }]);
+});
+
+test('an issuer that says nothing is waited for once, by all tokens, and not for long', async () => {
+  const { verify, published } = await open({}, { timeoutMs: 200 });
+  published.answer = 'nothing';
+  const asked = Array.from({ length: 50 }, (_, n) =>
+    verify(signed(claims({ n }))).catch((error: unknown) => error),
+  );
+  for (const error of await Promise.all(asked)) expect(error).toMatchObject({ code: 'unavailable' });
+  expect(published.requests).toBe(1);
 });
 
 test('a text that has not the form of a JWT is none', () => {

@@ -102,6 +102,26 @@ describe('contract 8.7: requests', () => {
   });
 });
 
+test('subjects of JSON Web Tokens have meters in a bounded number, and what a forgotten one has used is not forgotten', async () => {
+  const heard = new Map<string, number>();
+  const ledger: UsageLedger = {
+    ...broken,
+    exchange: async used =>
+      used.map(({ tokenId, bytes }) => {
+        heard.set(tokenId, (heard.get(tokenId) ?? 0) + bytes);
+        return { bytesOfDay: bytes, bytesOfMonth: bytes };
+      }),
+  };
+  const meters = open(ledger);
+  const limits = { requestsPerMinute: 1, bytesPerDay: 1000 };
+  for (let n = 0; n < 10_001; n++) meters.ofSubject(`jwt-${n}`, limits).addBytes(7);
+  expect(meters.ofSubject('jwt-5000', limits)).toBe(meters.ofSubject('jwt-5000', limits));
+  await settle(meters);
+  expect([heard.size, heard.get('jwt-0'), heard.get('jwt-10000')]).toEqual([10_001, 7, 7]);
+  expect(meters.ofSubject('jwt-10000', limits).admit(1)).toBe(0);
+  expect(meters.ofSubject('jwt-10000', limits).admit(1)).toBe(60_000);
+});
+
 describe('contract 8.7: bytes', () => {
   test('that a ledger hears of after midnight are of the day before', async () => {
     const heard: [day: string, bytes: number][] = [];

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { issueToken, revokeToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
+import { issuedIn } from '../../src/auth/token-record.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -42,7 +43,7 @@ describe('commands at the same time', () => {
       Promise.all(old.map(token => run(`revoke ${idOf(token)}`))),
     ]);
     expect([...issued, ...revoked].filter(({ code }) => code !== 0)).toEqual([]);
-    const records = await tokenFile(file).read();
+    const records = issuedIn(await tokenFile(file).read());
     const names = (isRevoked: boolean) =>
       records.filter(({ revokedAt }) => (revokedAt !== undefined) === isRevoked).map(({ name }) => name);
     expect(names(true).toSorted()).toEqual(['old 0', 'old 1']);
@@ -58,7 +59,7 @@ describe('commands at the same time', () => {
     await Promise.all(
       issued.slice(0, 10).map(token => revokeToken(tokenFile(file), { id: idOf(token), clock })),
     );
-    const records = await tokenFile(file).read();
+    const records = issuedIn(await tokenFile(file).read());
     expect(records).toHaveLength(20);
     expect(records.filter(({ revokedAt }) => revokedAt !== undefined)).toHaveLength(10);
   });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tokenFile } from '../../src/auth/token-file.ts';
+import { issuedIn } from '../../src/auth/token-record.ts';
 import { runTokenCommand } from '../../src/commands/token-command.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -56,7 +57,7 @@ test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON,
   expect(await run('list')).toBe(
     `sqg_${shown.id}  issued 2026-01-15T12:00:00.000Z  expires 2026-04-15T12:00:00.000Z  ada  may introspect, explain  of logs.*  only project=a=b  within requestsPerSecond=5, burst=9, bytesPerDay=77  at most 1000 bytes a query`,
   );
-  const [{ hash } = { hash: '' }] = await records.read();
+  const [{ hash } = { hash: '' }] = issuedIn(await records.read());
   expect(text + (await run('list', '--json'))).not.toContain(hash);
 });
 
@@ -73,6 +74,30 @@ test('contract 8.1: a token is rotated, and revoked', async () => {
   expect(await run('revoke', id)).toBe(`sqg_${id} is revoked`);
   expect(await run('list')).toContain('revoked 2026-01-15T12:00:01.000Z');
   await expect(run('rotate', id)).rejects.toThrow('is revoked or has expired; issue a new one');
+});
+
+test('contract 8.10: JSON Web Tokens are revoked by their subject or by their own id, listed, and allowed again', async () => {
+  const { records, run } = await openShell();
+  await run('issue', '--name', 'ada');
+  for (const id of ['jwt-0123456789ab', 'jti:one of them', 'jwt-0123456789ab']) {
+    expect(await run('revoke', id)).toBe(`${id} is revoked`);
+  }
+  const deniedAt = '2026-01-15T12:00:00.000Z';
+  expect((await records.read()).slice(1)).toEqual([
+    { id: 'jwt-0123456789ab', deniedAt },
+    { id: 'jti:one of them', deniedAt },
+  ]);
+  expect((await run('list')).split('\n').slice(1)).toEqual([
+    `jwt-0123456789ab  revoked ${deniedAt}`,
+    `jti:one of them  revoked ${deniedAt}`,
+  ]);
+  expect(JSON.parse(await run('list', '--json'))[1]).toEqual({ id: 'jwt-0123456789ab', deniedAt });
+  expect(await run('allow', 'jwt-0123456789ab')).toBe('jwt-0123456789ab is allowed');
+  expect(JSON.parse(await run('allow', 'jti:one of them', '--json'))).toEqual({
+    id: 'jti:one of them',
+    isDenied: false,
+  });
+  expect(await records.read()).toMatchObject([{ name: 'ada' }]);
 });
 
 test.each([
@@ -102,14 +127,17 @@ test.each([
   [['rotate', 'ffffffff'], 'No token has the id "ffffffff"'],
   [['rotate', 'ffffffff', '--grace', 'soon'], '--grace is "soon"; allowed: a time'],
   [['revoke', 'a', 'b'], 'token revoke does not take "b"'],
-  [['drop'], 'token takes issue, list, show, rotate or revoke'],
+  [['revoke', 'jwt-xyz'], 'No token has the id "jwt-xyz"'],
+  [['allow', 'jwt-0123456789ab'], 'No JSON Web Token is revoked by "jwt-0123456789ab"'],
+  [['allow'], 'token allow needs the id of a token'],
+  [['drop'], 'token takes issue, list, show, rotate, revoke or allow'],
 ])('token %j is refused with what is allowed', async (args, message) => {
   const { records, run } = await openShell();
   await expect(run(...args)).rejects.toThrow(message);
   expect(await records.read()).toEqual([]);
 });
 
-test.each(['issue', 'list', 'show', 'rotate', 'revoke'])(
+test.each(['issue', 'list', 'show', 'rotate', 'revoke', 'allow'])(
   'token %s --help says how it is used',
   async action => {
     const { run } = await openShell();

@@ -61,7 +61,43 @@ test('contract 8.10: an answer that is repeated ends with its token', async () =
   expect((await ask())[0]).toBe(401);
 });
 
+test('contract 8.7, 8.10: a subject has its limits by whichever way it asks', async () => {
+  const poor = bearer({ sub: 'poor', ref: 'ours', sqg_limits: { requestsPerMinute: 3 } });
+  const again = bearer({ sub: 'poor', ref: 'ours', jti: 'another', sqg_limits: { requestsPerMinute: 3 } });
+  const statuses = [(await gateway.get(counts, poor)).status, (await gateway.get(logs, again)).status];
+  for (let n = 0; n < 2; n++) {
+    statuses.push((await gateway.graphql('{ logsAll(project: "ours") { id } }', {}, poor)).status);
+  }
+  statuses.push((await gateway.get(counts, again)).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  const fat = bearer({ sub: 'fat', ref: 'ours', sqg_limits: { bytesPerDay: 1 } });
+  expect((await gateway.get(logs, fat)).status).toBe(200);
+  const refused = await gateway.get(logs, fat);
+  expect([refused.status, refused.body.error.code]).toEqual([429, 'quota_exceeded']);
+  expect((await gateway.get(counts, bearer({ ref: 'ours' }))).status).toBe(200);
+});
+
+test('contract 8.4, 8.10: revoked by what the log shows of it, a subject is refused with all that is repeated for it', async () => {
+  const ours = bearer({ sub: 'thief', ref: 'ours', jti: 'stolen' });
+  for (let n = 0; n < 3; n++) expect((await gateway.get(counts, ours)).status).toBe(200);
+  const answered = gateway.events.findLast(({ type }) => type === 'endpoint.answered');
+  const { tokenId } = answered as Extract<typeof answered, { type: 'endpoint.answered' }>;
+  for (const id of [tokenId, 'jti:stolen']) {
+    await gateway.tokenCommand('revoke', id);
+    expect((await gateway.get(counts, ours)).status).toBe(401);
+    expect((await gateway.graphql('{ logsAll(project: "ours") { id } }', {}, ours)).status).toBe(401);
+    const status = (await gateway.get(counts, bearer({ sub: 'thief', ref: 'ours', jti: 'next' }))).status;
+    expect(status).toBe(id === tokenId ? 401 : 200);
+    await gateway.tokenCommand('allow', id);
+    expect((await gateway.get(counts, ours)).status).toBe(200);
+  }
+});
+
 test.each([
+  [{ JWT_LIMITS: 'requestsPerHour=1' }, 'JWT_LIMITS: '],
+  [{ JWT_LIMITS: 'burst=5' }, 'JWT_LIMITS: burst is a part of requestsPerSecond'],
+  [{ JWT_LIMITS: 'requestsPerMinute=many' }, 'JWT_LIMITS: '],
+  [{ JWT_MAX_AGE_SECONDS: '0' }, 'JWT_MAX_AGE_SECONDS: '],
   [{ JWT_ISSUER: 'x' }, 'JWT_AUDIENCE: needed'],
   [{ JWT_SECRET: secret }, 'JWT_ISSUER: needed'],
   [{ JWT_ISSUER: 'x', JWT_AUDIENCE: 'y' }, 'JWT_JWKS_URL: this or JWT_SECRET'],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { issueToken, revokeToken } from '../../src/auth/manage-tokens.ts';
 import type { TokenGrants } from '../../src/auth/token-record.ts';
+import { runTokenCommand } from '../../src/commands/token-command.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { openCommandTokens } from '../../src/composition/compose-tokens.ts';
 import { composeGateway } from '../../src/composition/composition-root.ts';
@@ -151,6 +152,12 @@ export async function openGateway(options: OpenGatewayOptions) {
     /** Revokes an issued token, as the command does: the gateway has to find out. */
     async revoke(token: string): Promise<void> {
       await revokeToken(commandTokens.records, { id: token.slice(4, 12), clock });
+    },
+    /** Runs `npm run token`, whose change is known here from now on. */
+    async tokenCommand(...args: string[]): Promise<void> {
+      const ignore = () => undefined;
+      await runTokenCommand({ ...commandTokens, clock, print: ignore, note: ignore }, args);
+      await gateway.tokens.refresh();
     },
     endpoint(name: string): EndpointDefinition {
       const found = gateway.endpoints.find(name);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { AuthEvent } from '../auth-events.ts';
@@ -22,6 +23,8 @@ export type Meter = {
 /** The meters of all tokens; they outlive a change of the tokens. */
 export type Meters = {
   of(tokenId: string, limits: TokenLimits | undefined): Meter;
+  /** The meter of a subject of JSON Web Tokens: any number may come, so those that have not come for longest are forgotten. */
+  ofSubject(tokenId: string, limits: TokenLimits): Meter;
   /** Exchanges what was used with the ledger. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -55,6 +58,9 @@ const quotaTimeoutMs = 50;
 /** Milliseconds without news of other gateways after which the next request asks for it at once. */
 const pauseMs = 1000;
 
+/** Subjects of JSON Web Tokens that a gateway has meters for. */
+const maxSubjects = 10_000;
+
 type State = Meter & {
   readonly limits: string;
   isDirty: boolean;
@@ -67,12 +73,21 @@ type State = Meter & {
 /** Makes meters that nothing was measured with. */
 export function createMeters({ ledger, clock, emit }: MetersOptions): Meters {
   const states = new Map<string, State>();
+  /** Forgotten, with something used that the ledger has not heard of. */
+  const leaving = new Set<State>();
+  const subjects = new LRUCache<string, State>({
+    max: maxSubjects,
+    dispose(state, _key, reason) {
+      if (reason === 'evict' && state.isDirty) leaving.add(state);
+    },
+  });
   let syncing: Promise<void> | undefined;
   let isFailing = false;
 
   async function exchange(): Promise<void> {
-    const dirty = [...states.values()].filter(({ isDirty }) => isDirty);
+    const dirty = [...states.values(), ...subjects.values(), ...leaving].filter(({ isDirty }) => isDirty);
     if (dirty.length === 0) return;
+    leaving.clear();
     const drained = dirty.map(state => state.drain());
     try {
       const totals = await ledger.exchange(drained);
@@ -101,6 +116,13 @@ export function createMeters({ ledger, clock, emit }: MetersOptions): Meters {
       // What was used before counts on, as far as the ledger knows it.
       if (found) state.restore(found.drain());
       states.set(tokenId, state);
+      return state;
+    },
+    ofSubject(tokenId, limits) {
+      // Tokens of one subject may say different limits; all of them add to one total.
+      const key = `${tokenId} ${JSON.stringify(limits)}`;
+      const state = subjects.get(key) ?? openState(tokenId, limits, { ledger, clock, sync });
+      subjects.set(key, state);
       return state;
     },
     sync,

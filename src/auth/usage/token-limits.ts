@@ -14,6 +14,12 @@ export const limitsSchema = z.strictObject({
   bytesPerMonth: count,
 });
 
+/** Limits as people give them, who may leave out what a part of them needs. */
+export const givenLimits = limitsSchema.refine(
+  ({ burst, requestsPerSecond }) => burst === undefined || requestsPerSecond !== undefined,
+  'burst is a part of requestsPerSecond, which is missing',
+);
+
 export type TokenLimits = Readonly<z.infer<typeof limitsSchema>>;
 
 /** The limits of requests as buckets, by a name that is the same in all gateways. */

@@ -1,0 +1,40 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { issueToken } from '../../src/auth/manage-tokens.ts';
+import { tokenFile } from '../../src/auth/token-file.ts';
+import { readConfig } from '../../src/composition/config.ts';
+import { prepareData } from '../../src/composition/prepare-data.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const clock = createStandingClock();
+
+/** What a start over the warehouse, which has its own rows, makes of a data folder. */
+async function prepare(environment: Record<string, string>, directory?: string) {
+  const DATA_DIR = directory ?? (await temporaryDirectory());
+  const warehouse = {
+    ENGINE: 'bigquery',
+    BIGQUERY_PROJECT: 'project-1',
+    BIGQUERY_TABLES: 'postgres.logs=project-1.logs.postgres',
+  };
+  const config = readConfig({ ...warehouse, DATA_DIR, ...environment });
+  const { isOwnToken } = await prepareData(config, {
+    clock,
+    emit: () => undefined,
+    onProgress: () => undefined,
+  });
+  return { isOwnToken, files: await readdir(DATA_DIR) };
+}
+
+test('a first start makes a token only where nobody else gives one', async () => {
+  expect(await prepare({})).toEqual({ isOwnToken: true, files: ['sample-token'] });
+  const jwt = { JWT_ISSUER: 'i', JWT_AUDIENCE: 'a', JWT_SECRET: 'x'.repeat(32) };
+  const all: Record<string, string>[] = [{ ACCESS_TOKEN: 'one' }, { TOKEN_HASHES: 'a'.repeat(64) }, jwt];
+  for (const given of all) {
+    expect(await prepare(given)).toEqual({ isOwnToken: false, files: [] });
+  }
+  const directory = await temporaryDirectory();
+  await issueToken(tokenFile(join(directory, 'tokens.json')), { name: 'x', clock });
+  expect(await prepare({}, directory)).toEqual({ isOwnToken: false, files: ['tokens.json'] });
+});
