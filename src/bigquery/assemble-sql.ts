@@ -82,7 +82,9 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
 
 function bind(request: AssembleRequest): BoundStatement {
   try {
-    return bindStatement(request);
+    const bound = bindStatement(request);
+    if (bound.foreignAt) throw invalidQuery('Syntax error: Unexpected "::"', bound.foreignAt);
+    return bound;
   } catch (error) {
     // The stack ran out: no one position explains it.
     if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });

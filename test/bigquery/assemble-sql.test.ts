@@ -55,6 +55,10 @@ test('keeps the name by which the columns of a bare source are reached', () => {
   );
 });
 
+test("Postgres' casts, which the embedded engine forgives, are refused where they stand", () => {
+  expect(() => assemble(saved, 'select id::text from edge')).toThrow('Unexpected "::" at [1:10]');
+});
+
 test('contract 4.6: a subset named like a source is no source', () => {
   const { text, sources } = assemble("with audit as (select 'a' as id) select id from audit");
   expect(text).toBe("with audit as (select 'a' as id) select id from audit");

@@ -37,7 +37,7 @@ function functionRow(name: string): string {
 function answers(callerSql: string): string {
   try {
     compileCaller(callerSql);
-    return '| yes | yes |';
+    return bindCaller(callerSql).foreignAt ? '| yes | no |' : '| yes | yes |';
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     if (!(error instanceof UnsupportedSql)) return '| no | no |';

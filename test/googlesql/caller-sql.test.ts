@@ -35,6 +35,14 @@ const answers: readonly (readonly [string, unknown[]])[] = [
     ],
   ],
   ['select count(*) from edge_logs', [{ f0_: 4 }]],
+  [
+    "select '7'::int + 1 as n, -'2'::float8 as f, (1 = 1)::text as t, '2026-01-15'::date as d",
+    [{ n: 8, f: -2, t: 'true', d: '2026-01-15' }],
+  ],
+  [
+    "select id from edge_logs as e where e.id::text like 'a%' and e.timestamp::date = '2026-01-15'",
+    [{ id: 'a' }],
+  ],
   ["select count(*) as n from edge_logs where timestamp > '2026-01-15T10:30:00Z'", [{ n: 1 }]],
   ['select countif(null) as n, sum(null) as s from edge_logs', [{ n: 0, s: null }]],
   ["select id from edge_logs where json_value(event_message, '$.a') = 'x'", [{ id: 'd' }]],

@@ -47,6 +47,8 @@ it.each([
   ['select (1', 'Syntax error: Expected ")" but got end of script at [1:10]'],
   ['select a = b = c', 'Syntax error: Unexpected "=" at [1:14]'],
   ['select 1 from a pivot (x)', 'Syntax error: Expected keyword FOR but got ")" at [1:25]'],
+  ["select '1'::int64", 'Type not found: int64 at [1:13]'],
+  ['select a: :text from t', 'Syntax error: Expected end of input but got ":" at [1:9]'],
   ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
 ])('refuses %j with what it met and where', (text, message) => {
   expect(() => parseQuery(text)).toThrow(expect.objectContaining({ code: 'invalid_query', message }));

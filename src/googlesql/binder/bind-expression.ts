@@ -46,6 +46,7 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
     case 'call':
       return bindCall(context, syntax);
     case 'cast':
+      if (syntax.isPostgres) context.statement.foreignAt ??= syntax.at;
       return bindCast(bind, syntax);
     case 'case':
       return bindCase(context, syntax);

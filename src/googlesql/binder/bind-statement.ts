@@ -1,3 +1,4 @@
+import type { SqlPosition } from '../../base/errors.ts';
 import { parseQuery } from '../syntax/parse-query.ts';
 import {
   type BindContext,
@@ -38,6 +39,8 @@ export type BoundStatement = {
   readonly savedSubsets: readonly BoundSubset[];
   /** Those of them whose names the final statement's text reaches: directly, or through others of them. */
   readonly reached: ReadonlySet<BoundSubset>;
+  /** Where the text is no GoogleSQL, which only the embedded engine forgives. */
+  readonly foreignAt?: SqlPosition | undefined;
 };
 
 /** Longest SQL of a caller, in UTF-16 units. */
@@ -84,6 +87,7 @@ export function bindStatement(request: BindRequest): BoundStatement {
     tables: statement.tables,
     savedSubsets,
     reached: reachedFrom(statement.subsetReads.slice(readsBefore)),
+    foreignAt: statement.foreignAt,
   };
 }
 

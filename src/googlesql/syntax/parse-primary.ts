@@ -2,7 +2,7 @@ import { sandboxRefused } from '../tree/sql-error.ts';
 import type { Expression, Identifier, Query, SubscriptMode, TypeSyntax } from '../tree/syntax-tree.ts';
 import type { ScalarKind } from '../tree/types.ts';
 import type { ExpressionParser } from './expression-parser.ts';
-import { parseType } from './parse-type.ts';
+import { parsePostgresType, parseType } from './parse-type.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
 const subscriptModes: readonly SubscriptMode[] = ['OFFSET', 'SAFE_OFFSET', 'ORDINAL', 'SAFE_ORDINAL'];
@@ -40,6 +40,8 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
         of = { kind: 'field', of, name: cursor.anyIdentifier(), at };
       } else if (cursor.takeSymbol('[')) {
         of = subscript(of, at);
+      } else if (cursor.isSymbol(':') && cursor.isSymbol(':', 1) && !cursor.peek(1).spaced) {
+        of = { kind: 'cast', safe: false, of, to: parsePostgresType(cursor), isPostgres: true, at };
       } else return of;
     }
   }

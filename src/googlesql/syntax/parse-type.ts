@@ -28,6 +28,32 @@ const scalarNames: Readonly<Record<string, ScalarKind>> = {
   INTERVAL: 'INTERVAL',
 };
 
+/** Postgres' names of types, which `::` takes: callers of self-hosted Supabase write `event_message::text`. */
+const postgresNames: Readonly<Record<string, ScalarKind>> = {
+  TEXT: 'STRING',
+  VARCHAR: 'STRING',
+  INT: 'INT64',
+  INTEGER: 'INT64',
+  BIGINT: 'INT64',
+  FLOAT8: 'FLOAT64',
+  NUMERIC: 'NUMERIC',
+  BOOLEAN: 'BOOL',
+  TIMESTAMP: 'TIMESTAMP',
+  TIMESTAMPTZ: 'TIMESTAMP',
+  DATE: 'DATE',
+};
+
+/** Reads `::text` and its like. */
+export function parsePostgresType(cursor: TokenCursor): TypeSyntax {
+  cursor.needSymbol(':');
+  cursor.needSymbol(':');
+  const { keyword, value, at } = cursor.peek();
+  const type = Object.hasOwn(postgresNames, keyword) ? postgresNames[keyword] : undefined;
+  if (!type) return cursor.fail(`Type not found: ${value}`, at);
+  cursor.next();
+  return { kind: 'scalar', type };
+}
+
 /** Reads a type. With `mayHaveLimits` it may stop before the bracket of `STRING(10)`. */
 export function parseType(cursor: TokenCursor, { mayHaveLimits = false } = {}): TypeSyntax {
   const { keyword, value, at } = cursor.peek();

@@ -27,6 +27,8 @@ export type StatementState = {
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
   readonly subsetReads: BoundSubset[];
+  /** Where the text is no GoogleSQL: a kindness of the embedded engine, which the warehouse would refuse. */
+  foreignAt?: SqlPosition;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**

@@ -74,6 +74,8 @@ export type Expression = { readonly at: SqlPosition } & (
       readonly to: TypeSyntax;
       /** `FORMAT 'YYYY' AT TIME ZONE 'UTC'`, as two expressions. */
       readonly format?: readonly Expression[];
+      /** Written as `x::text`, which is Postgres' and no GoogleSQL. */
+      readonly isPostgres?: boolean;
     }
   | {
       readonly kind: 'case';
