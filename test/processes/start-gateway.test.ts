@@ -138,17 +138,19 @@ describe('a start that can not succeed says why, without a stack, and exits with
   test('broken saved queries, all of them, with file, line and key', async () => {
     const directory = await temporaryDirectory();
     await cp(join(root, 'sql'), directory, { recursive: true });
+    const lines: number[] = [];
     for (const [file, from, to] of [
       ['logs.all.sql', 'maxRows: 1000', 'maxRows: many'],
-      ['usage.api-counts.sql', 'type: DATETIME', 'type: DATE'],
+      ['usage.api-counts.sql', 'timestamp:\n    type: DATETIME', 'timestamp:\n    type: DATE'],
     ] as const) {
       const text = await readFile(join(directory, file), 'utf8');
+      lines.push(text.slice(0, text.indexOf(from)).split('\n').length);
       await writeFile(join(directory, file), text.replace(from, to));
     }
     const err = await refusal({ SQL_DIR: directory });
-    expect(err).toContain('logs.all.sql:32: maxRows: ');
+    expect(err).toContain(`logs.all.sql:${lines[0]}: maxRows: `);
     expect(err).toContain(
-      'usage.api-counts.sql:17: columns.timestamp: column 1 of the header is timestamp DATE',
+      `usage.api-counts.sql:${lines[1]}: columns.timestamp: column 1 of the header is timestamp DATE`,
     );
   });
 
