@@ -1,24 +1,11 @@
 import type { Column } from '../base/rows.ts';
-import { type BoundStatement, bindStatement } from './binder/bind-statement.ts';
+import { type BindRequest, type BoundStatement, bindStatement } from './binder/bind-statement.ts';
 import { resultColumns } from './binder/result-columns.ts';
 import { printDuckDb } from './printer/print-duckdb.ts';
-import type { ParameterTypes } from './tree/bind-context.ts';
 import { invalidQuery } from './tree/sql-error.ts';
-import type { Catalog } from './tree/types.ts';
 import type { WireShape } from './tree/wire-shape.ts';
 
-export type CompileRequest = {
-  /** The saved query in BigQuery SQL. */
-  readonly sql: string;
-  /** Replaces the saved query's final statement; sees its top-level subsets only. */
-  readonly callerSql?: string;
-  readonly catalog: Catalog;
-  /** Declared parameters: every one nullable, or an array. */
-  readonly parameterNames: readonly string[];
-  /** Those of them that are arrays. Default: none. */
-  readonly arrayParameterNames?: readonly string[];
-  /** Types of parameters, of the elements of arrays. Default: STRING. */
-  readonly parameterTypes?: ParameterTypes;
+export type CompileRequest = BindRequest & {
   /** Rows beyond this are cut off. */
   readonly maxRows: number;
 };

@@ -19,13 +19,16 @@ import { bindPivot } from './relational/bind-pivot.ts';
 import { bindUnpivot } from './relational/bind-unpivot.ts';
 
 export type BindRequest = {
+  /** The saved query in BigQuery SQL. */
   readonly sql: string;
+  /** Replaces the saved query's final statement; sees its top-level subsets only. */
   readonly callerSql?: string;
   readonly catalog: Catalog;
+  /** Declared parameters: every one nullable, or an array. */
   readonly parameterNames: readonly string[];
-  /** Those of them that are lists. Default: none. */
+  /** Those of them that are arrays. Default: none. */
   readonly arrayParameterNames?: readonly string[];
-  /** Types of parameters, of the elements of lists. Default: STRING. */
+  /** Types of parameters, of the elements of arrays. Default: STRING. */
   readonly parameterTypes?: ParameterTypes;
 };
 
