@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import type { Source } from '../endpoints/sources.ts';
+import { createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
@@ -48,6 +49,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const dryRunGuard = createDryRunGuard({ api, mapping, isEmulator: isEmulator(options.endpoint) });
   const budget = createRetryBudget();
   const inFlight = createInFlightTracker();
+  const inTurn = createCompileTurns();
   const { run, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
   /** Starts the deadline and the retries of one statement. */
@@ -71,19 +73,18 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     task: (assembled: AssembledSql, waiting: Waiting) => Promise<Result>,
     ownSql = statement.callerSql,
   ): Promise<Result> {
-    const { endpoint } = statement;
-    const assembled = assemble(statement, { catalog, mapping });
-    const waiting = begin(endpoint, runOptions);
+    const waiting = begin(statement.endpoint, runOptions);
+    const inTime = { ...runOptions, signal: waiting.limit.signal };
+    let assembled: AssembledSql | undefined;
     try {
-      waiting.limit.signal.throwIfAborted();
+      assembled = await inTurn(() => assemble(statement, { catalog, mapping }), inTime);
       const running = task(assembled, waiting);
       inFlight.add(running);
       return await running;
     } catch (error) {
-      const { linesBefore, reads } = assembled;
-      const limits = bytesLimits(options, runOptions);
-      const missing = missingColumn(error, { catalog, reads });
-      throw toCallersError(error, { endpoint, ownSql, linesBefore, ...limits, missing, ...shared });
+      const { linesBefore = 0, reads = [] } = assembled ?? {};
+      const at = { endpoint: statement.endpoint, ownSql, linesBefore, ...bytesLimits(options, runOptions) };
+      throw toCallersError(error, { ...at, missing: missingColumn(error, { catalog, reads }), ...shared });
     } finally {
       waiting.limit.clear();
     }
@@ -102,7 +103,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       return within(statement, unhurried(), ask, sql);
     },
     subsets: async statement => subsetsOf(statement, catalog),
-    check: async statement => checkedColumns(statement, { catalog, mapping }),
+    check: (statement, options) => inTurn(() => checkedColumns(statement, { catalog, mapping }), options),
     async checkWarehouse({ withLayouts = false } = {}) {
       const waiting = begin('start', unhurried());
       const warehouse = { api, place: options, mapping, catalog };

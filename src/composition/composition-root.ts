@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
+import { shareNext } from '../base/share-next.ts';
 import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
@@ -112,7 +113,7 @@ export async function composeGateway(
     pages,
     sample: pageSample,
     schedule: warming.schedule,
-    metrics: () => metricsResponse(metrics),
+    metrics: shareNext(() => metricsResponse(metrics)),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
     documentsNeedToken: config.DOCUMENTS_NEED_TOKEN,
     mcp: openMcp(config, pipeline),

@@ -6,11 +6,12 @@ import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
 import type { Source } from '../endpoints/sources.ts';
-import type { Engine, Explanation, Statement } from '../engine/engine.ts';
+import { type CompileOptions, createCompileTurns } from '../engine/compile-turns.ts';
+import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
-import { startLimit } from '../engine/start-limit.ts';
+import { type Limit, startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
@@ -75,16 +76,15 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   });
   const compile = createCompiler();
 
-  async function runIn(child: EngineChild, statement: Statement, limit: AbortSignal): Promise<ResultSet> {
-    const catalog = await orAborted(child.catalog, limit);
-    const { sql, shape, parameters, columns } = compile(catalog, statement);
+  async function runIn(child: EngineChild, statement: Statement, options: RunOptions): Promise<ResultSet> {
+    const catalog = await orAborted(child.catalog, options.signal);
+    const { sql, shape, parameters, columns } = await compile(catalog, statement, options);
     const values = parameters.map(({ name, placeholder, kind }): BoundValue => {
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: boundText(statement, name) };
     });
-    const { maxRows } = statement;
-    const { version } = catalog;
-    const rows = await runUntil(limit, child, { catalog: version, sql, values, shape, maxRows }, graceMs);
+    const query = { catalog: catalog.version, sql, values, shape, maxRows: statement.maxRows };
+    const rows = await runUntil(options.signal, child, query, graceMs);
     return { columns, ...rows };
   }
 
@@ -92,10 +92,11 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
    * A query whose process ends is run again in the rest of its time, since it only reads. It gets a new process, because the
    * existing ones may have been killed together with the first.
    */
-  async function runNow(statement: Statement, limit: AbortSignal): Promise<ResultSet> {
+  async function runNow(statement: Statement, options: RunOptions): Promise<ResultSet> {
+    const limit = options.signal;
     for (let runs = 1; ; runs++) {
       try {
-        return await pool.use(child => againIfOutdated(limit, () => runIn(child, statement, limit)), {
+        return await pool.use(child => againIfOutdated(limit, () => runIn(child, statement, options)), {
           isNew: runs > 1,
         });
       } catch (error) {
@@ -105,9 +106,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     }
   }
 
-  async function explain(statement: Statement): Promise<Explanation> {
+  async function explain(statement: Statement, options: CompileOptions): Promise<Explanation> {
     try {
-      const { columns, tables } = compile(await pool.catalog(), statement);
+      const { columns, tables } = await compile(await pool.catalog(), statement, options);
       return { columns, sources: tables };
     } catch (error) {
       throw toCallersError(error, statement.endpoint, emit);
@@ -129,7 +130,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       try {
         const release = await queue.take(limit.signal, runOptions);
         // The permit is released when DuckDB is done with the query, which may be later than the caller's answer.
-        const result = inSpan('SELECT', spanOptions, () => runNow(statement, limit.signal)).finally(release);
+        const result = inSpan('SELECT', spanOptions, () =>
+          runNow(statement, within(runOptions, limit)),
+        ).finally(release);
         return await orAborted(result, limit.signal);
       } catch (error) {
         throw toCallersError(error, statement.endpoint, emit);
@@ -139,20 +142,32 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     },
     async explain(statement, runOptions) {
       const limit = startLimit(runOptions);
-      return orAborted(explain(statement), limit.signal).finally(limit.clear);
+      return orAborted(explain(statement, within(runOptions, limit)), limit.signal).finally(limit.clear);
     },
-    describe: async ({ sql, parameters }) =>
-      (await explain({ endpoint: 'describe', sql, parameters, maxRows: 0 })).columns,
+    describe: statement => explain(unrun(statement), nobody()).then(({ columns }) => columns),
     async subsets({ sql, parameters }) {
       const { tables } = await pool.catalog();
       const catalog = new Map(tables.map(table => [table.name, table]));
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
     },
     usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
-    check: async statement => (await explain({ ...statement, endpoint: 'check', maxRows: 0 })).columns,
+    check: (statement, of) => explain(unrun(statement), of).then(({ columns }) => columns),
     close: () => pool.close(),
   };
 }
+
+/** The same options with the signal of their deadline. */
+const within = (options: RunOptions, { signal }: Limit): RunOptions => ({ ...options, signal });
+
+/** A statement that is looked at only. */
+const unrun = (statement: Pick<Statement, 'sql' | 'callerSql' | 'parameters'>): Statement => ({
+  ...statement,
+  endpoint: 'check',
+  maxRows: 0,
+});
+
+/** Who has a saved query described. */
+const nobody = (): CompileOptions => ({ signal: new AbortController().signal });
 
 /** Resident memory of processes as the kernel counts it; 0 where there is no /proc. */
 function residentBytes(pids: readonly number[]): number {
@@ -200,22 +215,30 @@ function boundText({ parameters }: Statement, name: string) {
 
 type Compilation = { readonly compiled: CompiledStatement } | { readonly refusal: GatewayError };
 
+type Compiler = (
+  catalog: Catalog,
+  statement: Statement,
+  options: CompileOptions,
+) => Promise<CompiledStatement>;
+
 /**
- * Compiles statements against the tables as they are stored in the database. Equal statements are compiled once, refused ones
- * included.
+ * Compiles statements against the tables as they are stored in the database, callers in turn. Equal statements are compiled once,
+ * refused ones included.
  */
-function createCompiler(): (catalog: Catalog, statement: Statement) => CompiledStatement {
+function createCompiler(): Compiler {
+  const inTurn = createCompileTurns();
   const known = new LRUCache<string, Compilation>({
     max: maxCompiled,
     maxSize: maxCompiledCharacters,
     sizeCalculation: (value, key) => key.length + ('compiled' in value ? value.compiled.sql.length : 1000),
   });
-  return (catalog, statement) => {
+  return async (catalog, statement, options) => {
     const { sql, callerSql, maxRows } = statement;
     // Equal texts may belong to different headers.
     const types = statement.parameters.map(({ type, value }) => [type, Array.isArray(value)]);
     const key = JSON.stringify([catalog.version, maxRows, sql, callerSql, types]);
-    const found = known.get(key) ?? compile(catalog, statement);
+    const found =
+      known.get(key) ?? (await inTurn(() => known.get(key) ?? compile(catalog, statement), options));
     known.set(key, found);
     if ('refusal' in found) throw found.refusal;
     return found.compiled;

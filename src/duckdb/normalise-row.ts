@@ -16,6 +16,9 @@ export type Findings = {
   readonly epochUnits?: Map<string, EpochUnit>;
 };
 
+/** Ignored fields that are remembered: rows of strangers may each have others. */
+const maxIgnored = 1000;
+
 /** A row that can't be stored: which field, and why. */
 export class RowError extends Error {
   override readonly name = 'RowError';
@@ -51,7 +54,8 @@ function normaliseRecord(
   surroundings: Surroundings,
 ): Record<string, unknown> {
   for (const name of Object.keys(record)) {
-    if (!Object.hasOwn(fields, name)) surroundings.findings.ignoredFields.add(path + name);
+    const { ignoredFields } = surroundings.findings;
+    if (!Object.hasOwn(fields, name) && ignoredFields.size < maxIgnored) ignoredFields.add(path + name);
   }
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {

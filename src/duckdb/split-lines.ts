@@ -3,9 +3,12 @@ import type { Readable } from 'node:stream';
 /** Characters of a line; a longer one is no row. */
 const maxLineLength = 16 * 1024 * 1024;
 
+/** A line that does not end where it must. */
+export class LineTooLongError extends Error {}
+
 /**
  * Splits a stream of UTF-8 text into its lines.
- * @throws Error for a line without an end
+ * @throws LineTooLongError
  */
 export async function* splitLines(input: Readable): AsyncIterable<string> {
   const decoder = new TextDecoder();
@@ -15,7 +18,9 @@ export async function* splitLines(input: Readable): AsyncIterable<string> {
     const lines = text.split('\n');
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
-    if (rest.length > maxLineLength) throw new Error(`A line has more than ${maxLineLength} characters`);
+    if (rest.length > maxLineLength) {
+      throw new LineTooLongError(`A line has more than ${maxLineLength} characters`);
+    }
     yield* lines;
   }
   rest += decoder.decode();

@@ -94,9 +94,12 @@ export type Engine = {
   subsets(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Subset[]>;
   /**
    * Resolves every name and type of a caller's SQL by the front-end alone: no warehouse is asked.
-   * @throws GatewayError `invalid_query`, `sandbox_refused`, with line and column
+   * @throws GatewayError `invalid_query`, `sandbox_refused`, with line and column; `overloaded`, `too_many_requests`
    */
-  check(statement: Pick<Statement, 'sql' | 'callerSql' | 'parameters'>): Promise<readonly Column[]>;
+  check(
+    statement: Pick<Statement, 'sql' | 'callerSql' | 'parameters'>,
+    options: Pick<RunOptions, 'signal' | 'caller'>,
+  ): Promise<readonly Column[]>;
   /**
    * Checks a statement as `run` would, and says what it would read (contract 4.10: the dry run).
    * @throws as `run`

@@ -57,7 +57,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     },
     describe: statement => engine.describe(statement),
     subsets: statement => engine.subsets(statement),
-    check: statement => engine.check(statement),
+    check: (statement, options) => engine.check(statement, options),
     async explain(statement, explainOptions) {
       rejectWhileDown();
       try {

@@ -9,6 +9,7 @@ import {
   validate,
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { hasMoreValues } from '../base/count-values.ts';
 import { badRequest } from './bad-request.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 
@@ -67,19 +68,8 @@ function valuesOf(parsed: unknown): unknown[] {
  * @throws GraphQLError as `badRequest`
  */
 function limitValues(roots: readonly unknown[]): void {
-  const left = [...roots];
-  for (let values = 0; left.length > 0; ) {
-    const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    const inner = Object.values(value);
-    values += inner.length;
-    if (values > maxValues) {
-      throw badRequest(
-        `The variables and extensions have more than ${maxValues} values; allowed: ${maxValues}`,
-      );
-    }
-    for (const each of inner) left.push(each);
-  }
+  if (!hasMoreValues(roots, maxValues)) return;
+  throw badRequest(`The variables and extensions have more than ${maxValues} values; allowed: ${maxValues}`);
 }
 
 const opening: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);

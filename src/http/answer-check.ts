@@ -18,6 +18,7 @@ export async function answerCheck(
   const checked = await checkSql(deps, {
     headers: readCallerHeaders(context.request.headers),
     endpoint,
+    signal: context.signal,
     readSql: async () => (await readJsonBody(context, maxBodyBytes)).sql,
   });
   return {

@@ -27,11 +27,16 @@ type AcceptOptions = {
   readonly replaces?: boolean;
   /** Whether the rows are only checked. Default false. */
   readonly isDryRun?: boolean;
+  /** Lines that may be empty, or rejected; with more of them all is refused. Default: any number. */
+  readonly maxUseless?: number;
   /** Called for each rejected line. */
   readonly onReject?: (line: number, reason: string, text: string) => void;
   /** Called now and then with the number of good rows. */
   readonly onProgress?: (rows: number) => void;
 };
+
+/** Too many lines are no rows: reading on would be work for nothing. */
+export class TooManyUselessError extends Error {}
 
 /** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
 const blockRows = 5000;
@@ -50,6 +55,7 @@ export async function acceptRows({
   lines,
   replaces = false,
   isDryRun = false,
+  maxUseless = Infinity,
   onReject,
   onProgress,
 }: AcceptOptions): Promise<Acceptance> {
@@ -57,7 +63,11 @@ export async function acceptRows({
   const problems: { line: number; reason: string }[] = [];
   const ignored = new Set<string>();
   const epochUnits = new Map<string, EpochUnit>();
-  let [line, accepted, rejected] = [0, 0, 0];
+  let [line, accepted, rejected, useless] = [0, 0, 0, 0];
+  const countUseless = () => {
+    if (++useless > maxUseless)
+      throw new TooManyUselessError(`has more than ${maxUseless} lines that are no rows`);
+  };
   let block = startBlock(ignored, epochUnits);
   const flush = async () => {
     if (block.rows.length === 0) return;
@@ -75,16 +85,22 @@ export async function acceptRows({
   try {
     for await (const text of lines) {
       line++;
-      if (text.trim() === '') continue;
+      if (text.trim() === '') {
+        countUseless();
+        continue;
+      }
       try {
         const row = JSON.stringify(normaliseRow(source, readRow(source, text), block.findings));
         block.rows.push(row);
         block.characters += row.length;
       } catch (error) {
-        if (!(error instanceof RowError) && !(error instanceof SyntaxError)) throw error;
+        // A RangeError: what is too deep or too long for whoever reads it.
+        const isOfLine = [RowError, SyntaxError, RangeError].some(kind => error instanceof kind);
+        if (!isOfLine || !(error instanceof Error)) throw error;
         rejected++;
         onReject?.(line, error.message, text);
         if (problems.length < maxNamed) problems.push({ line, reason: error.message });
+        countUseless();
       }
       if (block.rows.length >= blockRows || block.characters >= blockCharacters) await flush();
     }

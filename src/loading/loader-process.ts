@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { splitLines } from '../duckdb/split-lines.ts';
+import { LineTooLongError, splitLines } from '../duckdb/split-lines.ts';
 import { readSources, type Source } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
-import { type Acceptance, acceptRows } from './accept-rows.ts';
+import { type Acceptance, acceptRows, TooManyUselessError } from './accept-rows.ts';
 import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
 import { acceptEvents, type EventsAcceptance } from './events/accept-events.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
@@ -98,9 +98,17 @@ async function accept<T extends Acceptance | EventsAcceptance>(
   }
 }
 
+/** Lines of one body that are no rows. Documented in `docs/loading.md`. */
+const maxUseless = 100_000;
+
 async function acceptFile({ source: name, file }: Accept): Promise<Acceptance> {
   const source = find(sources(), name);
-  const acceptance = await acceptRows({ folder, source, lines: splitLines(createReadStream(file)) });
+  const lines = splitLines(createReadStream(file));
+  const acceptance = await acceptRows({ folder, source, lines, maxUseless }).catch(error => {
+    if (error instanceof LineTooLongError) throw new BodyError('has a line of more than 16 MiB');
+    if (error instanceof TooManyUselessError) throw new BodyError(error.message);
+    throw error;
+  });
   const { rows, rejected } = acceptance;
   emit({ type: 'rows.accepted', source: name, rows, rejected });
   return acceptance;

@@ -19,7 +19,8 @@ import type { LoadingEvent } from './loading-events.ts';
 export type Loader = {
   /**
    * Takes rows, each a line of JSON. They are on disk when this resolves, and are stored once; queries see them within two seconds.
-   * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written; what the rows' stream throws
+   * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written, `invalid_body` if they can't be
+   * told apart; what the rows' stream throws
    */
   load(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance>;
   /**

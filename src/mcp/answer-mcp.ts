@@ -1,5 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { countRequests } from '../auth/usage/meters.ts';
+import { hasMoreValues } from '../base/count-values.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
@@ -31,6 +32,9 @@ export async function answerMcp(
   const text = await context.readBody(maxBodyBytes);
   // One request, one query: batches left the protocol in 2025.
   if (/^\s*\[/.test(text)) return rpcError(400, -32600, 'Invalid Request: a batch; allowed: one message');
+  if (hasMoreValues([parsedJson(text)], maxValues)) {
+    return rpcError(400, -32600, `Invalid Request: more than ${maxValues} values; allowed: ${maxValues}`);
+  }
   return withinDeadline(context.signal, deps.queryTimeoutMs, async signal => {
     const server = createMcpServer(deps, { requestId, caller, headers, facts, signal });
     const transport = new HttpTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
@@ -42,6 +46,18 @@ export async function answerMcp(
       await server.close();
     }
   });
+}
+
+/** Values of one message: the protocol's library checks each several times. */
+const maxValues = 10_000;
+
+/** Undefined for what is no JSON, which the protocol's library refuses. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Source: JSON-RPC 2.0, section 5. */

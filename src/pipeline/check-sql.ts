@@ -21,6 +21,8 @@ export type CheckRequest = {
   /** Name or UUID of the endpoint. */
   readonly endpoint: string;
   readonly readSql: () => Promise<unknown>;
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal;
 };
 
 /**
@@ -30,7 +32,7 @@ export type CheckRequest = {
  */
 export async function checkSql(
   { tokens, endpoints, redactKinds, engine }: CheckDeps,
-  { headers, endpoint, readSql }: CheckRequest,
+  { headers, endpoint, readSql, signal }: CheckRequest,
 ): Promise<readonly Column[] | RefusedStatement> {
   const caller = await tokens.authenticate(headers.credentials);
   countRequests(caller.meter, 1);
@@ -45,11 +47,8 @@ export async function checkSql(
   const mustRedact = caller.scopes.has('force-redact') || (headers.redactPii ?? redactPii);
   const callerSql = readCallerSql(definition, { sql: await readSql() });
   try {
-    return await engine.check({
-      sql,
-      parameters: parameters.map(withoutValue),
-      ...(callerSql && { callerSql }),
-    });
+    const statement = { sql, parameters: parameters.map(withoutValue), ...(callerSql && { callerSql }) };
+    return await engine.check(statement, { signal, caller: caller.tokenId });
   } catch (thrown) {
     const error = toGatewayError(
       redactError(thrown, mustRedact ? (definition.redactKinds ?? redactKinds) : undefined),

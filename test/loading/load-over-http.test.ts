@@ -36,6 +36,7 @@ beforeAll(async () => {
     sources: {
       'shop.orders.yaml': table('shop.orders'),
       'shop.events.yaml': table('shop.events'),
+      'shop.hostile.yaml': table('shop.hostile'),
       'shop.visits.yaml': `${table('shop.visits')}  at: TIMESTAMP\ntime: at\nretentionDays: 2\n`,
       'shop.files.yaml': 'name: shop.files\nfiles: [nothing.csv]\ncolumns: { a: STRING }\n',
     },
@@ -143,6 +144,36 @@ test('a body without a good line is refused', async () => {
     400,
     'None of the 1 lines is a row of shop.orders; line 1: order_id is missing',
   ]);
+});
+
+const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+
+test.each([
+  ['nested too deep to be read exactly', `{"order_id":9007199254740993,"state":${deep}}`],
+  ['of fifteen million digits', `{"order_id":${'1'.repeat(15_000_000)}}`],
+])('a line %s is rejected, and the others are taken (contract 11.1)', async (_what, line) => {
+  const answer = await post('shop.hostile', [line, { order_id: 3, state: 'hostile' }]);
+  expect([answer.status, answer.body]).toMatchObject([
+    200,
+    { rows: 1, rejected: 1, problems: [{ line: 1 }] },
+  ]);
+});
+
+test.each([
+  ['a line without an end', 'x'.repeat(17 * 1024 * 1024), 'The request body has a line of more than 16 MiB'],
+  [
+    'nothing but line ends',
+    '\n'.repeat(1_000_000),
+    'The request body has more than 100000 lines that are no rows',
+  ],
+  [
+    'lines that are no rows',
+    '{}\n'.repeat(100_001),
+    'The request body has more than 100000 lines that are no rows',
+  ],
+])('contract 11.3: %s is a 400, for all of it', async (_what, line, message) => {
+  const answer = await post('shop.hostile', [{ order_id: 4, state: 'lost' }, line]);
+  expect([answer.status, answer.body.error]).toMatchObject([400, { code: 'invalid_body', message }]);
 });
 
 // The last one: it moves the clock by days.

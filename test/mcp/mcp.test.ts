@@ -311,6 +311,12 @@ describe('attacks', () => {
       200,
       undefined,
     ],
+    [
+      'arguments by the thousand',
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"logs_all","arguments":{${Array.from({ length: 10_000 }, (_, n) => `"a${n}":1`)}}}}`,
+      400,
+      -32600,
+    ],
     ['a deep nest', '['.repeat(100_000), 400, -32600],
     [
       'a deep message',
