@@ -1,5 +1,6 @@
 import { connectRedis } from '../store/connect-redis.ts';
 import { subscribeToRedis } from '../store/subscribe-to-redis.ts';
+import { watchConnection } from '../store/watch-connection.ts';
 import { parseRecords, type TokenRecords } from './token-record.ts';
 import { tokenScripts } from './token-scripts.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage/usage-ledger.ts';
@@ -32,8 +33,7 @@ const maxAttempts = 20;
  */
 export function openRedisTokens(url: string): RedisTokens {
   const { client, openSubscriber } = connectRedis(url);
-  // Failing calls report the error.
-  client.on('error', () => undefined);
+  const reason = watchConnection(client);
   for (const [name, { lua, numberOfKeys }] of Object.entries(tokenScripts)) {
     client.defineCommand(name, { lua, numberOfKeys });
   }
@@ -43,23 +43,28 @@ export function openRedisTokens(url: string): RedisTokens {
     (...args: (string | number)[]) => Promise<unknown>
   >;
   const closing = new AbortController();
+  const named = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+    answer.catch((error: unknown) => {
+      throw new Error(reason(error), { cause: error });
+    });
 
   async function change(change: Parameters<TokenRecords['change']>[0]): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const [version, all] = [await readVersion(), await readRecords()];
       const text = JSON.stringify(change(all));
-      if ((await scripts.sqgTokensReplace(recordsKey, versionKey, version, text, channel)) === 1) return;
+      if ((await named(scripts.sqgTokensReplace(recordsKey, versionKey, version, text, channel))) === 1)
+        return;
     }
     throw new Error('The tokens in Redis are changed by others all the time; try again');
   }
 
-  const readVersion = async () => (await client.get(versionKey)) ?? '';
-  const readRecords = async () => readStored((await client.get(recordsKey)) ?? '[]');
+  const readVersion = async () => (await named(client.get(versionKey))) ?? '';
+  const readRecords = async () => readStored((await named(client.get(recordsKey))) ?? '[]');
 
   async function exchangeOne({ tokenId, rates, bytes, day, usedAtMs }: Usage): Promise<TotalUsage> {
     const lists = rates.flatMap(({ name, intervalMs, count }) => [name, intervalMs, count]);
     const args = [usageKey(tokenId), rates.length, ...lists, bytes, day, usedAtMs];
-    const [bytesOfDay, bytesOfMonth, ...debts] = (await scripts.sqgTokenUsage(...args)) as string[]; // as the script says
+    const [bytesOfDay, bytesOfMonth, ...debts] = (await named(scripts.sqgTokenUsage(...args))) as string[]; // as the script says
     return {
       bytesOfDay: Number(bytesOfDay),
       bytesOfMonth: Number(bytesOfMonth),
@@ -95,12 +100,9 @@ export function openRedisTokens(url: string): RedisTokens {
     async ready(timeoutMs) {
       const until = Date.now() + timeoutMs;
       for (;;) {
-        const failure = await client.ping().then(
-          () => undefined,
-          (error: Error) => error,
-        );
-        if (!failure) return;
-        if (Date.now() > until) throw new Error(`The Redis of REDIS_URL does not answer: ${failure.message}`);
+        const failure = await client.ping().then(() => undefined, reason);
+        if (failure === undefined) return;
+        if (Date.now() > until) throw new Error(failure);
         await new Promise(resolve => setTimeout(resolve, 20));
       }
     },

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { leastFreeBytes } from '../composition/free-bytes.ts';
 import type { Check, Finding } from './check.ts';
 
 type DiskCheckOptions = {
@@ -12,9 +13,6 @@ type DiskCheckOptions = {
 
 const mb = 1024 * 1024;
 
-/** Megabytes without which tokens, logs and small queries fail soon. */
-const leastMb = 256;
-
 /** Is there room in the data folder? */
 export function diskCheck({ directory, engineMemoryMb, freeBytes = askSystem }: DiskCheckOptions): Check {
   return {
@@ -23,7 +21,7 @@ export function diskCheck({ directory, engineMemoryMb, freeBytes = askSystem }: 
     async run(): Promise<Finding> {
       const freeMb = Math.floor((await freeBytes(directory)) / mb);
       const found = `${freeMb} MB are free at ${directory}`;
-      if (freeMb < leastMb) {
+      if (freeMb * mb < leastFreeBytes) {
         return { isFine: false, problems: [{ found, fix: 'make room, or move DATA_DIR to a larger disk' }] };
       }
       // Queries spill up to four times their memory.

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connectRedis } from '../store/connect-redis.ts';
+import { watchConnection } from '../store/watch-connection.ts';
 import type { Check } from './check.ts';
 
 /** Milliseconds for opening a connection. */
@@ -16,10 +17,10 @@ export function redisCheck(url: string, { holdsTokens }: { readonly holdsTokens:
       'start the Redis of REDIS_URL, or see that address, password and TLS in REDIS_URL are right',
     async run() {
       const { client } = connectRedis(url);
-      client.on('error', () => undefined);
+      const reason = watchConnection(client);
       try {
         await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch(() => {
-          throw new Error(`no connection within ${connectMs} ms`);
+          throw new Error(`no connection within ${connectMs} ms. ${reason(undefined)}`);
         });
         return judgeMemory(await client.info('memory'), holdsTokens);
       } finally {

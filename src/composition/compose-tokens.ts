@@ -114,7 +114,7 @@ export type CommandTokens = {
 /** Opens the tokens for a command. A change reaches all gateways at once where Redis is up. */
 export async function openCommandTokens(config: TokensConfig): Promise<CommandTokens> {
   const { records, ledger, redis } = openStorage(config);
-  const isReady = await redis?.ready(config.TOKENS_STORE === 'redis' ? readyMs : readyMs / 10).then(
+  const isReady = await redis?.ready(config.TOKENS_STORE === 'redis' ? readyMs : readyMs / 3).then(
     () => true,
     () => false,
   );

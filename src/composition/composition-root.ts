@@ -1,4 +1,3 @@
-import { statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { Tokens } from '../auth/tokens.ts';
@@ -40,6 +39,7 @@ import { composeTokens } from './compose-tokens.ts';
 import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
+import { freeBytesAt, leastFreeBytes } from './free-bytes.ts';
 /** What a process brings to its gateway. */
 export type GatewayDeps = {
   readonly clock: Clock;
@@ -52,6 +52,8 @@ export type GatewayDeps = {
   readonly engine?: Engine;
   /** The process's log, for the metrics. */
   readonly log?: { readonly droppedLines: number };
+  /** Free bytes of the disk that a folder is on. Default: asks the system. */
+  readonly freeBytes?: (directory: string) => number;
 };
 
 /** A gateway that is ready to listen. */
@@ -76,7 +78,7 @@ export type Gateway = {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: observe, accessToken, pageSample, engine: given, log }: GatewayDeps,
+  { clock, emit: observe, accessToken, pageSample, engine: given, log, freeBytes = freeBytesAt }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const emit = both(metrics.observe, observe);
@@ -119,14 +121,17 @@ export async function composeGateway(
     mcp: openMcp(config, pipeline),
     ...documentsOf(endpoints),
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
-    health: () => ({ isReady: true, reasons: degradations(cache, endpoints, tokens) }),
+    health: () => ({
+      isReady: true,
+      reasons: degradations(cache, endpoints, tokens, freeBytes(config.DATA_DIR)),
+    }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
     emit,
   });
   const stopWatching = watchEventLoop(emit);
-  metrics.read(readingsOf(config, { http, log, engine, endpoints, tokens }));
+  metrics.read(readingsOf(config, { http, log, engine, endpoints, tokens, freeBytes }));
   return {
     server: http.server,
     http,
@@ -222,23 +227,22 @@ type Read = {
   readonly engine: Pick<Engine, 'usage'>;
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
+  readonly freeBytes: (directory: string) => number;
 };
 
-function readingsOf({ DATA_DIR }: Config, { http, log, engine, endpoints, tokens }: Read): Readings {
+function readingsOf(
+  { DATA_DIR }: Config,
+  { http, log, engine, endpoints, tokens, freeBytes }: Read,
+): Readings {
   return {
     connections: http.connections,
     unreadBytes: http.unreadBytes,
     droppedLogLines: () => log?.droppedLines ?? 0,
     engine: engine.usage,
-    freeBytes: () => freeBytesAt(DATA_DIR),
+    freeBytes: () => freeBytes(DATA_DIR),
     brokenEndpoints: () => endpoints.broken.length,
     areTokensStale: () => tokens.isStale,
   };
-}
-
-function freeBytesAt(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
 }
 
 /** What works less well than it should, in words for `/readyz`. */
@@ -246,11 +250,13 @@ function degradations(
   cache: Pick<Cache, 'storeHealth'>,
   endpoints: Pick<EndpointRegistry, 'broken'>,
   tokens: Pick<Tokens, 'isStale'>,
+  freeBytes: number,
 ): string[] {
   return [
     ...(cache.storeHealth().isUp ? [] : ['store_down']),
     ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
+    ...(freeBytes < leastFreeBytes ? ['disk_full'] : []),
   ];
 }
 

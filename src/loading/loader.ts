@@ -98,6 +98,7 @@ export function createLoader(options: LoaderOptions): Loader {
     } catch (cause) {
       await rm(file, { force: true });
       if (cause instanceof GatewayError) throw cause;
+      emit({ type: 'rows.unwritable', message: String(cause) });
       throw new GatewayError('unavailable', 'The rows can not be written now', { cause });
     }
   }

@@ -11,6 +11,8 @@ export type LoadingEvent =
   | { readonly type: 'events.unfit'; readonly source: string; readonly values: number }
   /** Rows that were accepted can't be stored; their file is kept in the folder `failed`. */
   | { readonly type: 'rows.failed'; readonly file: string; readonly message: string }
+  /** Rows that come can't be put on disk, and are refused. */
+  | { readonly type: 'rows.unwritable'; readonly message: string }
   /** Storing accepted rows does not succeed now, and is tried again. */
   | { readonly type: 'rows.delayed'; readonly message: string }
   /** The process that loads rows has ended; the next rows start a new one. */

@@ -6,6 +6,7 @@ import { connectRedis } from './connect-redis.ts';
 import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 import { subscribeToRedis } from './subscribe-to-redis.ts';
+import { watchConnection } from './watch-connection.ts';
 
 type RedisStoreOptions = {
   /** As `checkRedisUrl` wants it. */
@@ -142,10 +143,6 @@ const script = (name: string): Command => ({
   attributes: { 'db.stored_procedure.name': name },
 });
 
-type Connection = {
-  on(event: string, listener: (error?: unknown) => void): unknown;
-};
-
 type Deadline = {
   readonly deadlineMs: number;
   /** Grows while bytes move. */
@@ -153,23 +150,8 @@ type Deadline = {
 };
 
 /** Makes the function that all commands go through: they answer in time, or reject with a StoreError that gives the known cause. */
-function answersOf(client: Connection, deadline: Deadline) {
-  let reason: string | undefined = 'not connected yet';
-  client.on('ready', () => {
-    reason = undefined;
-  });
-  client.on('close', () => {
-    reason ??= 'the connection was lost';
-  });
-  client.on('error', error => {
-    // A Cluster's own error only says that no node could be used; its nodes have reported why.
-    if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
-  });
-  client.on('node error', error => {
-    // A closed connection is a consequence of the error before it.
-    const message = messageOf(error);
-    reason = message === 'Connection is closed.' ? (reason ?? message) : message;
-  });
+function answersOf(client: Parameters<typeof watchConnection>[0], deadline: Deadline) {
+  const reason = watchConnection(client);
   return async <T>({ name, attributes }: Command, send: () => Promise<T>): Promise<T> => {
     try {
       const all = { 'db.system.name': 'redis', 'db.operation.name': name, ...attributes };
@@ -177,11 +159,9 @@ function answersOf(client: Connection, deadline: Deadline) {
         withDeadline(send(), deadline),
       );
     } catch (error) {
-      // Without a connection, the client reports only that there is none.
-      const isOfThisCall = error instanceof ReplyError || error instanceof LateError;
-      const message = isOfThisCall ? messageOf(error) : (reason ?? messageOf(error));
       const isRefusal = error instanceof ReplyError;
-      throw new StoreError(`Redis did not do it: ${message}`, { cause: error, isRefusal });
+      const message = error instanceof LateError ? `Redis does not answer: ${error.message}` : reason(error);
+      throw new StoreError(message, { cause: error, isRefusal });
     }
   };
 }
@@ -217,7 +197,3 @@ function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Deadline
 }
 
 /** A refused connection to a name with several addresses has no message of its own, but a code. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.message || ('code' in error ? String(error.code) : error.name);
-}

@@ -19,6 +19,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'rows.accepted': 'debug',
   'events.unfit': 'warn',
   'rows.delayed': 'warn',
+  'rows.unwritable': 'warn',
   'rows.failed': 'error',
   'engine.query_started': 'debug',
   'cache.loading': 'debug',

@@ -1,4 +1,5 @@
 import { connectRedis } from '../store/connect-redis.ts';
+import { watchConnection } from '../store/watch-connection.ts';
 import {
   type ClaimedGroup,
   defaultHalfLifeMs,
@@ -21,15 +22,16 @@ const maxRecorded = 200;
 export function createRedisSchedule(options: ScheduleOptions & { readonly url: string }): WarmSchedule {
   const { url, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
   const { client } = connectRedis(url);
-  // Failing calls report the error.
-  client.on('error', () => undefined);
+  const reason = watchConnection(client);
   for (const [name, lua] of Object.entries(warmScripts)) {
     client.defineCommand(name, { lua, numberOfKeys: warmKeys.length });
   }
   const run = async <Answer>(script: keyof typeof warmScripts, ...args: (string | number)[]) => {
     // The client makes a method of each defined command; its types don't know them, nor what the scripts give.
     const methods = client as unknown as Record<string, (...args: (string | number)[]) => Promise<Answer>>;
-    return methods[script]!(...warmKeys, ...args);
+    return methods[script]!(...warmKeys, ...args).catch((error: unknown) => {
+      throw new Error(reason(error), { cause: error });
+    });
   };
 
   return {

@@ -10,6 +10,7 @@ const packages = {
   '@redocly/cli': '2.77.0',
   '@stoplight/spectral-cli': '6.16.3',
   '@urql/core': '6.0.3',
+  '@urql/exchange-persisted': '5.0.1',
   graphql: '16.15.0',
   'openapi-fetch': '0.17.0',
   'openapi-typescript': '7.13.0',

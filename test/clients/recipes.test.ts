@@ -77,6 +77,17 @@ test('Apollo Client and urql ask by an address and a header alone', async () => 
   expect(JSON.parse(output)).toEqual([rows, rows]);
 });
 
+test('Apollo Client and urql send a document once, then its hash, later clients the hash alone', async () => {
+  await copyFile('test/clients/ask-persisted.mjs', `${clientsDirectory}/ask-persisted.mjs`);
+  const { output } = await runInClients('node', ['ask-persisted.mjs'], environment());
+  expect(JSON.parse(output)).toEqual([
+    [1, [false, true]],
+    [1, [false]],
+    [1, [false, true]],
+    [1, [false]],
+  ]);
+});
+
 test('the recipe of pandas reads types and rows', async () => {
   expect((await runPythonText(blockOf('python'), environment())).trim()).toBe('datetime64[us] 2');
 });

@@ -132,11 +132,15 @@ test('a saved query that is broken is found by file and line', async () => {
   expect(isAllFine).toBe(false);
 });
 
-test('a Redis that is not there is found', async () => {
+test('a Redis that is not there, or has another password, is found with the reason', async () => {
   const clinic = await openClinic({ REDIS_URL: 'redis://127.0.0.1:1' });
   expect((await clinic.examine()).text).toMatch(
-    /WRONG {2}Redis: no connection .*\n +to do: start the Redis of REDIS_URL/,
+    /WRONG {2}Redis: no connection .*ECONNREFUSED.*\n +to do: start the Redis of REDIS_URL/,
   );
+  const redis = await startRedisServer({ lock: { password: 'right' } });
+  onTestFinished(() => redis.stop());
+  const locked = await openClinic({ REDIS_URL: redis.url.replace('right', 'wrong') });
+  expect((await locked.examine()).text).toMatch(/WRONG {2}Redis: no connection .*(?:WRONGPASS|NOAUTH)/);
 });
 
 test('a Redis that would refuse writes when it is full is found', async () => {

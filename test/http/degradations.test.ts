@@ -1,11 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 let gateway: OpenGateway;
+let freeBytes = 1e12;
 beforeAll(async () => {
-  gateway = await openGateway({ now: '2026-01-15T12:00:00Z', environment: { REDIS_URL: '' } });
+  gateway = await openGateway({
+    now: '2026-01-15T12:00:00Z',
+    environment: { REDIS_URL: '' },
+    freeBytes: () => freeBytes,
+  });
   return gateway.close;
 });
 
@@ -30,6 +36,27 @@ test('a saved query that is broken shows in /readyz and the metrics until it is 
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 2, 0]);
   await writeFile(file, text);
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 1, 0]);
+});
+
+test('a disk that is almost full shows in /readyz and the metrics, and rows that can not be written in the log', async () => {
+  const before = (await gateway.get('/readyz')).body.reasons;
+  freeBytes = 1000;
+  expect((await gateway.get('/readyz')).body.reasons).toEqual([...before, 'disk_full']);
+  expect(await metric('data_free_bytes')).toBe(1000);
+  freeBytes = 1e12;
+  expect((await gateway.get('/readyz')).body.reasons).toEqual(before);
+  // No file can be made there.
+  const folder = rowsFolderOf(join(gateway.directory, 'logs.duckdb'));
+  await rm(folder, { recursive: true, force: true });
+  await symlink('/proc', folder);
+  const answer = await gateway.send('/api/sources/postgres.logs/rows', {
+    method: 'POST',
+    body: '{"id":"1"}',
+  });
+  expect([answer.status, answer.body.error.code]).toEqual([503, 'unavailable']);
+  expect(await gateway.event('rows.unwritable')).toMatchObject({
+    message: expect.stringContaining('ENOENT'),
+  });
 });
 
 test('tokens that can not be read show until they can', async () => {

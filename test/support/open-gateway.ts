@@ -33,6 +33,8 @@ type OpenGatewayOptions = {
   engine?: FakeEngine;
   /** What the page of a first start gets without a token. */
   pageSample?: PageSample;
+  /** Free bytes of the disk. Default: as many as there are. */
+  freeBytes?: () => number;
   /** Issued tokens by name, beside `testToken`. */
   tokens?: Readonly<Record<string, TokenGrants>>;
   /** What the test needs; of the rest some is drawn (draw-settings.ts). */
@@ -100,8 +102,15 @@ export async function openGateway(options: OpenGatewayOptions) {
     events.push(event);
     wake();
   };
-  const { pageSample } = options;
-  const gateway = await composeGateway(config, { clock, emit, accessToken: testToken, pageSample, engine });
+  const { pageSample, freeBytes } = options;
+  const gateway = await composeGateway(config, {
+    clock,
+    emit,
+    accessToken: testToken,
+    pageSample,
+    engine,
+    ...(freeBytes && { freeBytes }),
+  });
   await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
   const { port } = gateway.server.address() as AddressInfo; // it listens on TCP
   const origin = `http://127.0.0.1:${port}`;

@@ -1,0 +1,37 @@
+import { ReplyError } from 'ioredis';
+
+type Connection = {
+  on(event: string, listener: (error?: unknown) => void): unknown;
+};
+
+/**
+ * Remembers why a client has no connection: its failing calls report only that there is none.
+ * @returns says why a call failed, with the cause that is known
+ */
+export function watchConnection(client: Connection): (error: unknown) => string {
+  let reason: string | undefined = 'not connected yet';
+  client.on('ready', () => {
+    reason = undefined;
+  });
+  client.on('close', () => {
+    reason ??= 'the connection was lost';
+  });
+  client.on('error', (error: unknown) => {
+    // A Cluster's own error only says that no node could be used; its nodes have reported why.
+    if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
+  });
+  client.on('node error', (error: unknown) => {
+    // A closed connection is a consequence of the error before it.
+    const message = messageOf(error);
+    reason = message === 'Connection is closed.' ? (reason ?? message) : message;
+  });
+  return error =>
+    error instanceof ReplyError
+      ? `Redis refuses: ${messageOf(error)}`
+      : `Redis does not answer: ${reason ?? messageOf(error)}`;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}
