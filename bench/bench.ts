@@ -10,6 +10,7 @@ import { benchMemory } from './bench-memory.ts';
 import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
+import { benchStudio } from './bench-studio.ts';
 import { benchWarm } from './bench-warm.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one; `npm run bench -- against <commit>` compares two commits. Each figure stands beside its baseline of the same run. */
@@ -25,6 +26,7 @@ const benches: Record<string, () => Promise<void>> = {
   'large-results': benchLargeResults,
   paths: benchPaths,
   growth: benchGrowth,
+  studio: benchStudio,
   loading: benchLoading,
 };
 

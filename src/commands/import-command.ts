@@ -8,12 +8,14 @@ import { epochUnits } from '../endpoints/read-epoch.ts';
 import { readSources, type Source } from '../endpoints/sources.ts';
 import { type Acceptance, acceptRows } from '../loading/accept-rows.ts';
 import { rowsFolderOf } from '../loading/accepted-rows.ts';
+import { acceptEventLines } from '../loading/events/accept-event-lines.ts';
 import { type InputFormat, inputFormats, openInput } from '../loading/input/open-input.ts';
 import { storeAccepted } from '../loading/store-accepted.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
 const usage = `npm run import -- <source> <file>       load rows, while gateways run or not; - is standard input
-  --format ${inputFormats.join(' | ')}   what the content does not say; lines: text for the pattern of the source
+  --format ${inputFormats.join(' | ')}   what the content does not say; lines: text for the pattern of the source;
+                                        logflare: a table of Logflare's in Postgres, as CSV
   --replace                             all earlier rows of the source go away
   --dry-run                             only check the rows
   --rejects <file>                      where lines that are no rows go, as NDJSON with reasons
@@ -50,7 +52,7 @@ export async function runImportCommand(config: Config, args: string[]): Promise<
   const path = databasePath(config);
   const taken = await take(source, file, {
     format: readFormat(values.format),
-    folder: rowsFolderOf(path),
+    databasePath: path,
     replaces: values.replace ?? false,
     isDryRun,
     rejectsFile: values.rejects,
@@ -80,7 +82,7 @@ function readFormat(text: string | undefined): InputFormat | undefined {
 
 type TakeOptions = {
   readonly format: InputFormat | undefined;
-  readonly folder: string;
+  readonly databasePath: string;
   readonly replaces: boolean;
   readonly isDryRun: boolean;
   readonly rejectsFile: string | undefined;
@@ -90,7 +92,15 @@ const say = (text: string) => void process.stderr.write(text);
 
 /** Puts the good rows of a file on disk. */
 async function take(source: Source, file: string, options: TakeOptions): Promise<Acceptance> {
+  const { databasePath, replaces, isDryRun } = options;
+  const folder = rowsFolderOf(databasePath);
   const input = await openInput(file === '-' ? process.stdin : file, source, options.format);
+  if (input.format === 'logflare' && (replaces || isDryRun)) {
+    await input.close();
+    throw new UsageError(
+      "--replace and --dry-run are not for Logflare's tables: events are added, each once",
+    );
+  }
   const rejects = options.rejectsFile === undefined ? undefined : createWriteStream(options.rejectsFile);
   if (rejects) await once(rejects, 'open');
   let shown = 0;
@@ -108,7 +118,13 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     say(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
   };
   try {
-    const taken = await acceptRows({ ...options, source, lines: input.lines, onReject, onProgress });
+    const { lines } = input;
+    const taken =
+      input.format === 'logflare'
+        ? await acceptEventLines({ databasePath, folder, source, lines, nowMs: Date.now(), onProgress })
+        : await acceptRows({ folder, source, replaces, isDryRun, lines, onReject, onProgress });
+    if (input.format === 'logflare')
+      for (const { line, reason } of taken.problems) say(`\nafter line ${line}: ${reason}\n`);
     const broken = await input.rejects();
     for (const { line, reason, text } of broken) onReject(line, reason, text);
     return { ...taken, rejected: taken.rejected + broken.length };

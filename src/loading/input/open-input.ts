@@ -4,19 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { splitLines } from '../../duckdb/split-lines.ts';
 import type { Source } from '../../endpoints/sources.ts';
 import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
 
 /** Forms in which rows come. */
-export const inputFormats = ['ndjson', 'json', 'csv', 'parquet', 'lines'] as const;
+export const inputFormats = ['ndjson', 'json', 'csv', 'parquet', 'lines', 'logflare'] as const;
 export type InputFormat = (typeof inputFormats)[number];
+
+/** Columns of the tables that Logflare keeps in Postgres. Source: its migration of `log_events`. */
+const logflareColumns = ['body', 'event_message', 'id', 'timestamp'];
 
 /** Rows from a file or a stream. */
 export type RowsInput = {
   readonly format: InputFormat;
-  /** Rows as JSON texts; of the format `lines`, lines of text. */
+  /** Rows as JSON texts; of the format `lines`, lines of text; of the format `logflare`, events. */
   readonly lines: AsyncIterable<string>;
   /** Bytes read so far; of Parquet and CSV files none, since DuckDB reads those. */
   readBytes(): number;
@@ -119,7 +123,7 @@ async function decompress({ head, stream }: Peeked): Promise<Peeked & { readonly
   return { ...(await peek(decoder)), isCompressed: true };
 }
 
-function formatOf(head: Buffer, { load }: Source): InputFormat {
+function formatOf(head: Buffer, { load, columns }: Source): InputFormat {
   if (head.toString('latin1', 0, 4) === 'PAR1') return 'parquet';
   if (load?.pattern) return 'lines';
   const text = head
@@ -127,5 +131,7 @@ function formatOf(head: Buffer, { load }: Source): InputFormat {
     .replace(/^\uFEFF/, '')
     .trimStart();
   if (text.startsWith('{')) return 'ndjson';
-  return text.startsWith('[') ? 'json' : 'csv';
+  if (text.startsWith('[')) return 'json';
+  const names = /^[^\r\n]*/.exec(text)?.[0].split(',').sort() ?? [];
+  return columns.body === undefined && isDeepStrictEqual(names, logflareColumns) ? 'logflare' : 'csv';
 }

@@ -12,18 +12,17 @@ export type Reading = {
   close(): void;
 };
 
+type DuckDbFormat = 'json' | 'csv' | 'parquet' | 'logflare';
+
 /** Lines of a CSV file that are no rows and are named, at most. */
 const maxRejects = 1000;
 
 /**
- * Reads Parquet, CSV and JSON arrays by DuckDB, each value exact: CSV as text, which the declared types read.
+ * Reads Parquet, CSV and JSON arrays by DuckDB, each value exact: CSV as text, which the declared types read. A row of Logflare's tables
+ * becomes the event in its column `body`, with what the body lacks from the other columns.
  * @throws Error with DuckDB's message for a file that it cannot read
  */
-export async function readByDuckDb(
-  path: string,
-  format: 'json' | 'csv' | 'parquet',
-  source: Source,
-): Promise<Reading> {
+export async function readByDuckDb(path: string, format: DuckDbFormat, source: Source): Promise<Reading> {
   const instance = await DuckDBInstance.create(':memory:', { memory_limit: '512MB' });
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'; SET preserve_insertion_order = true");
@@ -31,7 +30,7 @@ export async function readByDuckDb(
   return {
     lines: rowsOf(connection, sql),
     async rejects() {
-      if (format !== 'csv') return [];
+      if (format !== 'csv' && format !== 'logflare') return [];
       const found = await connection.runAndReadAll(
         `SELECT line, any_value(error_message), any_value(csv_line) FROM reject_errors GROUP BY line ORDER BY line LIMIT ${maxRejects}`,
       );
@@ -49,19 +48,23 @@ export async function readByDuckDb(
 async function selectSql(
   connection: DuckDBConnection,
   path: string,
-  format: 'json' | 'csv' | 'parquet',
+  format: DuckDbFormat,
   source: Source,
 ): Promise<string> {
   if (format === 'json') {
     return `SELECT json FROM read_json_objects(${path}, format = 'array', compression = 'uncompressed', maximum_object_size = 16777216)`;
   }
+  const csv = `read_csv(${path}, all_varchar = true, header = true, compression = 'none', store_rejects = true)`;
+  if (format === 'logflare') {
+    const columns = "json_object('id', id, 'event_message', event_message, 'timestamp', \"timestamp\")";
+    return `SELECT json_merge_patch(${columns}, coalesce(TRY_CAST(body AS JSON), '{}')) FROM ${csv}`;
+  }
   if (format === 'csv') {
-    const table = `read_csv(${path}, all_varchar = true, header = true, compression = 'none', store_rejects = true)`;
-    const names = (await connection.run(`SELECT * FROM ${table} LIMIT 0`)).columnNames();
+    const names = (await connection.run(`SELECT * FROM ${csv} LIMIT 0`)).columnNames();
     // A cell of an array or a record holds its JSON.
     const nested = names.filter(name => isNested(source.columns[name]));
     const replaced = nested.map(name => `TRY_CAST(${quoteName(name)} AS JSON) AS ${quoteName(name)}`);
-    return `SELECT to_json(r) FROM (SELECT *${replaceSql(replaced)} FROM ${table}) r`;
+    return `SELECT to_json(r) FROM (SELECT *${replaceSql(replaced)} FROM ${csv}) r`;
   }
   const table = `read_parquet(${path})`;
   const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);

@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type VectorSource, vectorBatches, vectorSources } from '../examples/supabase/vector-events.ts';
+import { openForWriting } from '../src/duckdb/database.ts';
+import { importLogs } from '../src/duckdb/import-logs.ts';
+import { readSources } from '../src/endpoints/sources.ts';
+import { quoteName } from '../src/googlesql/tree/quote-text.ts';
+import { studioQuestions } from '../test/supabase/studio-questions.ts';
+import { askServer, type ServerRequest } from './ask-server.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { residentMb } from './process-usage.ts';
+
+/** Events of all sources, over thirty days: `STUDIO_EVENTS`, default ten million. */
+const total = Number(process.env.STUDIO_EVENTS ?? 10_000_000);
+const days = 30;
+const dayMs = 86_400_000;
+const lastDay = Date.parse('2026-01-30T00:00:00Z');
+
+/** What Studio's pages and reports choose from. */
+const windows: Record<string, number> = { '1 hour': 1 / 24, '1 day': 1, '7 days': 7, '30 days': days };
+const asks = 2;
+
+/** The SQL that Studio sends, over rows as Vector sends them: milliseconds from the request to the whole answer, which no cache has. */
+export async function benchStudio(): Promise<void> {
+  const directory = await studioData();
+  const gateway = await startGatewayProcess({ DATA_DIR: directory, COMPAT: 'logflare', SAMPLE_ROWS: '0' });
+  try {
+    console.log(
+      `\n| ${total.toLocaleString('en')} events, window | questions | p50 (ms) | p95 (ms) | max (ms) | slowest |`,
+    );
+    console.log('|---|---|---|---|---|---|');
+    for (const [name, length] of Object.entries(windows))
+      console.log(await timeWindow(gateway, name, length));
+    console.log(`\nThe gateway's own process holds ${(await residentMb(gateway.pid)).toFixed(0)} MB.`);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function timeWindow(gateway: GatewayProcess, name: string, length: number): Promise<string> {
+  const endMs = lastDay + dayMs;
+  const bounds = {
+    iso_timestamp_start: new Date(endMs - length * dayMs).toISOString(),
+    iso_timestamp_end: new Date(endMs).toISOString(),
+  };
+  const times: { ms: number; question: string }[] = [];
+  for (let n = 0; n < asks; n++) {
+    for (const { name: question, sql } of studioQuestions) {
+      const query = new URLSearchParams({ project: 'default', ...bounds, sql });
+      const request: ServerRequest = {
+        path: `/api/endpoints/query/logs.all?${query}`,
+        headers: { 'x-api-key': gateway.token },
+      };
+      const startedMs = performance.now();
+      const { body } = await askServer(gateway, request);
+      if (!body.subarray(0, 11).equals(Buffer.from('{"result":['))) throw new Error(`${question}: ${body}`);
+      times.push({ ms: performance.now() - startedMs, question });
+    }
+  }
+  times.sort((one, other) => one.ms - other.ms);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  const cells = [
+    name,
+    studioQuestions.length,
+    at(0.5).ms.toFixed(0),
+    at(0.95).ms.toFixed(0),
+    at(1).ms.toFixed(0),
+  ];
+  return `| ${[...cells, at(1).question].join(' | ')} |`;
+}
+
+/** Makes the rows where they are not there yet; they are kept in the system's folder for temporary files. */
+async function studioData(): Promise<string> {
+  const directory = join(tmpdir(), `saved-query-gateway-studio-${total}`);
+  if (existsSync(directory)) return directory;
+  await mkdir(dirname(directory), { recursive: true });
+  const unfinished = await mkdtemp(`${directory}-`);
+  try {
+    const databasePath = join(unfinished, 'logs.duckdb');
+    await importFirstDay(databasePath);
+    await repeatDays(databasePath);
+    await rename(unfinished, directory);
+  } catch (error) {
+    await rm(unfinished, { recursive: true });
+    throw error;
+  }
+  return directory;
+}
+
+async function importFirstDay(databasePath: string): Promise<void> {
+  const startMs = lastDay - (days - 1) * dayMs;
+  const perSecond = total / days / 86_400;
+  for (const source of vectorSources) {
+    const { rejected } = await importLogs({
+      databasePath,
+      sources: readSources(),
+      source,
+      format: 'ndjson',
+      input: Readable.from(linesOf(source, { startMs, endMs: startMs + dayMs, perSecond })),
+    });
+    if (rejected > 0) throw new Error(`${rejected} events of ${source} are no rows`);
+  }
+}
+
+function* linesOf(wanted: VectorSource, options: Parameters<typeof vectorBatches>[0]): Generator<string> {
+  for (const { source, events } of vectorBatches(options)) {
+    if (source === wanted) for (const event of events) yield `${JSON.stringify(event)}\n`;
+  }
+}
+
+/** The further days are copies of the first, with ids of their own, in the order in which they would have come. */
+async function repeatDays(databasePath: string): Promise<void> {
+  const { connection, close } = await openForWriting(databasePath, readSources());
+  try {
+    for (const source of vectorSources) {
+      const table = quoteName(source);
+      const copied = `* REPLACE ("timestamp" + INTERVAL (day) DAY AS "timestamp", uuid()::VARCHAR AS id)`;
+      await connection.run(`CREATE TEMP TABLE first_day AS FROM ${table} ORDER BY "timestamp"`);
+      for (let day = 1; day < days; day++) {
+        await connection.run(
+          `INSERT INTO ${table} SELECT ${copied.replace('day', String(day))} FROM first_day`,
+        );
+      }
+      await connection.run('DROP TABLE first_day');
+    }
+  } finally {
+    close();
+  }
+}
