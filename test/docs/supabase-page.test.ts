@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { variables } from '../../src/composition/config.ts';
+import { studioQuestions } from '../supabase/studio-questions.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const page = await readFile(join(root, 'docs/supabase.md'), 'utf8');
+
+/** All blocks of a language, in order; a backslash continues a line. */
+const blocks = (language: string) =>
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(match =>
+    match[1]!.replaceAll('\\\n', '').trim(),
+  );
+
+const [override = ''] = blocks('yaml');
+const { analytics } = parse(override).services;
+
+/** What Supabase's `docker-compose.logs.yml` sets for its Logflare. */
+const supabase = {
+  LOGFLARE_NODE_HOST: '127.0.0.1',
+  DB_USERNAME: 'supabase_admin',
+  DB_DATABASE: '_supabase',
+  DB_HOSTNAME: 'db',
+  DB_PORT: '5432',
+  DB_PASSWORD: 'secret',
+  DB_SCHEMA: '_analytics',
+  LOGFLARE_SINGLE_TENANT: 'true',
+  LOGFLARE_SUPABASE_MODE: 'true',
+  LOGFLARE_PUBLIC_ACCESS_TOKEN: 'a-public-token-of-the-env-file',
+  LOGFLARE_PRIVATE_ACCESS_TOKEN: 'a-private-token-of-the-env-file',
+  LOGFLARE_FEATURE_FLAG_OVERRIDE: 'multibackend=true',
+  POSTGRES_BACKEND_URL: 'postgresql://supabase_admin:secret@db:5432/_supabase',
+  POSTGRES_BACKEND_SCHEMA: '_analytics',
+};
+
+test('the override is ten lines at most, of settings that there are', () => {
+  expect(override.split('\n').length).toBeLessThanOrEqual(10);
+  expect(Object.keys(analytics.environment).filter(name => !(name in variables))).toEqual([]);
+  expect(analytics.volumes).toEqual(['logs:/data']);
+  expect(page).toContain(`none of ${studioQuestions.length} `);
+});
+
+test('docs/supabase.md leads an operator from the override to the old logs', {
+  timeout: 120_000,
+}, async () => {
+  const directory = await temporaryDirectory();
+  const environment = { ...supabase, ...analytics.environment };
+  // As the image has it, on a free port.
+  const image = { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '0', DATA_DIR: join(directory, 'data') };
+  const env = { PATH: process.env.PATH, ...environment, ...image, LOG_LEVEL: 'error' };
+  const gateway = spawn(process.execPath, ['src/gateway.ts'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(async () => {
+    gateway.kill('SIGTERM');
+    if (gateway.exitCode === null) await once(gateway, 'exit');
+  });
+  let said = '';
+  for await (const part of gateway.stdout) {
+    said += part;
+    if (said.includes('Try:')) break;
+  }
+  expect(said).toContain('Stands in for the Logflare of a self-hosted Supabase');
+  const port = /gateway at http:\/\/[^\s/]*:(\d+)/.exec(said)?.[1] ?? '';
+
+  const [node, ...check] = analytics.healthcheck.test.slice(1);
+  expect(node).toBe('node');
+  const health = (at: string) =>
+    run(
+      process.execPath,
+      check.map((part: string) => part.replace('4000', at)),
+    );
+  await health(port);
+  await expect(health('1')).rejects.toMatchObject({ code: 1 });
+
+  const [curls = '', importing = ''] = blocks('sh');
+  const [taken = '', found = ''] = blocks('json')[0]!.split('\n');
+  const [send = '', ask = ''] = curls.replaceAll(':4000', `:${port}`).split(/\n(?=curl)/);
+  const answer = async (command: string) => JSON.parse((await run('sh', ['-c', command], { env })).stdout);
+  expect(await answer(send)).toEqual(JSON.parse(taken));
+  await expect.poll(() => answer(ask), { timeout: 60_000, interval: 200 }).toEqual(JSON.parse(found));
+
+  const old =
+    'id,body,event_message,timestamp\nb1,"{""metadata"":{""host"":""db""}}",help,2026-01-15 10:00:00\n';
+  await writeFile(join(directory, 'postgres.logs.csv'), old);
+  const command = importing
+    .replace('docker compose exec -T analytics node', process.execPath)
+    .replace('src/cli.ts', join(root, 'src/cli.ts'));
+  const inFolders = { ...env, SQL_DIR: join(root, 'sql'), SOURCES_DIR: join(root, 'schema/sources') };
+  const { stdout } = await run('sh', ['-c', command], { env: inFolders, cwd: directory });
+  expect(stdout).toContain('1 rows imported into postgres.logs, 0 left out');
+  await expect.poll(() => answer(ask), { timeout: 60_000, interval: 200 }).toEqual({ result: [{ n: 2 }] });
+});
