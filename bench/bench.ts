@@ -6,6 +6,7 @@ import { benchGrowth } from './bench-growth.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchLargeResults } from './bench-large-results.ts';
 import { benchLoading } from './bench-loading.ts';
+import { benchLogs } from './bench-logs.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
@@ -28,6 +29,7 @@ const benches: Record<string, () => Promise<void>> = {
   growth: benchGrowth,
   studio: benchStudio,
   loading: benchLoading,
+  logs: benchLogs,
 };
 
 const [first, ref, ...rest] = process.argv.slice(2);

@@ -65,6 +65,12 @@ const commands: Record<string, Command> = {
     helpsItself: true,
     run: ({ config }, args) => importCommand(config(), args),
   },
+  backup: {
+    usage: `backup <folder>                       copy the rows of the embedded engine, while gateways run
+  backup restore <folder>               put such a copy into an empty DATA_DIR`,
+    helpsItself: true,
+    run: async ({ config }, args) => (await import('./backup-command.ts')).runBackupCommand(config(), args),
+  },
   cache: {
     usage: `cache invalidate <endpoint> [--param <name>=<value>]... [--sql <text>]
                                       invalidate stored answers, in all gateways over one Redis`,

@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';
 import { createLoader } from '../loading/loader.ts';
+import { withRetention } from '../loading/remove-old.ts';
 import { createLoadMarker } from '../pipeline/mark-loaded.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';
@@ -35,9 +36,11 @@ export function openLoading(
 ): (LoadingDeps & { goOnWithSample(): void; close(): Promise<void> }) | undefined {
   if (config.ENGINE !== 'duckdb') return undefined;
   const path = databasePath(config);
+  const retention = { days: config.RETENTION_DAYS, megabytes: config.RETENTION_MB };
   const loader = createLoader({
     databasePath: path,
     sourcesDirectory: config.SOURCES_DIR,
+    retention,
     emit: deps.emit,
   });
   const mark = createLoadMarker(deps);
@@ -46,7 +49,7 @@ export function openLoading(
     onLoaded: sources => void mark(sources),
     onLeft: () => loader.wake(),
   });
-  const sources = readSources(config.SOURCES_DIR);
+  const sources = withRetention(readSources(config.SOURCES_DIR), retention);
   const stopRetaining = retainHourly(sources, deps.clock, nowMs => loader.retain(nowMs));
   let sampling: NodeJS.Timeout | undefined;
   return {
@@ -72,7 +75,8 @@ export function openLoading(
  * @returns a function that ends it
  */
 function retainHourly(sources: readonly Source[], clock: Clock, retain: (nowMs: number) => void): () => void {
-  if (sources.every(({ retentionDays }) => retentionDays === undefined)) return () => undefined;
+  if (sources.every(({ retentionDays, retentionMb }) => (retentionDays ?? retentionMb) === undefined))
+    return () => undefined;
   let lastHour: number | undefined;
   const look = () => {
     const nowMs = clock.now();

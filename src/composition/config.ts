@@ -6,6 +6,7 @@ import { checkRedisUrl } from '../store/redis-url.ts';
 
 const count = (initial: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(initial);
+const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
 const text = z.string().trim().min(1);
 const list = z.string().transform(value =>
   value
@@ -77,6 +78,8 @@ export const variables = {
   DOCUMENTS_NEED_TOKEN: { schema: flag.default(false), meaning: '`true` or `false`: `GET /openapi.json` and `GET /llms.txt`, which list all saved queries, need a token with the scope `introspect`.' },
   SAMPLE_ROWS: { schema: count(50_000, 0, 10_000_000), meaning: 'Edge log rows of sample data in seven days; 0 = no sample data, the default with `COMPAT=logflare`.' },
   DATA_DIR: { schema: text.default('.data'), meaning: 'Folder of the embedded database and of the tokens.' },
+  RETENTION_DAYS: { schema: limit(36_500), meaning: 'Days after which rows go away, for sources that do not say `retentionDays`; unset: never.' },
+  RETENTION_MB: { schema: limit(1_048_576), meaning: 'Megabytes of the rows of each source that does not say `retentionMb`, the oldest going first; unset: no limit, with `COMPAT=logflare` 1024.' },
   SOURCES_DIR: { schema: text.default('schema/sources'), meaning: 'Folder of the sources.' },
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries; default with `COMPAT=logflare` on the embedded engine: `examples/supabase/sql`.' },
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`; no sample data.' },
@@ -135,6 +138,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   // Logs of one's own begin without a sample.
   if (config.COMPAT === 'logflare' && !environment.SAMPLE_ROWS) config.SAMPLE_ROWS = 0;
+  if (config.COMPAT === 'logflare') config.RETENTION_MB ??= 1024;
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));

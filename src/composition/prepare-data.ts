@@ -7,6 +7,7 @@ import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { repairReplicas } from '../duckdb/repair-replicas.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
@@ -31,6 +32,11 @@ export async function prepareData(
   { clock, emit, onProgress }: PrepareDeps,
 ): Promise<{ accessToken: string | undefined; isOwnToken: boolean; sampleProject: string }> {
   await mkdir(config.DATA_DIR, { recursive: true });
+  if (config.ENGINE === 'duckdb') {
+    for (const { file, keptAs } of await repairReplicas(databasePath(config), clock.now())) {
+      emit({ type: 'database.damaged', file, keptAs });
+    }
+  }
   const sampleProject =
     config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
   const accessToken = config.ACCESS_TOKEN ?? (await sampleToken(config));

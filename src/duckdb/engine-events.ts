@@ -5,6 +5,8 @@ export type EngineEvent =
   | { readonly type: 'engine.stopped'; readonly reason: string }
   /** The files of a source can't be read: the queries that read it fail. */
   | { readonly type: 'source.unreadable'; readonly source: string; readonly message: string }
+  /** A file of the database is damaged; it was set aside, and the gateway goes on with the other one. */
+  | { readonly type: 'database.damaged'; readonly file: string; readonly keptAs: string }
   /** DuckDB refused a statement that our front-end printed: a fault of ours. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 

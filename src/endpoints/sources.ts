@@ -44,6 +44,8 @@ export type Source = {
   readonly key?: readonly string[] | undefined;
   /** Days after which loaded rows go away, by `time`. */
   readonly retentionDays?: number | undefined;
+  /** Megabytes of its rows, as one of the two files stores them: beyond these the oldest go away. */
+  readonly retentionMb?: number | undefined;
   /** How rows that are loaded become rows of this source. */
   readonly load?: LoadMapping | undefined;
 };
@@ -125,6 +127,7 @@ const fileSchema = z.strictObject({
   project: z.string().optional(),
   key: z.union([z.string().transform(column => [column]), z.array(z.string()).min(1)]).optional(),
   retentionDays: z.int().min(1).max(36_500).optional(),
+  retentionMb: z.int().min(1).max(1_048_576).optional(),
   load: loadSchema.optional(),
   columns: fields,
 });
@@ -179,7 +182,8 @@ export function parseSource(file: string, text: string, folder: string): Source 
     throw new DefinitionError(file, problems);
   }
   if (!read.success) throw read.error;
-  const { name, id, table, files, format, columns, time, project, key, retentionDays, load } = read.data;
+  const { name, id, table, files, format, columns, time, project, key, retentionDays, retentionMb, load } =
+    read.data;
   return {
     name,
     id,
@@ -188,6 +192,7 @@ export function parseSource(file: string, text: string, folder: string): Source 
     project,
     key,
     retentionDays,
+    retentionMb,
     load,
     columns: typesOf(columns),
     required: requiredPaths(columns),
@@ -227,7 +232,7 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
 
 /** What is wrong with the keys that are about loaded rows. */
 function loadingIssues(
-  { files, time, project, key = [], retentionDays, load }: z.infer<typeof fileSchema>,
+  { files, time, project, key = [], retentionDays, retentionMb, load }: z.infer<typeof fileSchema>,
   columns: Record<string, WrittenField>,
 ): [string, string][] {
   const typeOfColumn = (name: string) => {
@@ -252,9 +257,10 @@ function loadingIssues(
       issues.push(['key', `must name columns that are required, of one value each; ${name} is none`]);
     }
   }
-  if (retentionDays !== undefined && time === undefined)
-    issues.push(['retentionDays', 'must stand with time']);
-  const loading = { key: key.length > 0, retentionDays, load };
+  for (const [key, value] of Object.entries({ retentionDays, retentionMb })) {
+    if (value !== undefined && time === undefined) issues.push([key, 'must stand with time']);
+  }
+  const loading = { key: key.length > 0, retentionDays, retentionMb, load };
   for (const [name, value] of Object.entries(loading)) {
     if (files && value) issues.push([name, 'must not stand beside files: nothing is loaded into them']);
   }

@@ -12,7 +12,7 @@ type FollowOptions = {
 /** Milliseconds between two looks. */
 const lookMs = 200;
 
-/** Milliseconds that accepted rows may wait before another process takes them over. */
+/** Milliseconds that accepted rows may wait before another process takes them over; the clock may have been set back since. */
 const leftMs = 3000;
 
 /**
@@ -38,7 +38,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
 
   async function takeOver(): Promise<void> {
     const files = await listRowsFiles(folder).catch(() => []);
-    if (files.some(({ acceptedMs }) => Date.now() - acceptedMs > leftMs)) onLeft();
+    if (files.some(({ acceptedMs }) => Math.abs(Date.now() - acceptedMs) > leftMs)) onLeft();
   }
 
   return () => clearInterval(timer);

@@ -11,10 +11,16 @@ import { readLearned, withLearned } from './events/learned-fields.ts';
 import { type BodyCoding, readCoded } from './events/read-coded.ts';
 import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
+import { type Retention, withRetention } from './remove-old.ts';
 import { storeAccepted } from './store-accepted.ts';
 
 /** Where the process works. */
-export type LoaderArguments = { readonly databasePath: string; readonly sourcesDirectory: string };
+export type LoaderArguments = {
+  readonly databasePath: string;
+  readonly sourcesDirectory: string;
+  /** What sources keep that do not say so. Default: everything. */
+  readonly retention?: Retention;
+};
 
 /** From the gateway to the process. */
 export type LoaderCommand =
@@ -47,7 +53,7 @@ export type LoaderReport =
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
-const declared = readSources(settings.sourcesDirectory);
+const declared = withRetention(readSources(settings.sourcesDirectory), settings.retention ?? {});
 const sources = () => withLearned(declared, readLearned(settings.databasePath));
 const folder = rowsFolderOf(settings.databasePath);
 const report = (message: LoaderReport) => process.send?.(message);
@@ -94,7 +100,7 @@ async function accept<T extends Acceptance | EventsAcceptance>(
     const bodyFault = error instanceof BodyError ? error.code : undefined;
     report({ type: 'failed', id, message, bodyFault });
   } finally {
-    await rm(file, { force: true });
+    await rm(file, { force: true }).catch(() => undefined);
   }
 }
 
@@ -145,7 +151,7 @@ async function store(): Promise<void> {
     const own = { sample, retainAtMs };
     [sample, retainAtMs] = [undefined, undefined];
     try {
-      if (await storeAccepted({ ...settings, sources: sources(), emit, ...own })) isAsked = true;
+      if (await storeAccepted({ ...settings, sources: declared, emit, ...own })) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       sample ??= own.sample;

@@ -54,7 +54,13 @@ const idleMs = 20_000;
 
 /** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
 export function createLoader(options: LoaderOptions): Loader {
-  const { databasePath, sourcesDirectory, emit, maxWaitingBytes = 512 * 1024 * 1024 } = options;
+  const {
+    databasePath,
+    sourcesDirectory,
+    retention = {},
+    emit,
+    maxWaitingBytes = 512 * 1024 * 1024,
+  } = options;
   const folder = rowsFolderOf(databasePath);
   let child: LoaderChild | undefined;
   let taking = 0;
@@ -62,7 +68,7 @@ export function createLoader(options: LoaderOptions): Loader {
 
   function running(): LoaderChild {
     if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
-    child ??= startChild({ databasePath, sourcesDirectory }, emit, reason => {
+    child ??= startChild({ databasePath, sourcesDirectory, retention }, emit, reason => {
       child = undefined;
       if (!isClosed && reason !== undefined) emit({ type: 'loader.stopped', reason });
     });
@@ -86,17 +92,17 @@ export function createLoader(options: LoaderOptions): Loader {
     body: AsyncIterable<Buffer>,
     accept: (child: LoaderChild, file: string) => Promise<T>,
   ): Promise<T> {
-    await mkdir(folder, { recursive: true });
-    const waiting = (await listRowsFiles(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
-    if (waiting > maxWaitingBytes) {
-      throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
-    }
     const file = join(folder, `${randomUUID()}.raw`);
     try {
+      await mkdir(folder, { recursive: true });
+      const waiting = (await listRowsFiles(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
+      if (waiting > maxWaitingBytes) {
+        throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
+      }
       await pipeline(Readable.from(body, { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
       return await accept(running(), file);
     } catch (cause) {
-      await rm(file, { force: true });
+      await rm(file, { force: true }).catch(() => undefined);
       if (cause instanceof GatewayError) throw cause;
       emit({ type: 'rows.unwritable', message: String(cause) });
       throw new GatewayError('unavailable', 'The rows can not be written now', { cause });

@@ -6,11 +6,14 @@ import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
 import { listRowsFiles, type RowsBlock, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
+import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
+import { removeOld } from './remove-old.ts';
 import { currentName, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
   readonly databasePath: string;
+  /** As declared. */
   readonly sources: readonly Source[];
   readonly emit: (event: LoadingEvent) => void;
   /** The sample that queries are to see. Default: the one that they see. */
@@ -23,8 +26,8 @@ type StoreOptions = {
 const transactionBytes = 8 * 1024 * 1024;
 const turnMs = 1000;
 
-/** Characters of one INSERT. */
-const insertCharacters = 4 * 1024 * 1024;
+/** Characters of the rows that are inserted at once. */
+const insertCharacters = 2 * 1024 * 1024;
 
 /**
  * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
@@ -33,7 +36,8 @@ const insertCharacters = 4 * 1024 * 1024;
  * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
-  const { databasePath, sources, emit, sample, retainAtMs } = options;
+  const { databasePath, emit, sample, retainAtMs } = options;
+  const sources = withLearned(options.sources, readLearned(databasePath));
   const folder = rowsFolderOf(databasePath);
   if (!sample && retainAtMs === undefined && (await listRowsFiles(folder)).length === 0) return false;
   const endMs = performance.now() + turnMs;
@@ -76,30 +80,6 @@ async function bringSample(
   const isThere = target?.rows === spare?.rows && target?.nowMs === spare?.nowMs;
   if (target && !isThere) await extendSample(connection, { ...target, sources });
   return isNew === true;
-}
-
-/**
- * Removes the rows of the spare that are older than their source keeps them. Whole hours, so that old blocks are read once an hour.
- * @returns the sources of which the current file still shows such rows
- */
-async function removeOld(
-  connection: DuckDBConnection,
-  sources: readonly Source[],
-  nowMs: number,
-): Promise<string[]> {
-  const expired: string[] = [];
-  for (const { name, time, retentionDays, files } of sources) {
-    if (retentionDays === undefined || time === undefined || files) continue;
-    const oldest = `date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`;
-    const isOld = `${quoteName(time)} < ${oldest}`;
-    await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
-    const shown = await connection
-      .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
-      // A source that is new has no table there yet.
-      .catch(() => undefined);
-    if (shown && shown.currentRowCount > 0) expired.push(name);
-  }
-  return expired;
 }
 
 /** Which files the spare and the current file have; `_stored` lists those that are not removed yet, and `_stored_total` counts all. */
@@ -245,20 +225,22 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
   }
 }
 
-/** Joins small blocks of one source, in their order: an INSERT costs as much as hundreds of rows. */
+/** Rows of one source that wait for their INSERT. */
+type Pending = {
+  readonly source: Source;
+  readonly hasOwnIds: boolean;
+  readonly rows: string[];
+  readonly severalElements: Set<string>;
+};
+
+/** Joins the blocks of each source, in their order: an INSERT costs as much as hundreds of rows. */
 function createInserts({ connection, sources }: Target) {
-  let pending:
-    | {
-        source: Source;
-        hasOwnIds: boolean;
-        rows: string[];
-        characters: number;
-        severalElements: Set<string>;
-      }
-    | undefined;
+  const pending = new Map<string, Pending>();
+  let characters = 0;
   async function flush(): Promise<void> {
-    if (pending) await storeRows(connection, pending.source, pending);
-    pending = undefined;
+    for (const each of pending.values()) await storeRows(connection, each.source, each);
+    pending.clear();
+    characters = 0;
   }
   return {
     flush,
@@ -271,15 +253,17 @@ function createInserts({ connection, sources }: Target) {
     }: RowsBlock): Promise<void> {
       const source = sources.find(each => each.name === name && !each.files);
       if (!source) throw new Error(`No source with a table is named ${name}`);
-      const isOther = pending?.source !== source || pending.hasOwnIds !== hasOwnIds;
-      if (isOther || replaces || (pending?.characters ?? 0) > insertCharacters) await flush();
+      // Of rows with a key the last one counts: those of one source keep their order.
+      const isOther = pending.has(name) && pending.get(name)?.hasOwnIds !== hasOwnIds;
+      if (isOther || replaces || characters > insertCharacters) await flush();
       if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
-      pending ??= { source, hasOwnIds, rows: [], characters: 0, severalElements: new Set() };
+      const own = pending.get(name) ?? { source, hasOwnIds, rows: [], severalElements: new Set<string>() };
+      pending.set(name, own);
       for (const row of rows) {
-        pending.rows.push(row);
-        pending.characters += row.length;
+        own.rows.push(row);
+        characters += row.length;
       }
-      for (const path of severalElements) pending.severalElements.add(path);
+      for (const path of severalElements) own.severalElements.add(path);
     },
   };
 }

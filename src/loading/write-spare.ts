@@ -106,7 +106,7 @@ async function bytesOf(path: string): Promise<number | undefined> {
  * Runs an action while no other process does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
  * ends, however that happens, which no lock that Node offers does.
  */
-async function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
+export async function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
   const folder = rowsFolderOf(databasePath);
   await mkdir(folder, { recursive: true });
   const lock = join(folder, 'writer.duckdb');

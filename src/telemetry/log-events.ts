@@ -16,6 +16,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'process.failed': 'error',
   'process.stalled': 'warn',
   'source.unreadable': 'error',
+  'database.damaged': 'error',
   'rows.accepted': 'debug',
   'events.unfit': 'warn',
   'rows.delayed': 'warn',

@@ -1,3 +1,5 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/composition/config.ts';
 import { welcome } from '../../src/composition/welcome.ts';
@@ -93,4 +95,17 @@ test('the mode has no sample data, and says what it stands in for and what it la
   const lacking = welcome(readConfig({ COMPAT: 'logflare', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'x' }), started);
   expect(lacking).toMatch(/missing {2}LOGFLARE_PUBLIC_ACCESS_TOKEN/);
   expect(welcome(readConfig({}), started)).not.toMatch(/Logflare/);
+});
+
+test('a disk that takes nothing refuses events, serves queries, and recovers by itself', async () => {
+  const folder = join(gateway.directory, 'rows');
+  // Nothing can be written into what is no folder.
+  await rename(folder, `${folder}.away`);
+  await writeFile(folder, '');
+  const refused = await send('the-public-token');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+  expect((await ask('the-private-token')).status).toBe(200);
+  await rm(folder);
+  await rename(`${folder}.away`, folder);
+  expect((await send('the-public-token')).status).toBe(200);
 });

@@ -1,11 +1,15 @@
-import { copyFile, readdir, stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { copyFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, test } from 'vitest';
-import { readCurrent, spareOf } from '../../src/duckdb/replicas.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { repairReplicas } from '../../src/duckdb/repair-replicas.ts';
+import { pointerOf, readCurrent, spareOf } from '../../src/duckdb/replicas.ts';
 import { parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { backUp, restore } from '../../src/loading/back-up.ts';
+import { learn, readLearned } from '../../src/loading/events/learned-fields.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -167,4 +171,129 @@ test('the sample goes on in both files, and no load sets it back', async () => {
   await database.turn();
   expect(Number(await database.ask(newest))).toBe(after);
   expect(await database.ask(all)).toEqual(['1']);
+});
+
+test('rows beyond the megabytes of their source go, the oldest first', async () => {
+  const kept = parseSource(
+    'numbers.yaml',
+    'name: numbers\ntime: at\nretentionMb: 2\ncolumns: { n: INT64, at: TIMESTAMP, text: STRING }\n',
+    '/',
+  );
+  const database = await openDatabase([kept]);
+  const startMs = Date.parse('2026-01-15T12:00:00Z');
+  const [rounds, rowsOfRound] = [4, 15_000];
+  for (let round = 0; round < rounds; round++) {
+    const rows = Array.from({ length: rowsOfRound }, (_, at) => {
+      const n = round * rowsOfRound + at;
+      // Texts that no compression makes smaller.
+      return { n, at: new Date(startMs + n * 1000).toISOString(), text: randomBytes(60).toString('base64') };
+    });
+    await database.accept(kept, rows);
+    while (await database.turn());
+  }
+  const [count, oldest, newest] = await Promise.all(
+    ['count(*)', 'min(n)', 'max(n)'].map(async what =>
+      Number(await database.ask(`SELECT ${what} FROM numbers`)),
+    ),
+  );
+  expect(newest).toBe(rounds * rowsOfRound - 1);
+  expect(count).toBe(newest! - oldest! + 1);
+  // Some 80 bytes a row.
+  expect(count).toBeLessThan(35_000);
+  expect(count).toBeGreaterThan(15_000);
+});
+
+test('a file of rows that ends too early is set aside by its name, and the others are stored', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.accept(numbers, [{ n: 2 }, { n: 3 }]);
+  const folder = rowsFolderOf(database.databasePath);
+  const [, torn = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
+  await truncate(join(folder, torn), (await stat(join(folder, torn))).size - 5);
+  await database.accept(numbers, [{ n: 4 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '4']);
+  expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
+});
+
+test('rows that are put into a clock which was set back are there', async () => {
+  const database = await openDatabase();
+  const clock = vi.spyOn(Date, 'now');
+  for (const [n, hours] of [
+    [1, 0],
+    [2, -30],
+    [3, 24 * 400],
+    [4, -1],
+  ]) {
+    clock.mockReturnValue(Date.parse('2026-01-15T12:00:00Z') + hours! * 3_600_000);
+    await database.accept(numbers, [{ n }]);
+    await database.turn();
+  }
+  clock.mockRestore();
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '2', '3', '4']);
+  expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3', '4']);
+});
+
+describe('a database of which one file is damaged', () => {
+  const damages: Record<string, (path: string) => Promise<void>> = {
+    'ends too early': async path => truncate(path, (await stat(path)).size - 300_000),
+    'begins with something else': path => writeFile(path, 'no database'.repeat(10_000)),
+  };
+  const cases = Object.keys(damages).flatMap(damage =>
+    ['current', 'spare'].map(which => [which, damage] as const),
+  );
+
+  test.each(cases)('the %s one %s: it is named and kept, and all rows are there', async (which, damage) => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    while (await database.turn());
+    await database.accept(numbers, [{ n: 2 }]);
+    await database.turn();
+    const path = which === 'spare' ? database.spare() : readCurrent(database.databasePath).path;
+    await damages[damage]!(path);
+    expect(await repairReplicas(database.databasePath, 7)).toEqual([
+      { file: path, keptAs: `${path}.damaged-7` },
+    ]);
+    await database.accept(numbers, [{ n: 3 }]);
+    while (await database.turn());
+    expect(await database.ask(all)).toEqual(['1', '2', '3']);
+    expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
+    expect(await repairReplicas(database.databasePath, 8)).toEqual([]);
+  });
+
+  test('its pointer is no JSON: a file is chosen, and rows go on', async () => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    while (await database.turn());
+    const pointer = pointerOf(database.databasePath);
+    await writeFile(pointer, '{"file":');
+    expect(await repairReplicas(database.databasePath, 7)).toEqual([
+      { file: pointer, keptAs: `${pointer}.damaged-7` },
+    ]);
+    await database.accept(numbers, [{ n: 2 }]);
+    while (await database.turn());
+    expect(await database.ask(all)).toEqual(['1', '2']);
+  });
+});
+
+test('a backup has what was accepted before it, stored or not, and goes into an empty folder alone', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  await database.accept(numbers, [{ n: 2 }]);
+  await database.turn();
+  await database.accept(numbers, [{ n: 3 }]);
+  await learn(database.databasePath, 'numbers', { extra: 'STRING' });
+  const target = join(await temporaryDirectory(), 'backup');
+  await backUp(database.databasePath, target);
+  await expect(backUp(database.databasePath, target)).rejects.toThrow('exists already');
+  const other = await openDatabase();
+  await restore(other.databasePath, target);
+  while (await other.turn());
+  expect(await other.ask(all)).toEqual(['1', '2', '3']);
+  expect(await other.ask(all, other.spare())).toEqual(['1', '2', '3']);
+  expect(readLearned(other.databasePath)).toEqual({ numbers: { extra: 'STRING' } });
+  await expect(restore(other.databasePath, target)).rejects.toThrow('There is a database');
+  await expect(restore(other.databasePath, '/nowhere')).rejects.toThrow('is no backup');
 });

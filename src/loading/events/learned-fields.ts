@@ -9,13 +9,13 @@ import { recordOf } from './growing-fields.ts';
 export type LearnedFields = Readonly<Record<string, SourceFields>>;
 
 /** The file of the learned fields, beside the database. */
-function fileOf(databasePath: string): string {
+export function learnedFile(databasePath: string): string {
   return join(dirname(databasePath), 'learned-fields.json');
 }
 
 /** @throws Error that names the file if it is damaged */
 export function readLearned(databasePath: string): LearnedFields {
-  const file = fileOf(databasePath);
+  const file = learnedFile(databasePath);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -39,10 +39,10 @@ export async function learn(
   source: string,
   fields: SourceFields,
 ): Promise<LearnedFields> {
-  return withFileLock(fileOf(databasePath), async () => {
+  return withFileLock(learnedFile(databasePath), async () => {
     const known = readLearned(databasePath);
     const learned = { ...known, [source]: mergeFields(known[source] ?? {}, fields) };
-    await replaceFile(fileOf(databasePath), `${JSON.stringify(learned)}\n`);
+    await replaceFile(learnedFile(databasePath), `${JSON.stringify(learned)}\n`);
     return learned;
   });
 }

@@ -1,0 +1,158 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { vectorBatches } from '../examples/supabase/vector-events.ts';
+import { askServer, restRequest } from './ask-server.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+
+/** Events a second on average over all seven sources, and for how long. */
+const perSecond = Number(process.env.EVENTS_PER_SECOND ?? 2000);
+const seconds = Number(process.env.SECONDS ?? 60);
+
+const project = 'default';
+
+/** What pages of a Studio ask, one after the other, two a second. */
+const questions = [
+  'select id, timestamp, event_message, metadata from edge_logs limit 100',
+  'select timestamp_trunc(t.timestamp, minute) as timestamp, count(t.id) as count from edge_logs t group by timestamp order by timestamp desc',
+  'select cast(t.timestamp as datetime) as timestamp, t.id, event_message, s.status_code from edge_logs t cross join unnest(metadata) as m cross join unnest(m.response) as s where s.status_code >= 500 order by timestamp desc limit 100',
+  'select id, postgres_logs.timestamp, event_message, parsed.error_severity from postgres_logs cross join unnest(metadata) as m cross join unnest(m.parsed) as parsed limit 100',
+  'select m.level, count(*) as n from auth_logs t cross join unnest(t.metadata) as m group by m.level',
+];
+
+/** Events as the Vector of a self-hosted Supabase sends them, beside a Studio that asks: whether they are taken, and what that costs. */
+export async function benchLogs(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'bench-logs-'));
+  const gateway = await startGatewayProcess({ COMPAT: 'logflare', DATA_DIR: directory });
+  const over = new AbortController();
+  const peaks = { rss: 0, pss: 0 };
+  try {
+    const watching = watchMemory(gateway.pid, over.signal, peaks);
+    const asking = askOn(gateway, over.signal);
+    const sent = await sendEvents(gateway);
+    const sentMs = performance.now();
+    while ((await countEdge(gateway)) < sent.edge) await delay(100);
+    const lagMs = performance.now() - sentMs;
+    over.abort();
+    const [times] = await Promise.all([asking, watching]);
+    const sorted = times.toSorted((a, b) => a - b);
+    const cells = [
+      sent.events,
+      (sent.events / sent.seconds).toFixed(0),
+      sent.refused,
+      sent.p95Ms.toFixed(0),
+      lagMs.toFixed(0),
+      (sorted[sorted.length >> 1] ?? Number.NaN).toFixed(0),
+      (sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN).toFixed(0),
+      peaks.rss.toFixed(0),
+      peaks.pss.toFixed(0),
+      ((await bytesOf(directory)) / 2 ** 20).toFixed(0),
+    ];
+    console.log(
+      '\n| events | a second | refused requests | answer p95 (ms) | all seen after the last (ms) | queries p50 (ms) | p95 (ms) | processes (MB) | without what they share (MB) | disk (MB) |\n|---|---|---|---|---|---|---|---|---|---|',
+    );
+    console.log(`| ${cells.join(' | ')} |`);
+  } finally {
+    over.abort();
+    await gateway.stop();
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Sends each second's requests when they are due, and again where they are refused, as Vector does. */
+async function sendEvents(gateway: GatewayProcess) {
+  const startMs = Date.now();
+  const sent = { events: 0, edge: 0, refused: 0, seconds: 0, p95Ms: 0 };
+  const times: number[] = [];
+  const pending = new Set<Promise<void>>();
+  for (const batch of vectorBatches({ startMs, endMs: startMs + seconds * 1000, perSecond })) {
+    const early = batch.atMs - Date.now();
+    if (early > 0) await delay(early);
+    sent.events += batch.events.length;
+    if (batch.source === 'cloudflare.logs.prod') sent.edge += batch.events.length;
+    const sending = (async () => {
+      for (;;) {
+        const beganMs = performance.now();
+        const answer = await fetch(`${gateway.origin}/api/logs?source_name=${batch.source}`, {
+          method: 'POST',
+          headers: { 'x-api-key': gateway.token },
+          body: JSON.stringify(batch.events),
+        });
+        const text = await answer.text();
+        times.push(performance.now() - beganMs);
+        if (answer.status === 200) return;
+        if (answer.status !== 503) throw new Error(text);
+        sent.refused++;
+        await delay(1000);
+      }
+    })();
+    pending.add(sending);
+    sending.finally(() => pending.delete(sending)).catch(() => undefined);
+  }
+  await Promise.all(pending);
+  sent.seconds = (Date.now() - startMs) / 1000;
+  sent.p95Ms = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
+  return sent;
+}
+
+async function countEdge(gateway: GatewayProcess): Promise<number> {
+  const request = restRequest(gateway, 'logs.all', { project, sql: 'select count(*) as n from edge_logs' });
+  return JSON.parse((await askServer(gateway, request)).body.toString()).result[0].n;
+}
+
+async function askOn(gateway: GatewayProcess, over: AbortSignal): Promise<number[]> {
+  const times: number[] = [];
+  for (let n = 0; !over.aborted; n++) {
+    const sql = questions[n % questions.length]!;
+    const iso_timestamp_start = new Date(Date.now() - 3_600_000).toISOString();
+    const startedMs = performance.now();
+    const { body } = await askServer(
+      gateway,
+      restRequest(gateway, 'logs.all', { project, sql, iso_timestamp_start }),
+    );
+    if (!body.includes('"result"')) throw new Error(`${sql}: ${body}`);
+    times.push(performance.now() - startedMs);
+    await delay(500);
+  }
+  return times;
+}
+
+/** Megabytes of a process and of all that it started, as they grow. */
+async function watchMemory(
+  pid: number,
+  over: AbortSignal,
+  peaks: { rss: number; pss: number },
+): Promise<void> {
+  while (!over.aborted) {
+    const now = { rss: 0, pss: 0 };
+    for (const each of await treeOf(pid)) {
+      const text = await readFile(`/proc/${each}/smaps_rollup`, 'utf8').catch(() => '');
+      now.rss += Number(/^Rss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
+      now.pss += Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
+    }
+    peaks.rss = Math.max(peaks.rss, now.rss);
+    peaks.pss = Math.max(peaks.pss, now.pss);
+    await delay(500);
+  }
+}
+
+async function treeOf(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const below = await Promise.all(
+    children
+      .trim()
+      .split(' ')
+      .filter(Boolean)
+      .map(child => treeOf(Number(child))),
+  );
+  return [pid, ...below.flat()];
+}
+
+async function bytesOf(directory: string): Promise<number> {
+  let sum = 0;
+  for (const name of await readdir(directory, { recursive: true })) {
+    sum += (await stat(join(directory, name)).catch(() => undefined))?.size ?? 0;
+  }
+  return sum;
+}

@@ -1,0 +1,88 @@
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pointerOf, publish, readCurrent, replicasOf } from './replicas.ts';
+
+/** A file of the database that was found damaged, and where it is now. */
+export type DamagedFile = { readonly file: string; readonly keptAs: string };
+
+/** Milliseconds between two looks at a file that seems damaged: somebody may be writing it. */
+const lookAgainMs = 300;
+
+/**
+ * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. Seen are a
+ * wrong beginning, a file that ends too early, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
+ * @param nowMs for the names of what is set aside
+ */
+export async function repairReplicas(databasePath: string, nowMs: number): Promise<DamagedFile[]> {
+  const damaged: DamagedFile[] = [];
+  const setAside = async (file: string) => {
+    const keptAs = `${file}.damaged-${nowMs}`;
+    await rename(file, keptAs);
+    await rename(`${file}.wal`, `${keptAs}.wal`).catch(() => undefined);
+    damaged.push({ file, keptAs });
+  };
+  const pointer = readPointer(databasePath);
+  if (pointer === 'damaged') await setAside(pointerOf(databasePath));
+  for (const file of replicasOf(databasePath)) {
+    if (!(await isDamaged(file))) continue;
+    await delay(lookAgainMs);
+    if (await isDamaged(file)) await setAside(file);
+  }
+  if (damaged.length > 0) await pointToWhole(databasePath, pointer === 'damaged' ? undefined : pointer);
+  return damaged;
+}
+
+/** Makes the file current that was so, or else the other one, whichever is there. */
+async function pointToWhole(databasePath: string, current: string | undefined): Promise<void> {
+  const sizes = await Promise.all(
+    replicasOf(databasePath).map(async path => ({ path, found: await stat(path).catch(() => undefined) })),
+  );
+  const whole = sizes
+    .filter(({ found }) => found !== undefined)
+    .sort(
+      (a, b) =>
+        Number(b.path === current) - Number(a.path === current) || b.found!.mtimeMs - a.found!.mtimeMs,
+    );
+  if (whole[0]) await publish(databasePath, { path: whole[0].path, loads: {} });
+  else await rm(pointerOf(databasePath), { force: true });
+}
+
+/** @returns the path of the current file */
+function readPointer(databasePath: string): string | 'damaged' {
+  try {
+    return readCurrent(databasePath).path;
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'damaged';
+    throw error;
+  }
+}
+
+/** DuckDB's file begins with three headers of 4,096 bytes; the two latter say how many blocks there are, and the one written last counts. */
+const headerBytes = 4096;
+
+async function isDamaged(path: string): Promise<boolean> {
+  let file: FileHandle;
+  try {
+    file = await open(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // every fs error has a code
+    throw error;
+  }
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(3 * headerBytes), 0, 3 * headerBytes, 0);
+    // As the first start leaves it that is killed at its very beginning.
+    if (bytesRead === 0) return false;
+    if (bytesRead < buffer.length || buffer.toString('latin1', 8, 12) !== 'DUCK') return true;
+    const headers = [headerBytes, 2 * headerBytes].map(at => ({
+      iteration: buffer.readBigUInt64LE(at + 8),
+      blocks: buffer.readBigUInt64LE(at + 32),
+      blockBytes: buffer.readBigUInt64LE(at + 40),
+    }));
+    const [first, second] = headers as [(typeof headers)[0], (typeof headers)[0]];
+    const latest = first.iteration > second.iteration ? first : second;
+    const { size } = await file.stat();
+    return BigInt(size) < BigInt(3 * headerBytes) + latest.blocks * latest.blockBytes;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,68 @@
+import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncDirectory } from '../base/replace-file.ts';
+import { pointerOf, readCurrent } from '../duckdb/replicas.ts';
+import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+import { learnedFile } from './events/learned-fields.ts';
+import { withTurn } from './write-spare.ts';
+
+/** Names in a backup: those of a data folder with one database file. */
+const databaseName = 'logs.duckdb';
+
+/**
+ * Copies the data of the embedded engine, while gateways serve and take rows: all rows that were acknowledged before the call are in the copy. Nobody
+ * stores rows meanwhile.
+ * @param target a folder that does not exist yet; it is there as a whole or not at all
+ * @throws Error if it exists, or if there is no database; the system's error, such as ENOSPC
+ */
+export async function backUp(databasePath: string, target: string): Promise<void> {
+  if (await exists(target)) throw new Error(`${target} exists already; name a folder that does not`);
+  const unfinished = `${target}.part`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(join(unfinished, 'rows'), { recursive: true });
+  try {
+    await withTurn(databasePath, async () => {
+      const { path } = readCurrent(databasePath);
+      if (!(await exists(path))) throw new Error(`There is no database at ${path}`);
+      await copyFile(path, join(unfinished, databaseName), constants.COPYFILE_FICLONE);
+      if (await exists(`${path}.wal`)) await copyFile(`${path}.wal`, join(unfinished, `${databaseName}.wal`));
+      const folder = rowsFolderOf(databasePath);
+      for (const { name } of await listRowsFiles(folder)) {
+        await copyFile(join(folder, name), join(unfinished, 'rows', name));
+      }
+    });
+    // After the rows: it has the fields of all of them.
+    const learned = learnedFile(databasePath);
+    if (await exists(learned)) await copyFile(learned, learnedFile(join(unfinished, databaseName)));
+    await rename(unfinished, target);
+    await syncDirectory(dirname(target));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/**
+ * Puts a backup into a data folder that has no database. No gateway may run over it.
+ * @throws Error if it has one, or if the backup is none; the system's error
+ */
+export async function restore(databasePath: string, from: string): Promise<void> {
+  const folder = dirname(databasePath);
+  const backup = join(from, databaseName);
+  if (!(await exists(backup))) throw new Error(`${from} is no backup: it has no ${databaseName}`);
+  if ((await exists(databasePath)) || (await exists(pointerOf(databasePath)))) {
+    throw new Error(`There is a database in ${folder}; move it away, or choose another DATA_DIR`);
+  }
+  await mkdir(folder, { recursive: true });
+  // The database last: with it the folder counts as whole.
+  for (const name of await readdir(from)) {
+    if (name !== databaseName) await cp(join(from, name), join(folder, name), { recursive: true });
+  }
+  await copyFile(backup, `${databasePath}.copy`, constants.COPYFILE_FICLONE);
+  await rename(`${databasePath}.copy`, databasePath);
+  await syncDirectory(folder);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}

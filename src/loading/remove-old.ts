@@ -1,0 +1,91 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import { currentName } from './write-spare.ts';
+
+/** What sources keep that say nothing of it themselves; absent: everything. */
+export type Retention = { readonly days?: number | undefined; readonly megabytes?: number | undefined };
+
+/** The sources, with what they keep. */
+export function withRetention(sources: readonly Source[], { days, megabytes }: Retention): Source[] {
+  return sources.map(source =>
+    source.time === undefined || source.files
+      ? source
+      : {
+          ...source,
+          retentionDays: source.retentionDays ?? days,
+          retentionMb: source.retentionMb ?? megabytes,
+        },
+  );
+}
+
+/**
+ * Removes the rows of the spare that are older than their source keeps them, or that are beyond its megabytes. Whole hours, so that old blocks
+ * are read once an hour.
+ * @returns the sources of which the current file still shows such rows
+ */
+export async function removeOld(
+  connection: DuckDBConnection,
+  sources: readonly Source[],
+  nowMs: number,
+): Promise<string[]> {
+  const expired: string[] = [];
+  for (const { name, time, retentionDays, retentionMb, files } of sources) {
+    if (time === undefined || files) continue;
+    const bounds = [
+      ...(retentionDays === undefined
+        ? []
+        : [`date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`]),
+      ...(retentionMb === undefined ? [] : await beyondSize(connection, { name, time, retentionMb })),
+    ];
+    for (const bound of bounds) {
+      const isOld = `${quoteName(time)} < ${bound}`;
+      await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
+      const shown = await connection
+        .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
+        // A source that is new has no table there yet.
+        .catch(() => undefined);
+      if (shown && shown.currentRowCount > 0) expired.push(name);
+    }
+  }
+  return [...new Set(expired)];
+}
+
+/** Bytes of a block of DuckDB. */
+const blockBytes = 262_144;
+
+/** The part of the megabytes that stays where they are exceeded: else each further row would remove one. */
+const keptShare = 0.9;
+
+type Sized = { readonly name: string; readonly time: string; readonly retentionMb: number };
+
+/**
+ * Rows that were removed take room until all others of their row group are gone as well: what is left is counted by the room of an average row.
+ * @returns the time before which rows are beyond the size of their source, if there are any
+ */
+async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<string[]> {
+  const [table, time, limit] = [
+    quoteName(sized.name),
+    quoteName(sized.time),
+    sized.retentionMb * 1024 * 1024,
+  ];
+  const one = async (sql: string) => (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
+  // Far cheaper than what follows: all sources together are no more than this.
+  const used = Number(await one('SELECT used_blocks FROM pragma_database_size() LIMIT 1')) * blockBytes;
+  if (used <= limit) return [];
+  const segments = `pragma_storage_info(${quoteText(sized.name)})`;
+  const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
+  const bytes = Number(await one(`SELECT count(DISTINCT block) FROM (${blocks})`)) * blockBytes;
+  const places = Number(
+    await one(
+      `SELECT coalesce(sum(count), 0)::DOUBLE FROM ${segments} WHERE column_id = 0 AND segment_type <> 'VALIDITY'`,
+    ),
+  );
+  const kept = Math.floor((places * limit) / bytes);
+  if (Number(await one(`SELECT count(*) FROM ${table}`)) <= kept) return [];
+  const offset = Math.floor(kept * keptShare);
+  const oldest = await one(
+    `SELECT ${time}::VARCHAR FROM ${table} ORDER BY ${time} DESC LIMIT 1 OFFSET ${offset}`,
+  );
+  return oldest ? [`${quoteText(String(oldest))}::TIMESTAMPTZ`] : [];
+}
