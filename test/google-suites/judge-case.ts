@@ -7,7 +7,7 @@ import type { EngineAnswer, SmallEngine } from '../oracle/small-engine.ts';
 import { comparableRows, type WireColumn, type WireValue } from '../oracle/wire-values.ts';
 import { drawnAs } from './drawn-values.ts';
 import { withoutTexts } from './sql-text.ts';
-import type { SuiteCase } from './suite-case.ts';
+import { anyName, type SuiteCase } from './suite-case.ts';
 
 /**
  * `equal`: as the suite says. `like the reference`: the suite says otherwise, Google's reference implementation what we say
@@ -111,12 +111,15 @@ function differenceOf(given: Outcome, { expected, sql }: SuiteCase): string {
   return isOrdered ? `${otherOrder}${difference}` : '';
 }
 
-/** The rows of SELECT AS STRUCT as the suite writes them: as if their fields were columns. */
+/** The rows as the suite writes them: of SELECT AS STRUCT as if their fields were columns, of a value table without a name. */
 function asWritten(
   outcome: Extract<Outcome, { kind: 'answers' }>,
   expected: readonly WireColumn[],
 ): Pick<typeof outcome, 'columns' | 'rows'> {
   const [column, ...others] = outcome.columns;
+  const isOfValues = expected.length === 1 && expected[0]?.name === anyName;
+  if (column && others.length === 0 && isOfValues)
+    return { columns: [{ ...column, name: anyName }], rows: outcome.rows };
   if (others.length > 0 || column?.mode === 'REPEATED' || !isDeepStrictEqual(column?.fields, expected))
     return outcome;
   return { columns: expected, rows: outcome.rows.map(([row]) => (Array.isArray(row) ? row : [row ?? null])) };

@@ -12,7 +12,7 @@ import type { SuiteCase } from './suite-case.ts';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    list: { type: 'string' },
+    list: { type: 'string', default: '' },
     filter: { type: 'string', default: '' },
     suite: { type: 'string', default: '' },
     top: { type: 'string', default: '40' },
@@ -23,7 +23,7 @@ if (!existsSync(path)) {
   process.stderr.write(
     'usage: npm run test:googlesql -- <checkout of google/googlesql, or query_test.go of goccy/go-zetasqlite>\n' +
       '  [--suite documentation|compliance] [--filter <pattern of file, name or SQL>] [--top 40]\n' +
-      '  [--list equal|reference|wrong|failed|refused|unsteady|skipped]\n',
+      '  [--list <one or more of equal, reference, wrong, failed, refused, unsteady, skipped, with commas>]\n',
   );
   process.exit(2);
 }
@@ -36,6 +36,7 @@ const suites: readonly (readonly [string, () => SuiteCase[]])[] = statSync(path)
       ['compliance', () => readCompliance(path)],
     ];
 const filter = new RegExp(values.filter, 'i');
+const listed = values.list === '' ? [] : values.list.split(',');
 let reference: ReferenceServer = await startReferenceServer();
 let isClean = true;
 for (const [name, read] of suites) {
@@ -76,7 +77,7 @@ function report(name: string, judged: readonly Judged[]): void {
   for (const { judgement, suiteCase } of judged) {
     const { kind, detail } = judgement;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    if (values.list && kind.endsWith(values.list))
+    if (listed.some(end => kind.endsWith(end)))
       print(`${kind.toUpperCase()} ${suiteCase.at}\n${suiteCase.sql}\n${detail}\n`);
     if (kind === 'refused' || kind === 'failed' || kind === 'skipped') {
       const reason = `${kind}: ${detail.replace(/ (?:at \[|\[at ).*|\n[\s\S]*$/g, '')}`;

@@ -3,6 +3,42 @@ import type { CaseGroup } from './case-group.ts';
 /** Rows of texts: several values of one, which are read together, wherever a query asks for them. */
 const rowsOf = String.raw`unnest(['{"a":1,"b":{"c":"x"}}', '{"b":{"c":1.50},"b":{"d":-7}}', 'plain', null, '[1,"y"]', '{"a":"\\"\\\\","b":', '{"a":-0,"0":"z"}', '{"a":NaN,"b":{"c":true}}', '{"\\u0062":{"c":2}}', ' {"a":"NaN"}', '{"a":"é\\u003c"}']) as t with offset as o`;
 
+/** Values in JSON that CAST reads as numbers, or does not. */
+const numbersInJson = [
+  ...[
+    '1',
+    '-1',
+    '0',
+    '-0',
+    '1.5',
+    '1e3',
+    '-0.0',
+    '007',
+    'true',
+    'null',
+    '[1]',
+    '{}',
+    '1E400',
+    '0.1000000000000000055',
+  ],
+  ...['123456789012345678', '9223372036854775807', '9223372036854775808', '-9223372036854775809'],
+  ...[
+    '"1"',
+    '" +7 "',
+    '"1.5"',
+    '"0x1F"',
+    '"nan(ab)"',
+    '"inf"',
+    '"12ms"',
+    '""',
+    '"9223372036854775808"',
+    '"x"',
+  ],
+  ...[String.raw`"1\u0030"`, String.raw`"\t5"`, 'NaN'],
+];
+const asJson = (value: string) => `r'{"a":${value},"b":"2"}'`;
+const someNumbers = `unnest([${numbersInJson.map(asJson).join(', ')}]) as t with offset as o`;
+
 /** JSON in text and JSON values; a number keeps the digits that it was written with. */
 export const jsonCases: CaseGroup = {
   same: [
@@ -19,6 +55,10 @@ export const jsonCases: CaseGroup = {
     `with w as (select o, json_value(t, '$.a') as a, json_value(t, '$.b.c') as c from ${rowsOf}) select x.a, y.c from w x join w y on x.o = y.o where y.c is not null or x.a = '1' order by x.o`,
     `select count(*) from ${rowsOf} having max(json_value(t, '$.a')) is not null`,
     `select o from ${rowsOf} where exists (select 1 from unnest([t, '{"a":1}']) u where json_value(u, '$.a') = '1' and json_value(t, '$.a') is null) order by o`,
+    ...['int64', 'float64'].flatMap(type => [
+      `select o, safe_cast(json_value(t, '$.a') as ${type}) from ${someNumbers} order by o`,
+      `select o, safe_cast(json_value(t, '$.a') as ${type}), safe_cast(json_value(t, '$.b') as ${type}) from ${someNumbers} order by o`,
+    ]),
     `safe.json_query('{"a":1}', '$.a')`,
     `safe.parse_json('x')`,
     `safe.parse_json('{"a":1}')`,
@@ -291,5 +331,10 @@ export const jsonCases: CaseGroup = {
     `to_json_string(parse_json('3.14159265358979323846'))`,
     `to_json_string(parse_json('4.9e-324'))`,
   ],
+  agree: numbersInJson.flatMap(value =>
+    ['int64', 'float64'].map(
+      type => `select cast(json_value(t, '$.a') as ${type}) from unnest([${asJson(value)}]) as t`,
+    ),
+  ),
   refused: [`parse_json('{"a":1,"a":2}')`, `to_json_string(parse_json('{"a":1,"a":2}'))`],
 };

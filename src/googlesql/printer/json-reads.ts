@@ -14,10 +14,9 @@ export type JsonReads = {
   /**
    * Asks for a path.
    * @param text DuckDB text
-   * @returns where the answers for all paths of that text will be, and the place of this one among them; undefined where the text is
-   * no column of a table in FROM
+   * @returns where the JSON at that path will be; undefined where the text is no column of a table in FROM
    */
-  ask(text: string, path: JsonPath): { list: string; position: number } | undefined;
+  ask(text: string, path: JsonPath): string | undefined;
   /** Whether anything was asked for. */
   isEmpty(): boolean;
 };
@@ -40,10 +39,21 @@ export function createJsonReads(): JsonReads {
       sources.add(alias);
       const texts = [...(reads.get(alias)?.values() ?? [])];
       if (texts.length === 0) return `${sql} as ${alias}`;
-      const lists = texts.map(
+      const columns = texts.map(
         ({ text, paths, name }) => `${printJsonRead(text, [...paths.values()])} as ${name}`,
       );
-      return `(select ${alias}.*, ${lists.join(', ')} from ${sql} as ${alias}) as ${alias}`;
+      const read = `(select ${alias}.*, ${columns.join(', ')} from ${sql} as ${alias}) as ${alias}`;
+      // An element is named several times, and each name is planned.
+      const elements = texts.flatMap(({ paths, name }) =>
+        paths.size === 1
+          ? []
+          : [...paths.values()].map(
+              ({ position }) =>
+                `list_extract(${alias}.${name}, ${position}) as ${elementName(name, position)}`,
+            ),
+      );
+      if (elements.length === 0) return read;
+      return `(select ${alias}.*, ${elements.join(', ')} from ${read}) as ${alias}`;
     },
     ask(text, path) {
       const alias = columnText.exec(text)?.[1];
@@ -55,15 +65,17 @@ export function createJsonReads(): JsonReads {
       texts.set(text, read);
       const position = read.paths.get(path.path)?.position ?? read.paths.size + 1;
       read.paths.set(path.path, { ...path, position });
-      return { list: `${alias}.${read.name}`, position };
+      return `${alias}.${read.paths.size === 1 ? read.name : elementName(read.name, position)}`;
     },
     isEmpty: () => reads.size === 0,
   };
 }
 
+const elementName = (name: string, position: number) => `${name.slice(0, -1)} ${position}"`;
+
 /**
- * The values that some paths lead to, as JSON; NULL as a whole for a text in which DuckDB's reader might find something else than
- * BigQuery's.
+ * The values that some paths lead to, as JSON: a list of them, and each is `!` in a text in which DuckDB's reader might find something
+ * else than BigQuery's. For one path no list, which would cost a third of the reading.
  */
 export function printJsonRead(text: string, paths: readonly JsonPath[]): string {
   const passed = new Set(paths.flatMap(path => path.passed));
@@ -77,8 +89,13 @@ export function printJsonRead(text: string, paths: readonly JsonPath[]): string 
   ];
   const names = [...passed, ...positions];
   const escapes = names.length === 0 ? halfPairs : names.every(isAscii) ? hiddenAscii : anyEscape;
-  const sure = [`bq_json_plain(${text}, ${quoteText(escapes)})`, ...doubts.map(doubt => `not (${doubt})`)];
-  return `bq_json_read(${text}, ${sure.join(' and ')}, [${paths.map(({ path }) => quoteText(path)).join(', ')}])`;
+  const sure = [
+    `bq_json_plain(${text}, ${quoteText(escapes)})`,
+    ...doubts.map(doubt => `not (${doubt})`),
+  ].join(' and ');
+  const quoted = paths.map(({ path }) => quoteText(path));
+  if (quoted.length === 1) return `bq_json_read_one(${text}, ${sure}, ${quoted[0]})`;
+  return `bq_json_read(${text}, ${sure}, [${quoted.join(', ')}], [${quoted.map(() => "'!'").join(', ')}])`;
 }
 
 const isAscii = (name: string) => /^[\x20-\x7e]*$/.test(name);

@@ -42,6 +42,8 @@ export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' |
     case 'NUMERIC':
     case 'BIGNUMERIC':
       if (from.kind === 'FLOAT64') return printAsNumeric(sql, of, safe);
+      if (from.kind === 'STRING' && to.kind === 'FLOAT64')
+        return safe ? `bq_safe_float64(${sql})` : `bq_float64(${sql})`;
       return `${duckCast}(${from.kind === 'STRING' ? `bq_number_text(${sql})` : sql} as ${duckDbType(to)})`;
     case 'BYTES':
       return `encode(${sql})`;

@@ -17,7 +17,7 @@ import { arrayOf, type SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
-import { printJsonValue } from './print-json-value.ts';
+import { printJsonNumber, printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { printSqlText } from './print-sql-text.ts';
@@ -55,7 +55,10 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'arrayLength':
       return printLength(print(expression.of), expression.of);
     case 'cast':
-      return printOnce(printer, [expression.of], ([sql]) => printCast(sql!, expression));
+      return (
+        printJsonNumber(printer, expression) ??
+        printOnce(printer, [expression.of], ([sql]) => printCast(sql!, expression))
+      );
     case 'case': {
       const branches = expression.branches.map(
         ({ when, result }) => `when ${print(when)} then ${print(result)}`,

@@ -7,17 +7,34 @@ import type { Printer } from './printer.ts';
 
 /** Prints JSON_VALUE by DuckDB's own reader, with `bq_read_json_value` behind it for texts in which that may find something else. */
 export function printJsonValue(printer: Printer, value: BoundJsonValue): string {
-  const { of, steps } = value;
+  const { of } = value;
+  const read = printRead(printer, value, 'bq_json_scalar');
   // Another text may hold more calls of JSON_VALUE: printed twice at each level, it would double with each.
-  const text = isColumn(of) ? printer.expression(printer, of) : undefined;
-  const asked = text === undefined ? undefined : printer.jsonReads.ask(text, value);
-  if (!asked)
-    return printer.expression(
-      printer,
-      letIn(of, named => readAlone(named, value)),
-    );
-  const { list, position } = asked;
-  return `bq_json_scalar(list_extract(${list}, ${position}), ${list}, ${text}, ${quoteText(steps)})`;
+  if (read !== undefined) return read;
+  return printer.expression(
+    printer,
+    letIn(of, named => readAlone(named, value)),
+  );
+}
+
+/**
+ * Prints JSON_VALUE as a number: what is a number in JSON needs no text.
+ * @returns undefined for a type, or for a text, that has no such way
+ */
+export function printJsonNumber(
+  printer: Printer,
+  { of, type, safe }: Extract<BoundExpression, { kind: 'cast' }>,
+): string | undefined {
+  if (of.kind !== 'jsonValue' || (type.kind !== 'INT64' && type.kind !== 'FLOAT64')) return undefined;
+  return printRead(printer, of, `${safe ? 'bq_safe' : 'bq'}_json_text_${type.kind.toLowerCase()}`);
+}
+
+/** Hands what is read for a path to a macro; undefined for a text that no column holds. */
+function printRead(printer: Printer, value: BoundJsonValue, macro: string): string | undefined {
+  if (!isColumn(value.of)) return undefined;
+  const text = printer.expression(printer, value.of);
+  const read = printer.jsonReads.ask(text, value);
+  return read && `${macro}(${read}, ${text}, ${quoteText(value.steps)})`;
 }
 
 /** Whether a text is a column's, or a field's of records in a column. */
@@ -36,7 +53,7 @@ function readAlone(text: BoundExpression, value: BoundJsonValue): BoundExpressio
     template,
     arguments: values,
   });
-  return letIn(call(printJsonRead('$1', [value]), [text]), list =>
-    call(`bq_json_scalar(list_extract($1, 1), $1, $2, ${quoteText(value.steps)})`, [list, text]),
+  return letIn(call(printJsonRead('$1', [value]), [text]), read =>
+    call(`bq_json_scalar($1, $2, ${quoteText(value.steps)})`, [read, text]),
   );
 }

@@ -41,7 +41,9 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     if (uses === 0) continue;
     const inner = printQuery(printer, subset.query, { keepsOrder: false });
     const isCheap = !subset.isRecursive && (uses === 1 || readsOneSource(subset.query));
-    subsets.unshift(`w${subset.id} as ${isCheap ? 'not materialized ' : ''}(${inner})`);
+    // Left to itself, DuckDB plans and calculates some subsets once for each reader, whatever they cost.
+    const kept = isCheap ? 'not materialized ' : subset.isRecursive ? '' : 'materialized ';
+    subsets.unshift(`w${subset.id} as ${kept}(${inner})`);
   }
   const recursive = query.subsets.some(subset => subset.isRecursive) ? 'recursive ' : '';
   return `${subsets.length > 0 ? `with ${recursive}${subsets.join(', ')} ` : ''}${body}${slice}`;

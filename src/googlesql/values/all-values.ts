@@ -2,6 +2,7 @@ import { bitValues } from './bit-values.ts';
 import { byteValues } from './byte-values.ts';
 import { byteCasts } from './casts/byte-casts.ts';
 import { numberCasts } from './casts/number-casts.ts';
+import { numberTexts } from './casts/number-texts.ts';
 import { timeCasts } from './casts/time-casts.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatValues } from './float-values.ts';
@@ -26,6 +27,7 @@ export const engineFunctions: EngineFunctions = {
   ...netValues,
   ...numberCasts,
   ...numberFormats,
+  ...numberTexts,
   ...numericValues,
   ...regexpValues,
   ...sqlLiterals,
