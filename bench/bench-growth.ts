@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer } from '../test/support/redis-server.ts';
 import { askServer, graphqlRequest, restRequest } from './ask-server.ts';
@@ -24,6 +27,8 @@ export async function benchGrowth(): Promise<void> {
     printCurve('saved queries', await measureAt([2, 20, 200, 2000], size => withQueries(directory, size)));
     printCurve('tokens', await measureAt([1, 100, 10_000, 100_000], size => withTokens(directory, size)));
     printCurve('gateways over one Redis', await measureAt([1, 2, 4, 8], withGateways));
+    const withKeys = (size: number) => withWarmKeys(directory, size);
+    printCurve('warm keys', await measureAt([100, 1000, 10_000, 100_000], withKeys));
   } finally {
     await cleanup.disposeAsync();
   }
@@ -204,4 +209,80 @@ async function withGateways(size: number): Promise<Point['figures']> {
   } finally {
     await cleanup.disposeAsync();
   }
+}
+
+/** Twenty letters and digits, as references of projects are: other patterns have no batch of a thousand. */
+const manyName = (n: number) => `${n.toString(36).padStart(4, '0')}abcdefghijklmnop`;
+
+/** Fields of one operation, and so projects of one query. */
+const fieldsAtOnce = 100;
+const periodSeconds = 30;
+
+/** One worker that keeps as many projects of one saved query warm: the cycle that refreshes them all. */
+async function withWarmKeys(parent: string, size: number): Promise<Point['figures']> {
+  const cleanup = new AsyncDisposableStack();
+  try {
+    const sqlFolder = await mkdtemp(join(parent, 'warm-'));
+    for (const file of ['usage.api-counts.sql', 'usage.api-counts.batch.sql']) {
+      const text = await readFile(join('sql', file), 'utf8');
+      // A key stays for `cacheSeconds` after it was read, which is longer than the bench takes to read them all.
+      const shorter = text.replace(/^cacheSeconds: .*$/m, 'cacheSeconds: 1800');
+      await writeFile(
+        join(sqlFolder, file),
+        shorter.replace(/^warmSeconds: .*$/m, `warmSeconds: ${periodSeconds}`),
+      );
+    }
+    const redis = cleanup.adopt(await startRedisServer(), each => each.stop());
+    const environment = { REDIS_URL: redis.url, SQL_DIR: sqlFolder, WARM_MAX_KEYS: '200000' };
+    const gateway = cleanup.adopt(await startGateway(environment), each => each.stop());
+    for (let from = 0; from < size; from += fieldsAtOnce) {
+      const fields = Array.from({ length: fieldsAtOnce }, (_, at) => {
+        return `f${at}: usageApiCounts(project: "${manyName(from + at)}", interval: HOURLY) { timestamp }`;
+      });
+      await askServer(gateway, graphqlRequest(gateway, { query: `{ ${fields.join(' ')} }` }));
+    }
+    const worker = cleanup.adopt(await startWorker(environment), each => each.stop());
+    const cycle = await worker.cycleOf(size);
+    const memory = await redis.command('INFO memory');
+    return {
+      'one cycle (s)': cycle.ms / 1000,
+      'runs of the engine': cycle.runs,
+      'worker (MB)': await residentMb(worker.pid),
+      'Redis (MB)': Number(/used_memory:(\d+)/.exec(memory)?.[1]) / 2 ** 20,
+    };
+  } finally {
+    await cleanup.disposeAsync();
+  }
+}
+
+type WarmCycle = { readonly refreshed: number; readonly runs: number; readonly ms: number };
+
+type WorkerProcess = {
+  readonly pid: number;
+  /** The first cycle that refreshes this many keys. */
+  cycleOf(keys: number): Promise<WarmCycle>;
+  stop(): Promise<void>;
+};
+
+async function startWorker(environment: Record<string, string>): Promise<WorkerProcess> {
+  const child = spawn('node', ['src/worker.ts'], {
+    env: { ...process.env, DATA_DIR: await data(), LOG_LEVEL: 'debug', ...environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const lines = createInterface({ input: child.stderr });
+  return {
+    pid: child.pid!,
+    async cycleOf(keys) {
+      for await (const line of lines) {
+        if (!line.includes('"warm.cycle"')) continue;
+        const cycle: WarmCycle = JSON.parse(line);
+        if (cycle.refreshed >= keys) return cycle;
+      }
+      throw new Error('The worker ended');
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
 }

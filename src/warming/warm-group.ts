@@ -62,21 +62,22 @@ export async function warmGroup(
     skipped[why] = (skipped[why] ?? 0) + 1;
   };
   const dropped: string[] = [];
-  const plans: KeyPlan[] = [];
-  for (const { digest, payload } of keys) {
-    const plan = deps.planKey(payload);
-    if (plan?.query.key.digest === digest && plan.query.definition.warmSeconds > 0) plans.push(plan);
-    else {
-      dropped.push(digest);
-      skip('outdated');
+  let definition: KeyPlan['query']['definition'] | undefined;
+  // Planned some at a time, so that a group of any size needs the memory of these.
+  for (let at = 0; at < keys.length && !signal.aborted; at += maxTogether) {
+    const plans: KeyPlan[] = [];
+    for (const { digest, payload } of keys.slice(at, at + maxTogether)) {
+      const plan = deps.planKey(payload);
+      if (plan?.query.key.digest === digest && plan.query.definition.warmSeconds > 0) plans.push(plan);
+      else {
+        dropped.push(digest);
+        skip('outdated');
+      }
     }
+    definition ??= plans[0]?.query.definition;
+    if (deps.budget.isUsedUp) for (const _ of plans) skip('budget');
+    else await warmTogether(deps, plans, counts, skip);
   }
-  for (let at = 0; at < plans.length && !signal.aborted; at += maxTogether) {
-    const some = plans.slice(at, at + maxTogether);
-    if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
-    else await warmTogether(deps, some, counts, skip);
-  }
-  const definition = plans[0]?.query.definition;
   return {
     endpoint: definition?.name ?? '',
     periodMs: definition ? definition.warmSeconds * 1000 : emptyPeriodMs,
