@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { listStart } from '../base/header-start.ts';
 import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
 
 /**
@@ -33,7 +34,7 @@ type MediaRange = { readonly type: string; readonly quality: number };
 /** The format with the highest weight; among equal weights, our own preference. */
 function acceptedFormat(accept: string): RowFormat | undefined {
   if (accept.trim() === '') return 'json';
-  const ranges = accept.split(',').map(readRange);
+  const ranges = listStart(accept).split(',').map(readRange);
   let best: RowFormat | undefined;
   let bestQuality = 0;
   for (const name of formatNames) {

@@ -8,6 +8,7 @@ import {
   zstdCompress,
   zstdCompressSync,
 } from 'node:zlib';
+import { listStart } from '../base/header-start.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
 export function prefersHtml(accept = ''): boolean {
@@ -50,6 +51,7 @@ const minEncodedBytes = 1024;
 /** The choice for each Accept-Encoding header seen so far; clients send few different ones. */
 const choices = new Map<string, ContentEncoding | undefined>();
 const maxChoices = 500;
+const maxKeptLength = 200;
 
 /**
  * Chooses the content encoding of a body.
@@ -59,6 +61,8 @@ const maxChoices = 500;
  */
 export function chooseEncoding(accept: string | undefined, length: number): ContentEncoding | undefined {
   if (accept === undefined || length < minEncodedBytes) return undefined;
+  // A long one is read each time: five hundred of them would be 64 MB.
+  if (accept.length > maxKeptLength) return preferredEncoding(accept, allEncodings);
   if (choices.has(accept)) return choices.get(accept);
   if (choices.size >= maxChoices) choices.clear();
   const choice = preferredEncoding(accept, allEncodings);
@@ -69,7 +73,7 @@ export function chooseEncoding(accept: string | undefined, length: number): Cont
 /** The weights of an Accept or Accept-Encoding header by what they are given to, in lower case; other parameters are ignored. */
 function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
-  for (const part of header.toLowerCase().split(',')) {
+  for (const part of listStart(header).toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(text => text.trim());
     // A weight that is not a number becomes NaN, which never is the highest.
     weights.set(name, Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? '1'));

@@ -43,7 +43,7 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
 
     await forgetPeak(gateway.pid);
     const enginePeak = watchEngines(gateway.pid);
-    const attack = await launchAttack(name, gateway.origin);
+    const attack = await launchAttack(name, gateway);
     await delay(seconds * 1000);
     const counts = await attack.stop();
     const attacked = callers.take();

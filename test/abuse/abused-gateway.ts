@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type FleetGateway, startGatewayProcess } from '../support/fleet.ts';
 import { attackToken } from './attacks.ts';
 
@@ -15,7 +17,20 @@ export type SampleFolder = {
   remove(): Promise<void>;
 };
 
-export type AbusedGateway = FleetGateway & { stop(): Promise<void> };
+export type AbusedGateway = FleetGateway & {
+  /** A token with the scope `write`. */
+  readonly writerToken: string;
+  stop(): Promise<void>;
+};
+
+async function issueWriterToken(directory: string): Promise<string> {
+  const args = ['src/cli.ts', 'token', 'issue', '--name', 'writer', '--scope', 'write'];
+  const env = { ...process.env, DATA_DIR: directory };
+  const { stdout } = await promisify(execFile)('node', args, { env });
+  const token = /\bsqg_\S+/.exec(stdout)?.[0];
+  if (!token) throw new Error(`No token was issued: ${stdout}`);
+  return token;
+}
 
 /** Makes a folder of 20,000 sample rows. */
 export async function openSampleFolder(): Promise<SampleFolder> {
@@ -25,6 +40,7 @@ export async function openSampleFolder(): Promise<SampleFolder> {
     SAMPLE_ROWS: '20000',
     TOKEN_HASHES: createHash('sha256').update(attackToken).digest('hex'),
   };
+  const writerToken = await issueWriterToken(directory);
   const start = async (environment: Readonly<Record<string, string>> = {}) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
     const gateway = await startGatewayProcess({ ...sample, ...environment }, agent);
@@ -32,7 +48,7 @@ export async function openSampleFolder(): Promise<SampleFolder> {
       agent.destroy();
       await gateway.kill();
     };
-    return { ...gateway, stop };
+    return { ...gateway, writerToken, stop };
   };
   const first = await start();
   await first.stop();

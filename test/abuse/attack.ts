@@ -9,6 +9,8 @@ export type Attack = {
   readonly seconds?: number;
   /** Whether the gateway has a Redis. Default: it has none, as in a default start. */
   readonly needsRedis?: true;
+  /** Whether the attacker's token has the scope `write`. Default: it has no scope. */
+  readonly writes?: true;
   /** Sends one thing; called again as soon as it ends, until the time is over. `n` counts the calls of all senders. */
   send(target: Target, n: number): Promise<unknown>;
 };

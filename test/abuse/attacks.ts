@@ -1,4 +1,5 @@
 import type { Attack } from './attack.ts';
+import { doorAttacks, writeAttacks } from './door-attacks.ts';
 import { graphqlAttacks } from './graphql-attacks.ts';
 import { cacheAttacks, httpAttacks } from './http-attacks.ts';
 import { sqlAttacks } from './sql-attacks.ts';
@@ -12,4 +13,6 @@ export const attacks: readonly Attack[] = [
   ...cacheAttacks,
   ...graphqlAttacks,
   ...sqlAttacks,
+  ...doorAttacks,
+  ...writeAttacks,
 ];

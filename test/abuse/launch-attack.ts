@@ -14,10 +14,12 @@ export type RunningAttack = {
  * Starts an attack of the table by its name; resolves when it begins. It yields the processors to the gateway and its engines: a real
  * attacker has a machine of its own.
  */
-export async function launchAttack(name: string, origin: string): Promise<RunningAttack> {
-  const child = spawn('nice', ['-n', '15', 'node', 'test/abuse/attack-process.ts', name, origin], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+export async function launchAttack(
+  name: string,
+  { origin, writerToken }: { readonly origin: string; readonly writerToken: string },
+): Promise<RunningAttack> {
+  const args = ['test/abuse/attack-process.ts', name, origin, writerToken];
+  const child = spawn('nice', ['-n', '15', 'node', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   endWithProcess(child);
   const lines = createInterface(child.stdout);
   const nextCounts = async (): Promise<OutcomeCounts> => {

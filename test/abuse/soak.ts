@@ -100,7 +100,7 @@ async function happen(): Promise<string> {
     return name;
   }
   const { name, seconds = 6 } = attacks[Math.floor(draw() * attacks.length)]!;
-  const attack = await launchAttack(name, gateway.origin);
+  const attack = await launchAttack(name, gateway);
   await delay(Math.min(seconds, 6) * 1000);
   await attack.stop();
   return name;

@@ -46,8 +46,35 @@ export const sqlAttacks: readonly Attack[] = [
   { name: 'JSON that is parsed for each row', send: (to, n) => to.sql(`select sum(length(to_json_string(parse_json(concat('[', repeat('{"a":[1,2,3]},', 2000), '${n}]'))))) as n from edge_logs, unnest(generate_array(1, 20))`) },
   { name: 'lists of IN as long as a text may be', send: (to, n) => to.sql(`select count(*) as n from edge_logs, unnest(generate_array(1, 100)) x where id in (${list(5000, i => `'${n}x${i}'`)})`) },
   { name: 'many subsets of many names', send: (to, n) => to.sql(`with ${list(65, i => `c${i} as (select id, '${n}' as n from edge_logs)`)} select count(*) as n from ${list(65, i => `c${i}`, ' join ').replace(/ join (c\d+)/g, ' join $1 using (id)')}`) },
+  { name: 'functions of every kind', senders: 16, seconds: 20, send: (to, n) => to.sql(at(costly, n)(n)) },
+  { name: 'recursion of every kind', seconds: 12, send: (to, n) => to.sql(at(recursive, n)(n)) },
   { name: 'redaction of colons', send: (to, n) => to.sql(`select repeat('1:', ${30_000 - (n % 50)}) as m from unnest(generate_array(1, 100))`, redacted) },
   { name: 'redaction of hexadecimal digits, dots and at signs', senders: 16, seconds: 10, send: (to, n) => to.sql(`select repeat('${at(['abcdef01', '::1.', 'a@b.c', '1.2.3.', 'eyJa.eyJb.', 'Bearer a=', 'a@', '.a'], n)}', ${7500 - (n % 50)}) as m from unnest(generate_array(1, 800))`, redacted) },
+]; // biome-ignore format: a table
+
+/** Small texts whose functions have much to do. */
+const costly: readonly ((n: number) => string)[] = [
+  n => `select countif(repeat('a', 3000) like '${'%a'.repeat(20)}${n}') as n from unnest(generate_array(1, 3000))`,
+  n => `select countif(event_message like any (${list(300, i => `'%${i}x${n}%'`)})) as n from edge_logs, unnest(generate_array(1, 200))`,
+  n => `select edit_distance(repeat('a', 30000), repeat('b', 30000 + ${n})) as n`,
+  n => `select to_json_string(parse_json(concat(repeat('{"a":', ${100_000 + n}), '1', repeat('}', ${100_000 + n})))) as n`,
+  n => `select length(json_query(concat(repeat('[', ${900_000 + n}), repeat(']', ${900_000 + n})), '$[0]')) as n`,
+  n => `select json_value(concat('{', repeat('"a":1,', 150000), '"b":${n}}'), '$.b') as n from unnest(generate_array(1, 100))`,
+  n => `select sum(length(to_json_string(json_set(parse_json(concat('[', repeat('{"a":[1,2,3]},', 3000), '${n}]')), '$[5].b', x)))) as n from unnest(generate_array(1, 2000)) as x`,
+  n => `select array_length(array_concat(${list(300, () => 'generate_array(1, 100000)')})) + ${n} as n`,
+  n => `select length(replace(replace(repeat('a', 10000), 'a', repeat('a', 90)), 'a', '${n}')) as n from unnest(generate_array(1, 500))`,
+  n => `select length(format('%t', generate_array(${n}, ${n} + 900000))) as n`,
+  n => `select sum(length(format('%T', metadata))) as n from edge_logs, unnest(generate_array(1, 300 + ${n}))`,
+  n => `select count(*) as n from unnest(generate_array(1, 900000)) x where x in (select y * 2 from unnest(generate_array(1, 900000)) y) and x != ${n}`,
+  n => `select max(p) as n from (select percentile_cont(x, 0.5) over (partition by mod(x, 2)) as p from unnest(generate_array(1, 500000 + ${n})) x)`,
+  n => `select sum(length(normalize(repeat('é${n}', 100000), NFKD))) as n from unnest(generate_array(1, 100))`,
+]; // biome-ignore format: a table
+
+const recursive: readonly ((n: number) => string)[] = [
+  n => `with recursive t as (select ${n} as n union all select n + 1 from t) select count(*) as c from t`,
+  n => `with recursive t as (select 'a${n}' as s, 0 as n union all select concat(s, s), n + 1 from t where n < 60) select max(length(s)) as c from t`,
+  n => `with recursive t as (select ${n} as n union all select n + x from t, unnest([1, 2]) as x where n < 100000) select count(*) as c from t`,
+  n => `with c0 as (select ${n} as n), ${list(30, i => `c${i + 1} as (select n from c${i} union all select n from c${i})`)} select count(*) as c from c30`,
 ]; // biome-ignore format: a table
 
 const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };

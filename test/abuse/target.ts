@@ -5,6 +5,8 @@ import { connect } from 'node:net';
 export type Target = {
   /** A project that has sample rows. */
   readonly project: string;
+  /** For raw requests. */
+  readonly token: string;
   /** Asks a saved query with a body of JSON. @param options.of default logs.all */
   rest(parameters: Readonly<Record<string, unknown>>, options?: AskOptions): Promise<void>;
   /** Asks logs.all with this SQL. */
@@ -94,6 +96,7 @@ export function createTarget(
 
   return {
     project,
+    token,
     rest,
     sql: (sql, options) => rest({ sql }, options),
     graphql: (body, options = {}) => post('/graphql', body, options),

@@ -7,6 +7,19 @@ import { startLimit } from '../../src/engine/start-limit.ts';
 
 const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };
 
+/** The retries of a dry run, which are none. */
+function startWaiting() {
+  const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 20_000 });
+  const policy = {
+    budget: createRetryBudget(),
+    random: () => 0,
+    maxRetries: 0,
+    baseMs: 0,
+    onRetry: () => undefined,
+  };
+  return { limit, retries: startRetries(policy, limit) };
+}
+
 /** Holds a text against what a dry run says of it. */
 async function check(
   statistics: object,
@@ -17,16 +30,9 @@ async function check(
     mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
     isEmulator,
   });
-  const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 20_000 });
-  const policy = {
-    budget: createRetryBudget(),
-    random: () => 0,
-    maxRetries: 0,
-    baseMs: 0,
-    onRetry: () => undefined,
-  };
+  const waiting = startWaiting();
   const request = { text: 'select 1', sources, parameters: [] };
-  await guard.check(request, { limit, retries: startRetries(policy, limit) }).finally(limit.clear);
+  await guard.check(request, waiting).finally(waiting.limit.clear);
 }
 
 test.each([
@@ -62,4 +68,29 @@ test('what an emulator does not say is no refusal; what it says counts', async (
   for (const query of [{ statementType: 'SELECT', referencedTables: [other] }, { statementType: 'INSERT' }]) {
     await expect(check({ query }, { isEmulator: true })).rejects.toMatchObject({ code: 'sandbox_refused' });
   }
+});
+
+test('a verdict is remembered for the types of its parameters: with others the same text is another query', async () => {
+  let asked = 0;
+  const select = { totalBytesProcessed: '0', query: { statementType: 'SELECT' } };
+  const guard = createDryRunGuard({
+    api: {
+      insert: async () => {
+        asked += 1;
+        return jobAnswer.parse({ jobReference: {}, status: { state: 'DONE' }, statistics: select });
+      },
+    },
+    mapping: new Map(),
+    isEmulator: false,
+  });
+  const waiting = startWaiting();
+  const ask = (value: string | readonly string[], type: 'STRING' | 'INT64') =>
+    guard.check({ text: 'select @p', sources: [], parameters: [{ name: 'p', value, type }] }, waiting);
+  await ask('1', 'INT64');
+  await ask('2', 'INT64');
+  expect(asked).toBe(1);
+  await ask('1', 'STRING');
+  await ask(['1'], 'INT64');
+  expect(asked).toBe(3);
+  waiting.limit.clear();
 });

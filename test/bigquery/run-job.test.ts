@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import {
@@ -323,6 +323,35 @@ test('a job is cancelled at once, even before it is known to run', async () => {
   await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
   expect(asked.at(-1)?.path).toContain(asked.at(-2)?.body.jobReference.jobId);
+});
+
+test('without a region in the settings, a job that is not known to run yet is cancelled where its dry run was', async () => {
+  const { run, asked } = await open(
+    { dryRun: [dryRun({ location: 'asia-south1' })], insert: ['hang'] },
+    { location: undefined },
+  );
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('insert'));
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
+  expect(asked.at(-1)?.params.get('location')).toBe('asia-south1');
+});
+
+test('rows are asked for in the two headers by which Google compresses them', async () => {
+  let headers: IncomingHttpHeaders = {};
+  const stream = async (response: ServerResponse) => {
+    headers = response.req.headers;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(complete(['1']).json));
+  };
+  const { run } = await open({ results: [{ stream }] });
+  await run();
+  expect(headers).toMatchObject({
+    'accept-encoding': 'gzip',
+    'user-agent': expect.stringContaining('gzip'),
+  });
 });
 
 test('the deadline cancels the job, too', async () => {

@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
-import { openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
+import { complete, openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
 
 let opened: ScriptedEngine | undefined;
 
 afterEach(() => opened?.close());
+
+const text = { name: 'n', type: 'STRING', mode: 'NULLABLE' };
 
 const kinds = (engine: ScriptedEngine, kind: string) =>
   engine.asked.filter(({ what }) => what === kind).length;
@@ -60,4 +62,15 @@ test('a limited number of results hold more than a megabyte; the others wait unt
   reads[1]?.end();
   await waiting;
   expect(isIn).toBe(true);
+});
+
+test('a large result gives its place back, whether it is answered or refused', async () => {
+  const rows = (bytes: number) => complete(['x'.repeat(bytes)], { schema: { fields: [text] } });
+  const results = Array.from({ length: 12 }, (_, n) => rows(n % 2 ? 3_000_000 : 2_000_000));
+  opened = await openScripted({ results }, { maxResultBytes: 2_500_000 });
+  const ends: string[] = [];
+  for (const _ of results) {
+    ends.push(await opened.run({}, { timeoutMs: 10_000 }).then(() => 'rows', error => error.code)); // biome-ignore format: one line
+  }
+  expect(ends).toEqual(results.map((_, n) => (n % 2 ? 'result_too_large' : 'rows')));
 });

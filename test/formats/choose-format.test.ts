@@ -23,6 +23,8 @@ test.each([
   ['TEXT/CSV; header=present', 'csv'],
   ['text/*', 'csv'],
   ['text/csv, application/json', 'json'],
+  [`text/csv, ${'x/y, '.repeat(300)}`, 'csv'],
+  [`${'x/y, '.repeat(300)}text/csv`, 'not_acceptable'],
   ['text/csv, application/json;q=0.9', 'csv'],
   ['text/csv, */*;q=0.1', 'csv'],
   ['application/x-ndjson', 'ndjson'],

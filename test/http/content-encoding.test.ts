@@ -19,6 +19,10 @@ describe('the content encoding of a body', () => {
     ['*;q=0', undefined],
     ['gzip;q=none, br;q=-1', undefined],
     ['', undefined],
+    // Of a long list the first 1,000 characters count.
+    [`gzip, ${'x, '.repeat(400)}`, 'gzip'],
+    [`${'x, '.repeat(400)}gzip`, undefined],
+    ['x'.repeat(1200), undefined],
   ])('for Accept-encoding %j is %s (RFC 9110, section 12.5.3)', (accept, encoding) => {
     // Once read, and once remembered.
     for (let time = 0; time < 2; time++) expect(chooseEncoding(accept, 1024)).toBe(encoding);

@@ -24,6 +24,18 @@ async function linesAfter(...events: readonly GatewayEvent[]): Promise<string[]>
 
 test.each<[string, GatewayEvent[], string[]]>([
   [
+    'jobs of the warehouse that were replaced, and whether the first may have been billed',
+    [
+      { type: 'warehouse.job_replaced', endpoint, reason: 'jobLost', mayBeBilled: true },
+      { type: 'warehouse.job_replaced', endpoint, reason: 'jobBackendError', mayBeBilled: false },
+      { type: 'warehouse.job_replaced', endpoint, reason: 'jobUnreadable', mayBeBilled: true },
+    ],
+    [
+      'warehouse_replaced_jobs_total{endpoint="logs.all",may_be_billed="true"} 2',
+      'warehouse_replaced_jobs_total{endpoint="logs.all",may_be_billed="false"} 1',
+    ],
+  ],
+  [
     'answers, by endpoint and state of the cache; the time of each stage in seconds',
     [
       { ...answered, cache: 'hit', isWarmed: true, stages: [{ name: 'cache', ms: 2 }] },

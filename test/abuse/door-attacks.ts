@@ -1,0 +1,96 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import type { Attack } from './attack.ts';
+import type { Target } from './target.ts';
+
+/** What comes in by other doors than questions for rows: agents, exports, checks, pages, metrics. */
+export const doorAttacks: readonly Attack[] = [
+  { name: 'agents that list tools', senders: 64, send: to => mcp(to, 'tools/list', {}) },
+  { name: 'agents with 60,000 arguments', send: to => mcp(to, 'tools/call', { name: 'logs_all', arguments: wide }) },
+  { name: 'agents with 9,000 arguments', send: to => mcp(to, 'tools/call', { name: 'logs_all', arguments: narrow }) },
+  { name: 'agents with deep JSON', send: to => to.send('/mcp', { method: 'POST', headers: agent, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"a":${deep}}}}` }) },
+  { name: 'agents with batches', send: to => to.send('/mcp', { method: 'POST', headers: agent, body: JSON.stringify(Array(8000).fill({ jsonrpc: '2.0', id: 1, method: 'tools/list' })) }) },
+  { name: 'agents with long names and identifiers', send: (to, n) => to.send('/mcp', { method: 'POST', headers: agent, body: JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(400_000), method: n % 2 ? 'x'.repeat(400_000) : 'tools/call', params: { name: 'y'.repeat(400_000) } }) }) },
+  { name: 'agents whose tools never end', senders: 32, seconds: 8, send: (to, n) => mcp(to, 'tools/call', { name: 'logs_all_sql', arguments: { project: to.project, sql: endless(n) } }) },
+  { name: 'agents with results of 15 MB', senders: 16, seconds: 10, send: (to, n) => mcp(to, 'tools/call', { name: 'logs_all_sql', arguments: { project: 'x', sql: bulk(15_000, n) } }) },
+  { name: 'agents that open streams and sessions', senders: 64, send: (to, n) => to.send('/mcp', { method: at(['GET', 'DELETE', 'OPTIONS'], n), headers: { ...agent, accept: 'text/event-stream', 'mcp-session-id': `s${n}`, 'last-event-id': `${n}` } }) },
+  ...(['csv', 'ndjson', 'parquet', 'arrow'] as const).flatMap((format): Attack[] => [
+    { name: `16 MB of small integers as ${format}`, seconds: 12, send: (to, n) => exported(to, format, `select array_concat(generate_array(1, 7), generate_array(1, ${3000 + (n % 50)})) as a from unnest(generate_array(1, 1000))`) },
+    { name: `900 columns as ${format}`, senders: 16, send: (to, n) => exported(to, format, `select ${list(900, i => `${n} as c${i}`)}`) },
+  ]),
+  { name: '16 MB of empty texts as csv', seconds: 12, send: (to, n) => exported(to, 'csv', `select split(repeat(',', ${5200 + (n % 50)}), ',') as a from unnest(generate_array(1, 1000))`) },
+  { name: 'exports left at once', senders: 16, seconds: 8, send: (to, n) => to.rest({ sql: bulk(12_000, n), format: 'parquet' }, { leaveMs: 200 + ((n * 37) % 900) }) },
+  { name: 'checks of long SQL', senders: 64, send: (to, n) => to.send('/api/endpoints/logs.all/check', { method: 'POST', headers: json, body: JSON.stringify({ sql: `select ${n}, ${'id, '.repeat(8000)} 1 from edge_logs` }) }) },
+  { name: 'questions with long SQL', senders: 64, send: (to, n) => to.sql(`select ${n} as n, ${list(900, i => `id as c${i}`)} from edge_logs limit 1`) },
+  { name: 'pages and documents', senders: 64, send: (to, n) => to.send(at(['/docs', '/openapi.json', '/llms.txt', '/', '/api/dialect', '/graphql', '/api/endpoints', '/assets/none.js'], n), { headers: { accept: 'text/html', 'accept-encoding': at(['br', 'gzip', 'zstd', 'identity'], n) } }) },
+  { name: 'metrics', senders: 200, send: to => to.send('/metrics') },
+  { name: 'variables of 60,000 members', send: to => to.graphql({ query: 'query ($p: String!) { usageApiCounts(interval: HOURLY, project: $p) { timestamp } }', variables: { p: wide } }) },
+  { name: 'variables of 9,000 members', senders: 16, send: to => to.graphql({ query: 'query ($p: String!) { usageApiCounts(interval: HOURLY, project: $p) { timestamp } }', variables: { p: narrow } }) },
+]; // biome-ignore format: a table
+
+/** What whoever may write sends: rows, and events as log shippers send them. */
+export const writeAttacks: readonly Attack[] = ([
+  { name: 'rows: lines of 15 MB', senders: 8, seconds: 10, send: (to, n) => rows(to, `{"event_message":"${'x'.repeat(15_000_000)}","n":${n}}\n`) },
+  { name: 'rows: lines without an end', senders: 8, seconds: 8, send: to => rows(to, 'x'.repeat(20_000_000)) },
+  { name: 'rows: numbers of 15 million digits', senders: 8, seconds: 8, send: to => rows(to, `{"timestamp":${'1'.repeat(15_000_000)}}\n`) },
+  { name: 'rows: arrays of seven million', senders: 8, seconds: 10, send: to => rows(to, `{"metadata":[1${',1'.repeat(7_000_000)}]}\n`) },
+  { name: 'rows: deep JSON', senders: 8, seconds: 8, send: to => rows(to, `{"n":9999999999999999,"metadata":${deep}}\n`) },
+  { name: 'rows: nothing but line ends', senders: 8, seconds: 8, send: to => rows(to, '\n'.repeat(30_000_000)) },
+  { name: 'rows: lines that are none', senders: 8, seconds: 8, send: to => rows(to, '{}\n'.repeat(5_000_000)) },
+  { name: 'rows: fields that nobody knows', senders: 8, seconds: 8, send: (to, n) => rows(to, list(50_000, i => `{"u${n}x${i}":1}`, '\n')) },
+  { name: 'rows: more than any may bring at once', senders: 100, seconds: 8, send: to => rows(to, '{"id":"none"}\n') },
+  { name: 'rows: slow senders', senders: 100, seconds: 18, send: to => to.socket(`POST ${rowsPath} HTTP/1.1\r\nHost: gateway\r\nX-API-KEY: ${to.token}\r\nContent-Length: 60000000\r\n\r\n`, { drip: '{"a":', everyMs: 1000, holdMs: 60_000 }) },
+  { name: 'rows: bytes that are no text', senders: 16, seconds: 8, send: to => rows(to, packed.gzip) },
+  { name: 'events: bombs of gzip and zstd', senders: 16, seconds: 8, send: (to, n) => events(to, n % 2 ? packed.gzip : packed.zstd, { 'content-encoding': n % 2 ? 'gzip' : 'zstd' }) },
+  { name: 'events: deep JSON', senders: 16, seconds: 8, send: to => events(to, `[{"event_message":"x","metadata":{"a":${deep}}}]`) },
+  { name: 'events: a hundred thousand at once', senders: 8, seconds: 8, send: to => events(to, `[${'{},'.repeat(500_000)}7]`) },
+  { name: 'events: metadata of many fields', senders: 8, seconds: 8, send: (to, n) => events(to, JSON.stringify([{ event_message: 'x', timestamp: 'never', metadata: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${n}x${i}`, i])) }])) },
+] satisfies Attack[]).map(attack => ({ ...attack, writes: true })); // biome-ignore format: a table
+
+const json = { 'content-type': 'application/json' };
+const agent = { ...json, accept: 'application/json, text/event-stream' };
+const rowsPath = '/api/sources/postgres.logs/rows';
+
+const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
+const [wide, narrow] = [members(60_000), members(9000)];
+const deep = '['.repeat(300_000) + ']'.repeat(300_000);
+const packed = {
+  gzip: gzipSync(Buffer.alloc(200_000_000, ' ')),
+  zstd: zstdCompressSync(Buffer.alloc(200_000_000, ' ')),
+};
+
+function mcp(to: Target, method: string, params: object): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  return to.send('/mcp', { method: 'POST', headers: agent, body });
+}
+
+function exported(to: Target, format: string, sql: string): Promise<void> {
+  return to.rest({ sql, format });
+}
+
+function rows(to: Target, body: string | Buffer): Promise<void> {
+  return to.send(rowsPath, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body });
+}
+
+function events(to: Target, body: string | Buffer, headers: Record<string, string> = {}): Promise<void> {
+  return to.send('/api/logs?source_name=postgres.logs', {
+    method: 'POST',
+    headers: { ...json, ...headers },
+    body,
+  });
+}
+
+function at<Item>(items: readonly Item[], n: number): Item {
+  return items[n % items.length]!;
+}
+
+function list(count: number, item: (n: number) => string, separator = ', '): string {
+  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
+}
+
+function endless(n: number): string {
+  return `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
+}
+
+function bulk(bytes: number, n: number): string {
+  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
+}
