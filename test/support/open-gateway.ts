@@ -42,7 +42,7 @@ type OpenGatewayOptions = {
 };
 
 /** What the test plays of an engine; without `explain` it has none. */
-type FakeEngine = Pick<Engine, 'describe' | 'run'> & Partial<Pick<Engine, 'explain'>>;
+type FakeEngine = Pick<Engine, 'describe' | 'run'> & Partial<Pick<Engine, 'explain' | 'usage'>>;
 
 export type Answered = {
   readonly status: number;
