@@ -118,11 +118,11 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     say(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
   };
   try {
-    const { lines } = input;
+    const nowMs = Date.now();
     const taken =
       input.format === 'logflare'
-        ? await acceptEventLines({ databasePath, folder, source, lines, nowMs: Date.now(), onProgress })
-        : await acceptRows({ folder, source, replaces, isDryRun, lines, onReject, onProgress });
+        ? await acceptEventLines({ databasePath, folder, source, lines: input.lines, nowMs, onProgress })
+        : await acceptRows({ folder, source, replaces, isDryRun, lines: input.lines, onReject, onProgress });
     if (input.format === 'logflare')
       for (const { line, reason } of taken.problems) say(`\nafter line ${line}: ${reason}\n`);
     const broken = await input.rejects();

@@ -7,6 +7,7 @@ import { formatOf, parseSource, readSources, type Source, type SourceField } fro
 import { parseCommand, UsageError } from './command-line.ts';
 
 const usage = `npm run source -- add <name> <file or glob> …    write the file of a source, with the columns that its files have
+  --load                                         a table that rows are loaded into, instead of files that are read in place
 npm run source -- list                           what there is
 npm run source -- check [<name> …]               read all rows of sources that have files, in their declared types
 npm run source -- drop <name>                    remove the file of a source; its rows stay where they are`;
@@ -21,6 +22,7 @@ type Print = (line: string) => void;
 export async function runSourceCommand(config: Config, printLine: Print, args: string[]): Promise<boolean> {
   const { values, positionals } = parseCommand(args, {
     json: { type: 'boolean' },
+    load: { type: 'boolean' },
     help: { type: 'boolean' },
   });
   const [action, ...names] = positionals;
@@ -31,7 +33,7 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
   }
   switch (action) {
     case 'add':
-      return add(config, print, names);
+      return add(config, print, { names, isLoaded: values.load ?? false });
     case 'list':
       for (const { name, files, columns, table } of readSources(config.SOURCES_DIR)) {
         const place = files ? files.paths.join(', ') : 'a table of the embedded engine';
@@ -56,33 +58,54 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
 
 type PrintFound = (found: object, line: string) => void;
 
-async function add(config: Config, print: PrintFound, [name, ...files]: string[]): Promise<boolean> {
+type AddOptions = {
+  /** The name of the source, then files and globs. */
+  readonly names: readonly string[];
+  /** Whether rows are loaded; else the files are read in place. */
+  readonly isLoaded: boolean;
+};
+
+async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOptions): Promise<boolean> {
+  const [name, ...files] = names;
   if (!name || files.length === 0) throw new UsageError('source add takes a name, and files or globs');
   const format = formatOf(files[0]!);
   if (!format) throw new UsageError(`${files[0]} does not end as a Parquet, CSV or JSON file does`);
-  const { columns, rows } = await inferColumns({ paths: files.map(file => resolve(file)), format });
+  const found = await inferColumns(
+    { paths: files.map(file => resolve(file)), format },
+    { isLenient: isLoaded },
+  );
   const folder = resolve(config.SOURCES_DIR);
   const paths = files.map(file => relative(folder, resolve(file)));
   const text = [
     `name: ${name}`,
-    `files: ${JSON.stringify(paths)}`,
+    ...(isLoaded ? [] : [`files: ${JSON.stringify(paths)}`]),
+    ...(Object.keys(found.csv).length > 0 ? [`csv: ${JSON.stringify(found.csv)}`] : []),
     'columns:',
-    ...columns.flatMap(({ name: column, field, why }) => columnLines(column, field, why, '  ')),
+    ...found.columns.flatMap(({ name: column, ...own }) => columnLines(column, own, '  ')),
     '',
   ].join('\n');
   parseSource(`${name}.yaml`, text, folder);
   const path = join(config.SOURCES_DIR, `${name}.yaml`);
   await writeFile(path, text, { flag: 'wx' });
-  for (const column of columns) print(column, `  ${column.name}: ${show(column)}`);
+  for (const [key, value] of Object.entries(found.csv)) {
+    print({ csv: key, value }, `  csv, ${key}: ${JSON.stringify(value)}`);
+  }
+  for (const column of found.columns) print(column, `  ${column.name}: ${show(column)}`);
+  for (const { name: column, type } of found.leftOut) {
+    print({ leftOut: column, type }, `  ${column} is left out: no source can have the type ${type}`);
+  }
+  const next = isLoaded
+    ? `npm run import -- ${name} ${files[0]}`
+    : `npm run endpoint -- new ${name}.first --from ${name}`;
   print(
-    { written: path, rows },
-    `${path} is written, from ${rows} rows. Next: npm run endpoint -- new ${name}.first --from ${name}`,
+    { written: path, rows: found.rows, next },
+    `${path} is written, from ${found.rows} rows. Next: ${next}`,
   );
   return true;
 }
 
-function show({ field, why }: InferredColumn): string {
-  return `${typeName(field)}${why ? `, for ${why}` : ''}`;
+function show({ field, from, why }: InferredColumn): string {
+  return `${typeName(field)}${from === undefined ? '' : `, ${JSON.stringify(from)} in the files`}${why ? `, for ${why}` : ''}`;
 }
 
 function typeName(field: SourceField): string {
@@ -93,7 +116,9 @@ function typeName(field: SourceField): string {
     .join(', ')}>`;
 }
 
-function columnLines(name: string, field: SourceField, why: string | undefined, indent: string): string[] {
+type FoundColumn = Pick<InferredColumn, 'field'> & Partial<Pick<InferredColumn, 'from' | 'why'>>;
+
+function columnLines(name: string, { field, from, why }: FoundColumn, indent: string): string[] {
   const element = Array.isArray(field) ? field[0] : field;
   const comment = why ? ` # ${why}` : '';
   const key = JSON.stringify(name).replace(
@@ -101,15 +126,20 @@ function columnLines(name: string, field: SourceField, why: string | undefined, 
     /^(?:y|n|yes|no|on|off|true|false|null)$/i.test(name) ? '"$1"' : '$1',
   );
   if (typeof element === 'string') {
-    const type = Array.isArray(field) ? `{ type: ${element}, repeated: true }` : element;
+    const more = [
+      ...(Array.isArray(field) ? ['repeated: true'] : []),
+      ...(from === undefined ? [] : [`from: ${JSON.stringify(from)}`]),
+    ];
+    const type = more.length > 0 ? `{ ${[`type: ${element}`, ...more].join(', ')} }` : element;
     return [`${indent}${key}: ${type}${comment}`];
   }
   return [
     `${indent}${key}:${comment}`,
     `${indent}  type: STRUCT`,
     ...(Array.isArray(field) ? [`${indent}  repeated: true`] : []),
+    ...(from === undefined ? [] : [`${indent}  from: ${JSON.stringify(from)}`]),
     `${indent}  fields:`,
-    ...Object.entries(element).flatMap(([inner, own]) => columnLines(inner, own, undefined, `${indent}    `)),
+    ...Object.entries(element).flatMap(([inner, own]) => columnLines(inner, { field: own }, `${indent}    `)),
   ];
 }
 

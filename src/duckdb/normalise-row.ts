@@ -120,11 +120,12 @@ export function normaliseScalar(
         : textOf(value);
     case 'BOOL':
       if (typeof value === 'boolean') return value;
-      return value === 'true' || (value !== 'false' && bad('true or false'));
+      if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+      return bad('true or false');
     case 'INT64':
       return isInt64(textOf(value)) ? textOf(value) : bad('a 64-bit integer');
     case 'FLOAT64':
-      return Number.isFinite(Number(value)) && value !== '' ? Number(value) : bad('a number');
+      return readFloat(value) ?? bad('a number');
     case 'TIMESTAMP': {
       const micros = readTime(textOf(value), path, findings.epochUnits);
       const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
@@ -146,6 +147,14 @@ export function normaliseScalar(
     default:
       return valueTypes[type].read(textOf(value)) ?? bad(valueTypes[type].allowed);
   }
+}
+
+/** JSON has no infinities: these are texts, of any usual spelling. */
+function readFloat(value: unknown): number | string | undefined {
+  const [, sign, word] = /^\s*([+-]?)(nan|inf)(?:inity)?\s*$/i.exec(String(value)) ?? [];
+  if (word) return word.toLowerCase() === 'nan' ? 'NaN' : `${sign === '-' ? '-' : ''}Infinity`;
+  const number = Number(value);
+  return Number.isFinite(number) && value !== '' ? number : undefined;
 }
 
 function readTime(text: string, path: string, units: Map<string, EpochUnit> | undefined): bigint | undefined {

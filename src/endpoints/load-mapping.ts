@@ -20,10 +20,13 @@ const units = ['s', 'ms', 'us', 'ns'] as const;
 /** Parts of a format of times, as strptime has them. */
 const timeParts: Record<string, string> = {
   '%Y': '(?<year>\\d{4})',
+  '%y': '(?<shortYear>\\d{2})',
   '%m': '(?<month>\\d{1,2})',
   '%b': '(?<monthName>[A-Za-z]{3})',
   '%d': '(?<day>\\d{1,2})',
   '%H': '(?<hour>\\d{1,2})',
+  '%I': '(?<hour12>\\d{1,2})',
+  '%p': '(?<half>[AaPp][Mm])',
   '%M': '(?<minute>\\d{1,2})',
   '%S': '(?<second>\\d{1,2})',
   '%f': '(?<fraction>\\d{1,9})',
@@ -32,13 +35,14 @@ const timeParts: Record<string, string> = {
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-const timeSchema = z
+/** A unit of counts since 1970, or a format of times. */
+export const timeSchema = z
   .string()
   .refine(
     text =>
-      isUnit(text) || ((text.match(/%./g) ?? []).every(part => part in timeParts) && text.includes('%Y')),
+      isUnit(text) || ((text.match(/%./g) ?? []).every(part => part in timeParts) && /%[Yy]/.test(text)),
     {
-      message: `must be s, ms, us or ns, or a format with %Y and of ${Object.keys(timeParts).join(', ')}`,
+      message: `must be s, ms, us or ns, or a format with %Y or %y, and of ${Object.keys(timeParts).join(', ')}`,
     },
   );
 
@@ -85,7 +89,7 @@ function isPattern(text: string): boolean {
 const isUnit = (text: string): text is EpochUnit => (units as readonly string[]).includes(text);
 
 /** Makes a function that reads times of one form as ISO 8601 text. */
-function timeReader(form: string): (text: string) => string | undefined {
+export function timeReader(form: string): (text: string) => string | undefined {
   if (isUnit(form)) {
     return text => {
       const micros = readEpoch(text, form);
@@ -99,11 +103,11 @@ function timeReader(form: string): (text: string) => string | undefined {
     const found = pattern.exec(text.trim())?.groups;
     if (!found) return undefined;
     const {
-      year,
+      year = shortYearOf(found.shortYear),
       month,
       monthName,
       day = '1',
-      hour = '0',
+      hour = hourOf(found.hour12, found.half),
       minute = '0',
       second = '0',
       fraction = '0',
@@ -113,6 +117,15 @@ function timeReader(form: string): (text: string) => string | undefined {
     const two = (part: string | number) => String(part).padStart(2, '0');
     return `${year}-${two(number)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}.${fraction}${zone}`;
   };
+}
+
+/** Years of two digits are those from 1969 to 2068, as strptime has it. */
+function shortYearOf(digits = '70'): string {
+  return `${Number(digits) < 69 ? 20 : 19}${digits}`;
+}
+
+function hourOf(hour12 = '0', half = 'am'): string {
+  return String((Number(hour12) % 12) + (half.toLowerCase() === 'pm' ? 12 : 0));
 }
 
 /**

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
+import { type CsvForm, csvSchema } from './csv-form.ts';
 import { type LoadMapping, loadSchema } from './load-mapping.ts';
 import { DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
 import { valueTypes } from './value-types.ts';
@@ -28,6 +29,8 @@ export type Source = {
   /** Its other name, for those who send events: a UUID in lower case. */
   readonly id?: string | undefined;
   readonly columns: SourceFields;
+  /** By column, its name in files and in rows that come, where that is another one. */
+  readonly from?: Readonly<Record<string, string>> | undefined;
   /** Dotted paths of the fields that are never NULL. */
   readonly required?: readonly string[];
   /** Columns that get a UUID where a loaded row has none. */
@@ -46,6 +49,8 @@ export type Source = {
   readonly retentionDays?: number | undefined;
   /** Megabytes of its rows, as one of the two files stores them: beyond these the oldest go away. */
   readonly retentionMb?: number | undefined;
+  /** How its CSV files are written. Default: found in them. */
+  readonly csv?: CsvForm | undefined;
   /** How rows that are loaded become rows of this source. */
   readonly load?: LoadMapping | undefined;
 };
@@ -62,6 +67,7 @@ type WrittenField =
       required: boolean;
       generated: boolean;
       description?: string | undefined;
+      from?: string | undefined;
       fields?: Record<string, WrittenField> | undefined;
     };
 
@@ -72,6 +78,7 @@ const longField = z
     required: z.boolean().default(false),
     generated: z.boolean().default(false),
     description: z.string().trim().min(1).optional(),
+    from: z.string().min(1).optional(),
     get fields(): z.ZodOptional<z.ZodType<Record<string, WrittenField>>> {
       return fields.optional();
     },
@@ -129,6 +136,7 @@ const fileSchema = z.strictObject({
   retentionDays: z.int().min(1).max(36_500).optional(),
   retentionMb: z.int().min(1).max(1_048_576).optional(),
   load: loadSchema.optional(),
+  csv: csvSchema.optional(),
   columns: fields,
 });
 
@@ -182,8 +190,22 @@ export function parseSource(file: string, text: string, folder: string): Source 
     throw new DefinitionError(file, problems);
   }
   if (!read.success) throw read.error;
-  const { name, id, table, files, format, columns, time, project, key, retentionDays, retentionMb, load } =
-    read.data;
+  const {
+    name,
+    id,
+    table,
+    files,
+    format,
+    columns,
+    time,
+    project,
+    key,
+    retentionDays,
+    retentionMb,
+    load,
+    csv,
+  } = read.data;
+  const from = namesInFiles(columns);
   return {
     name,
     id,
@@ -193,7 +215,9 @@ export function parseSource(file: string, text: string, folder: string): Source 
     key,
     retentionDays,
     retentionMb,
-    load,
+    load: from || load ? withNames(load, from) : undefined,
+    csv,
+    from,
     columns: typesOf(columns),
     required: requiredPaths(columns),
     generated: Object.keys(columns).filter(column => {
@@ -218,6 +242,9 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
   return [
     ...(file === `${name}.yaml` ? [] : [issue('name', `must match the file: ${name}.yaml`)]),
     ...loadingIssues(source, columns).map(([key, message]) => issue(key, message)),
+    ...nestedNames(columns).map(path =>
+      issue('columns', `${path}.from: must stand with a column, not within one`),
+    ),
     ...(format && !files ? [issue('format', 'must stand with files')] : []),
     ...(files && !format && !isClear
       ? [
@@ -228,6 +255,15 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
         ]
       : []),
   ];
+}
+
+/** Paths of fields within columns that name another name. */
+function nestedNames(written: Record<string, WrittenField>, above = ''): string[] {
+  return Object.entries(written).flatMap(([name, own]) => {
+    if (typeof own === 'string') return [];
+    const below = own.fields ? nestedNames(own.fields, `${above}${name}.`) : [];
+    return above !== '' && own.from !== undefined ? [above + name, ...below] : below;
+  });
 }
 
 /** What is wrong with the keys that are about loaded rows. */
@@ -298,6 +334,25 @@ function typeOf(written: WrittenField): SourceField {
   const { type, repeated, fields: own = {} } = written;
   const element = type === 'STRUCT' ? typesOf(own) : type;
   return repeated ? [element] : element;
+}
+
+/** By column, its name in files, for those that have another one there. */
+function namesInFiles(written: Record<string, WrittenField>): Record<string, string> | undefined {
+  const names = Object.entries(written).flatMap(([column, own]) =>
+    typeof own === 'string' || own.from === undefined ? [] : [[column, own.from]],
+  );
+  return names.length > 0 ? Object.fromEntries(names) : undefined;
+}
+
+/** Rows that come have the names of the files, too; what the mapping says of a column counts. */
+function withNames(load: LoadMapping | undefined, names: Source['from'] = {}): LoadMapping {
+  const fields = Object.entries(names).map(([column, from]) => [column, { from }]);
+  return { pattern: load?.pattern, fields: { ...Object.fromEntries(fields), ...load?.fields } };
+}
+
+/** The column that a name in a file stands for. */
+export function columnOf({ from = {} }: Pick<Source, 'from'>, name: string): string {
+  return Object.keys(from).find(column => from[column] === name) ?? name;
 }
 
 function requiredPaths(written: Record<string, WrittenField>, above = ''): string[] {

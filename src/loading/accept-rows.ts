@@ -18,11 +18,21 @@ export type Acceptance = {
   readonly epochUnits: Readonly<Record<string, EpochUnit>>;
 };
 
+/** A row of a format without a line for each. */
+export type ReadRow = {
+  /** Where it begins, counted from 1. */
+  readonly line: number;
+  readonly text: string;
+  /** Absent: the text is no row, for this reason. */
+  readonly row?: Record<string, unknown>;
+  readonly problem?: string;
+};
+
 type AcceptOptions = {
   readonly folder: string;
   readonly source: Source;
-  /** Lines of JSON; empty ones do not count. */
-  readonly lines: AsyncIterable<string>;
+  /** Lines of JSON, of which empty ones do not count; or rows that were read already. */
+  readonly lines: AsyncIterable<string | ReadRow>;
   /** Whether all earlier rows of the source go away. Default false. */
   readonly replaces?: boolean;
   /** Whether the rows are only checked. Default false. */
@@ -83,14 +93,15 @@ export async function acceptRows({
     block = startBlock(ignored, epochUnits);
   };
   try {
-    for await (const text of lines) {
-      line++;
+    for await (const given of lines) {
+      const text = typeof given === 'string' ? given : given.text;
+      line = typeof given === 'string' ? line + 1 : given.line;
       if (text.trim() === '') {
         countUseless();
         continue;
       }
       try {
-        const row = JSON.stringify(normaliseRow(source, readRow(source, text), block.findings));
+        const row = JSON.stringify(normaliseRow(source, readRow(source, given), block.findings));
         block.rows.push(row);
         block.characters += row.length;
       } catch (error) {
@@ -116,7 +127,11 @@ export async function acceptRows({
 }
 
 /** @throws RowError, SyntaxError */
-function readRow({ load }: Source, line: string): unknown {
+function readRow({ load }: Source, line: string | ReadRow): unknown {
+  if (typeof line !== 'string') {
+    if (!line.row) throw new RowError(line.problem ?? 'is no row');
+    return load ? mapRow(load, line.row) : line.row;
+  }
   if (!load) return parseExactJson(line);
   const fields = load.pattern ? load.pattern.exec(line)?.groups : parseExactJson(line);
   if (fields === undefined) throw new RowError('does not fit the pattern of the source');

@@ -78,7 +78,7 @@ async function take(source: (typeof sources)[number], content: string | Buffer, 
   const input = await openInput(isStream ? Readable.from([Buffer.from(content)]) : file, source);
   try {
     const taken = await acceptRows({ folder: rowsFolderOf(databasePath), source, lines: input.lines });
-    return { format: input.format, ...taken, rejects: await input.rejects() };
+    return { format: input.format, ...taken };
   } finally {
     await input.close();
   }
@@ -124,27 +124,16 @@ test('rows of every format come out as they went in, whatever they are compresse
     ),
     await take(orders, csv.replace('1,5', '1.5')),
   ];
-  expect(
-    found.map(({ format, rows, rejected, epochUnits, rejects }) => [
-      format,
-      rows,
-      rejected + rejects.length,
-      epochUnits,
-    ]),
-  ).toEqual([
-    ['ndjson', 2, 0, { at: 'ms' }],
-    ['ndjson', 1, 0, { at: 's' }],
-    ['ndjson', 1, 0, { at: 'ns' }],
-    ['json', 2, 0, { day: 'ms' }],
-    ['csv', 2, 1, {}],
-  ]);
-  expect(found.at(-1)?.rejects).toEqual([
-    {
-      line: expect.any(Number),
-      reason: expect.stringContaining('Expected Number of Columns: 6'),
-      text: '22;3',
-    },
-  ]);
+  expect(found.map(({ format, rows, rejected, epochUnits }) => [format, rows, rejected, epochUnits])).toEqual(
+    [
+      ['ndjson', 2, 0, { at: 'ms' }],
+      ['ndjson', 1, 0, { at: 's' }],
+      ['ndjson', 1, 0, { at: 'ns' }],
+      ['json', 2, 0, { day: 'ms' }],
+      ['csv', 2, 1, {}],
+    ],
+  );
+  expect(found.at(-1)?.problems).toEqual([{ line: 5, reason: 'has 2 values; allowed: 6' }]);
   const file = await parquet();
   const input = await openInput(file, orders);
   await acceptRows({ folder: rowsFolderOf(databasePath), source: orders, lines: input.lines });

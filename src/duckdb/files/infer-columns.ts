@@ -1,66 +1,193 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
+  type DuckDBConnection,
   DuckDBDecimalType,
   DuckDBInstance,
   DuckDBListType,
+  DuckDBMapType,
   DuckDBStructType,
   type DuckDBType,
   DuckDBTypeId,
 } from '@duckdb/node-api';
+import type { CsvForm } from '../../endpoints/csv-form.ts';
 import type { SourceFields, SourceFiles } from '../../endpoints/sources.ts';
 import type { ParameterType } from '../../engine/engine.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
+import { columnName, isColumnName } from './column-name.ts';
+import { csvOptions } from './csv-options.ts';
+import { convert, findCsvForm, findRaggedLine, toUtf8 } from './find-csv-form.ts';
 
 type Field = SourceFields[string];
 
 /** A column that was found in files. */
 export type InferredColumn = {
   readonly name: string;
+  /** Its name in the files, where that is another one. */
+  readonly from: string | undefined;
   readonly field: Field;
   /** Why this type, where DuckDB's own answer was not taken. */
   readonly why: string | undefined;
+};
+
+/** What was found in files. */
+export type InferredFiles = {
+  readonly columns: readonly InferredColumn[];
+  /** Columns of types that no source can have. */
+  readonly leftOut: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: number;
+  /** How CSV files are written, where that is not the usual form. */
+  readonly csv: CsvForm;
+};
+
+type InferOptions = {
+  /** Whether lines of CSV that are no rows are passed over: whoever loads them reports them. Default false. */
+  readonly isLenient?: boolean;
 };
 
 /**
  * Finds the columns of files by reading all their rows. What would lose something is not guessed: a code with leading zeros stays text, and
  * decimals of text formats are exact.
  * @returns the columns in the files' order, and the number of rows
- * @throws Error with DuckDB's message for files that it cannot read, or for a column without a type of ours
+ * @throws Error with DuckDB's message for files that it cannot read
  */
-export async function inferColumns(files: SourceFiles): Promise<{ columns: InferredColumn[]; rows: number }> {
+export async function inferColumns(
+  files: SourceFiles,
+  { isLenient = false }: InferOptions = {},
+): Promise<InferredFiles> {
+  if (files.format !== 'csv' || !isLenient) return inferPlain(files, isLenient);
+  const folder = await mkdtemp(join(tmpdir(), 'source-'));
+  try {
+    const paths: string[] = [];
+    for (const [at, path] of files.paths.entries()) {
+      const copy = join(folder, `${at}.csv`);
+      // A glob is for DuckDB.
+      paths.push(!/[*?[{]/.test(path) && (await toUtf8(path, copy)) ? copy : path);
+    }
+    return await inferPlain({ ...files, paths }, isLenient);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function inferPlain(files: SourceFiles, isLenient: boolean): Promise<InferredFiles> {
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
   try {
     await connection.run("SET TimeZone = 'UTC'");
-    const table = readAll(files);
-    const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);
-    const found = described.columnNames().map((name, at) => ({ name, type: described.columnTypes()[at]! }));
-    const asText = readText(
-      files,
-      found.map(({ name }) => name),
-    );
-    const facts = found.map(({ name, type }) => (files.format === 'parquet' ? 'NULL' : factSql(name, type)));
-    const counted = await connection.runAndReadAll(`SELECT count(*), ${facts.join(', ')} FROM ${asText}`);
-    const [row = []] = counted.getRows();
-    const columns = found.map(({ name, type }, at) => ({
-      name,
-      ...chosen(name, type, row[at + 1] === true),
-    }));
-    return { columns, rows: Number(row[0]) };
+    const [first] = (
+      await connection.runAndReadAll(
+        `SELECT file FROM glob([${files.paths.map(quoteText).join(', ')}]) LIMIT 1`,
+      )
+    ).getRows();
+    const path = String(first?.[0] ?? files.paths[0]);
+    const csv = files.format === 'csv' ? await findCsvForm(connection, path) : {};
+    try {
+      return await inferForm(connection, files, { csv, isLenient });
+    } catch (error) {
+      if (files.format !== 'csv') throw error;
+      const tolerant = { csv: { ...csv, strict: false }, isLenient };
+      if (isLenient) return { ...(await inferForm(connection, files, tolerant)), csv };
+      if (/unicode|encoded/i.test(String(error))) {
+        throw new Error(`${path} is neither UTF-8 nor Latin-1 or UTF-16 throughout${convert}`, {
+          cause: error,
+        });
+      }
+      const ragged = await findRaggedLine(path, csv);
+      // Such as ends of lines that differ.
+      if (ragged === undefined) return await inferForm(connection, files, tolerant);
+      throw new Error(
+        `${path}: ${ragged}. Correct it, or load the file: with --load such lines are left out and reported`,
+        { cause: error },
+      );
+    }
   } finally {
     connection.closeSync();
     instance.closeSync();
   }
 }
 
-function readAll({ paths, format }: SourceFiles): string {
+type Form = { readonly csv: CsvForm; readonly isLenient: boolean };
+
+async function inferForm(
+  connection: DuckDBConnection,
+  files: SourceFiles,
+  form: Form,
+): Promise<InferredFiles> {
+  const table = readAll(files, form);
+  const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);
+  const found = described.columnNames().map((name, at) => ({ name, type: described.columnTypes()[at]! }));
+  const names = found.map(({ name }) => name);
+  const asText = readText(files, form, names);
+  const facts = found.map(({ name, type }) =>
+    files.format === 'parquet' ? 'NULL' : factSql(name, type, form.csv),
+  );
+  const counted = await connection.runAndReadAll(`SELECT count(*), ${facts.join(', ')} FROM ${asText}`);
+  const [row = []] = counted.getRows();
+  if (files.format === 'csv' && form.csv.decimal === undefined && form.csv.thousands === undefined) {
+    const isPoint = found.some(({ type }) => type.typeId === DuckDBTypeId.DOUBLE);
+    const numbers = isPoint ? {} : await findNumberForm(connection, asText, found, form.csv);
+    if (Object.keys(numbers).length > 0) {
+      return inferForm(connection, files, { ...form, csv: { ...form.csv, ...numbers } });
+    }
+  }
+  const taken = new Set(names.filter(isColumnName).map(name => name.toLowerCase()));
+  const columns: InferredColumn[] = [];
+  const leftOut: { name: string; type: string }[] = [];
+  for (const [at, { name, type }] of found.entries()) {
+    const own = isColumnName(name) ? name : columnName(name, taken, at + 1);
+    taken.add(own.toLowerCase());
+    const type_ = chosen(type, row[at + 1] === true);
+    if (type_) columns.push({ name: own, from: own === name ? undefined : name, ...type_ });
+    else leftOut.push({ name, type: String(type) });
+  }
+  const dates = { date: 'DATE', timestamp: 'TIMESTAMP' } as const;
+  const csv = Object.fromEntries(
+    // A form that no column has says nothing.
+    Object.entries(form.csv).filter(
+      ([key]) =>
+        !(key in dates) ||
+        found.some(({ type }) => String(type).startsWith(dates[key as keyof typeof dates])),
+    ),
+  );
+  return { columns, leftOut, rows: Number(row[0]), csv };
+}
+
+/** Whether numbers that were taken for text are written with decimal commas, or in groups of three digits. */
+async function findNumberForm(
+  connection: DuckDBConnection,
+  asText: string,
+  found: readonly { readonly name: string; readonly type: DuckDBType }[],
+  { delimiter = ',' }: CsvForm,
+): Promise<CsvForm> {
+  const texts = found.filter(({ type }) => type.typeId === DuckDBTypeId.VARCHAR);
+  if (texts.length === 0) return {};
+  const [decimal, thousands] = delimiter === ',' ? (['.', ','] as const) : ([',', '.'] as const);
+  const group = `[0-9]{1,3}([${thousands}][0-9]{3})+`;
+  const pattern = `[+-]?(${group}|[0-9]+)([${decimal}][0-9]+)?`;
+  const facts = texts.map(({ name }) => {
+    const text = `trim(${quoteName(name)})`;
+    return `bool_and(regexp_full_match(${text}, '${pattern}')), bool_or(regexp_full_match(${text}, '[+-]?${group}([${decimal}][0-9]+)?')), bool_or(contains(${text}, ','))`;
+  });
+  const [row = []] = (await connection.runAndReadAll(`SELECT ${facts.join(', ')} FROM ${asText}`)).getRows();
+  const numbers = texts.filter((_, at) => row[3 * at] === true && row[3 * at + 2] === true);
+  if (numbers.length === 0) return {};
+  const isGrouped = texts.some((_, at) => row[3 * at] === true && row[3 * at + 1] === true);
+  return { ...(decimal === ',' && { decimal }), ...(isGrouped && { thousands }) };
+}
+
+function readAll({ paths, format }: SourceFiles, { csv, isLenient }: Form): string {
   const list = `[${paths.map(quoteText).join(', ')}]`;
   if (format === 'parquet') return `read_parquet(${list}, union_by_name = true)`;
-  return `${format === 'csv' ? 'read_csv' : 'read_json'}(${list}, sample_size = -1, union_by_name = true)`;
+  if (format === 'json') return `read_json(${list}, sample_size = -1, union_by_name = true)`;
+  const { delimiter = ',' } = csv;
+  return `read_csv(${list}, sample_size = -1, union_by_name = true${csvOptions({ ...csv, delimiter })}${isLenient ? ', ignore_errors = true' : ''})`;
 }
 
 /** The same rows with all values as they are written. */
-function readText(files: SourceFiles, names: readonly string[]): string {
-  const all = readAll(files);
+function readText(files: SourceFiles, form: Form, names: readonly string[]): string {
+  const all = readAll(files, form);
   if (files.format === 'parquet') return all;
   if (files.format === 'csv') return all.replace(/\)$/, ', all_varchar = true)');
   return all.replace(
@@ -69,10 +196,17 @@ function readText(files: SourceFiles, names: readonly string[]): string {
   );
 }
 
-/** What decides between two types: leading zeros, decimals that NUMERIC holds, times that all say their zone. */
-function factSql(name: string, type: DuckDBType): string {
-  const text = `trim(${quoteName(name)}::VARCHAR)`;
+/**
+ * What decides between two types: leading zeros, integers of 64 bits, decimals that NUMERIC holds, truth values in these words, times that all
+ * say their zone.
+ */
+function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm): string {
+  const written = `trim(${quoteName(name)}::VARCHAR)`;
+  const whole = thousands ? `replace(${written}, ${quoteText(thousands)}, '')` : written;
+  const text = decimal === ',' ? `replace(${whole}, ',', '.')` : whole;
   if (isInteger(type)) return `bool_or(regexp_matches(${text}, '^[+-]?0[0-9]'))`;
+  if (isLarge(type)) return `bool_and(TRY_CAST(${text} AS BIGINT) IS NOT NULL OR ${written} IS NULL)`;
+  if (type.typeId === DuckDBTypeId.BOOLEAN) return `bool_or(lower(${text}) NOT IN ('true', 'false'))`;
   if (type.typeId === DuckDBTypeId.DOUBLE) {
     return `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
   }
@@ -86,10 +220,19 @@ const integers: readonly DuckDBTypeId[] = [
 
 const isInteger = ({ typeId }: DuckDBType) => integers.includes(typeId);
 
+const isLarge = ({ typeId }: DuckDBType) =>
+  typeId === DuckDBTypeId.UBIGINT || typeId === DuckDBTypeId.HUGEINT;
+
 const isCivil = ({ typeId }: DuckDBType) => scalarTypes[typeId] === 'DATETIME';
 
-function chosen(name: string, type: DuckDBType, fact: boolean): Omit<InferredColumn, 'name'> {
+type Chosen = Pick<InferredColumn, 'field' | 'why'>;
+
+/** @returns undefined for a type that no source can have */
+function chosen(type: DuckDBType, fact: boolean): Chosen | undefined {
   if (isInteger(type) && fact) return { field: 'STRING', why: 'some values have leading zeros' };
+  if (isLarge(type) && fact) return { field: 'INT64', why: undefined };
+  if (type.typeId === DuckDBTypeId.BOOLEAN && fact)
+    return { field: 'STRING', why: 'words other than true and false' };
   if (type.typeId === DuckDBTypeId.DOUBLE && fact) {
     return {
       field: 'NUMERIC',
@@ -97,27 +240,36 @@ function chosen(name: string, type: DuckDBType, fact: boolean): Omit<InferredCol
     };
   }
   if (isCivil(type) && fact) return { field: 'TIMESTAMP', why: 'all times say their zone' };
-  return fieldOf(name, type);
+  return fieldOf(type);
 }
 
-function fieldOf(name: string, type: DuckDBType): Omit<InferredColumn, 'name'> {
+function fieldOf(type: DuckDBType): Chosen | undefined {
   if (type instanceof DuckDBListType) {
-    const { field, why } = fieldOf(name, type.valueType);
+    const element = fieldOf(type.valueType);
     // A list of lists has no type in BigQuery.
-    return Array.isArray(field) ? { field: 'JSON', why: 'a list of lists' } : { field: [field], why };
+    if (Array.isArray(element?.field)) return { field: 'JSON', why: 'a list of lists' };
+    return element && { field: [element.field as Exclude<Field, unknown[]>], why: element.why };
   }
-  if (type instanceof DuckDBStructType) {
-    const fields = type.entryNames.map((inner, at) => [inner, fieldOf(inner, type.entryTypes[at]!).field]);
-    return { field: Object.fromEntries(fields), why: undefined };
-  }
+  if (type instanceof DuckDBMapType) return { field: 'JSON', why: 'names that differ from row to row' };
+  if (type instanceof DuckDBStructType) return recordOf(type);
   if (type instanceof DuckDBDecimalType) {
     const isNumeric = type.scale <= 9 && type.width - type.scale <= 29;
     return { field: isNumeric ? 'NUMERIC' : 'BIGNUMERIC', why: undefined };
   }
   if (type.alias === 'JSON') return { field: 'JSON', why: undefined };
   const found = isInteger(type) ? 'INT64' : scalarTypes[type.typeId];
-  if (found) return { field: found, why: reasons[type.typeId] };
-  throw new Error(`Column ${name} has the type ${type}, which no source can have`);
+  return found && { field: found, why: reasons[type.typeId] };
+}
+
+/** A record is JSON if a field of it can't be one of ours. */
+function recordOf({ entryNames, entryTypes }: DuckDBStructType): Chosen {
+  const fields = entryNames.map((name, at) => [name, fieldOf(entryTypes[at]!)?.field] as const);
+  const different = new Set(entryNames.map(name => name.toLowerCase()));
+  const isOurs = fields.every(([name, field]) => isColumnName(name) && field !== undefined);
+  if (!isOurs || different.size < entryNames.length || entryNames.length === 0) {
+    return { field: 'JSON', why: 'a record with fields that no column can have' };
+  }
+  return { field: Object.fromEntries(fields) as SourceFields, why: undefined };
 }
 
 const scalarTypes: Partial<Record<DuckDBTypeId, ParameterType>> = {

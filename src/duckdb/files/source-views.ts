@@ -4,6 +4,7 @@ import { duckDbType } from '../../googlesql/tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 import type { CatalogTable } from '../../googlesql/tree/types.ts';
 import { decodeBytes, listLayout } from '../layout.ts';
+import { csvOptions } from './csv-options.ts';
 
 /** What came of the sources whose files are read in place. */
 export type SourceViews = {
@@ -23,12 +24,14 @@ export async function makeSourceViews(
 ): Promise<SourceViews> {
   const tables: CatalogTable[] = [];
   const problems: { source: string; message: string }[] = [];
-  for (const { name, columns, files } of sources) {
+  for (const source of sources) {
+    const { name, columns, files, from = {} } = source;
     if (!files) continue;
     const selected = Object.entries(columns).map(
-      ([column, field]) => `${valueSql(quoteName(column), field, files)} AS ${quoteName(column)}`,
+      ([column, field]) =>
+        `${valueSql(quoteName(from[column] ?? column), field, files)} AS ${quoteName(column)}`,
     );
-    const view = `SELECT ${selected.join(', ')} FROM ${readSql(columns, files)}`;
+    const view = `SELECT ${selected.join(', ')} FROM ${readSql(source, files)}`;
     try {
       await connection.run(`CREATE TEMP VIEW ${quoteName(name)} AS ${view}`);
       tables.push({ name, columns: listLayout(columns) });
@@ -47,16 +50,17 @@ export function foldersOf(sources: readonly Source[]): string[] {
   return [...new Set(paths.map(path => path.replace(/[*?[{].*$/, '').replace(/[^/]*$/, '')))];
 }
 
-function readSql(columns: Source['columns'], { paths, format }: SourceFiles): string {
+function readSql({ columns, from = {}, csv }: Source, { paths, format }: SourceFiles): string {
   const list = `[${paths.map(quoteText).join(', ')}]`;
   if (format === 'parquet') return `read_parquet(${list}, union_by_name = true)`;
   const types = Object.entries(columns).map(
-    ([name, field]) => `${quoteText(name)}: ${quoteText(textType(name, field))}`,
+    ([name, field]) => `${quoteText(from[name] ?? name)}: ${quoteText(textType(name, field))}`,
   );
   const read = format === 'csv' ? 'read_csv' : 'read_json';
   // All declared types are named, so nothing is guessed: a code such as 007 keeps its zeros.
   const named = format === 'csv' ? 'types' : 'columns';
-  return `${read}(${list}, ${named} = {${types.join(', ')}}, union_by_name = true)`;
+  const options = format === 'csv' ? csvOptions(csv) : '';
+  return `${read}(${list}, ${named} = {${types.join(', ')}}, union_by_name = true${options})`;
 }
 
 /** Bytes are base64 in text formats. */

@@ -6,9 +6,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { encodingOf } from '../../duckdb/files/text-encoding.ts';
 import { splitLines } from '../../duckdb/split-lines.ts';
-import type { Source } from '../../endpoints/sources.ts';
+import { formatOf as namedFormatOf, type Source } from '../../endpoints/sources.ts';
+import type { ReadRow } from '../accept-rows.ts';
 import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
+import { readCsv } from './read-csv.ts';
 
 /** Forms in which rows come. */
 export const inputFormats = ['ndjson', 'json', 'csv', 'parquet', 'lines', 'logflare'] as const;
@@ -19,15 +22,19 @@ const logflareColumns = ['body', 'event_message', 'id', 'timestamp'];
 
 /** Rows from a file or a stream. */
 export type RowsInput = {
-  readonly format: InputFormat;
-  /** Rows as JSON texts; of the format `lines`, lines of text; of the format `logflare`, events. */
-  readonly lines: AsyncIterable<string>;
-  /** Bytes read so far; of Parquet and CSV files none, since DuckDB reads those. */
+  /** Bytes read so far; of Parquet files and JSON arrays none, since DuckDB reads those. */
   readBytes(): number;
-  /** Lines that are no rows at all, once all others are read. */
+  /** Of the format `logflare`, lines that are no rows at all, once all others are read. */
   rejects(): Promise<readonly Reject[]>;
   close(): Promise<void>;
-};
+} & (
+  | { readonly format: 'logflare' /** Events. */; readonly lines: AsyncIterable<string> }
+  | {
+      readonly format: Exclude<InputFormat, 'logflare'>;
+      /** Rows, or their JSON texts; of the format `lines`, lines of text. */
+      readonly lines: AsyncIterable<string | ReadRow>;
+    }
+);
 
 /** Bytes by which formats are recognised. */
 const headBytes = 64 * 1024;
@@ -52,7 +59,8 @@ export async function openInput(
     }
   };
   const plain = await decompress(await peek(Readable.from(counted(), { objectMode: false })));
-  const found = format ?? formatOf(plain.head, source);
+  const isCsv = typeof from === 'string' && namedFormatOf(from) === 'csv';
+  const found = format ?? formatOf(plain.head, source, isCsv);
   const close = async () => {
     raw.destroy();
     plain.stream.destroy();
@@ -66,13 +74,23 @@ export async function openInput(
       close,
     };
   }
+  if (found === 'csv') {
+    return {
+      format: found,
+      lines: readCsv(plain.stream, plain.head, source),
+      readBytes: () => bytes,
+      rejects: async () => [],
+      close,
+    };
+  }
   // DuckDB reads these by their paths; what comes as a stream goes to a file first.
   const isFile = typeof from === 'string' && !plain.isCompressed;
   const folder = isFile ? undefined : await mkdtemp(join(tmpdir(), 'import-'));
   const path = folder ? join(folder, 'rows') : String(from);
   if (folder) await pipeline(plain.stream, createWriteStream(path));
   else await close();
-  const reading = await readByDuckDb(path, found, source);
+  const shape = textOf(plain.head).startsWith('[') ? 'array' : 'unstructured';
+  const reading = await readByDuckDb(path, found, source, shape);
   return {
     ...reading,
     format: found,
@@ -123,15 +141,31 @@ async function decompress({ head, stream }: Peeked): Promise<Peeked & { readonly
   return { ...(await peek(decoder)), isCompressed: true };
 }
 
-function formatOf(head: Buffer, { load, columns }: Source): InputFormat {
+/** @param isCsv whether the name says so */
+function formatOf(head: Buffer, { load, columns }: Source, isCsv: boolean): InputFormat {
   if (head.toString('latin1', 0, 4) === 'PAR1') return 'parquet';
   if (load?.pattern) return 'lines';
-  const text = head
+  const text = textOf(head);
+  const names = /^[^\r\n]*/.exec(text)?.[0].split(',').sort() ?? [];
+  if (columns.body === undefined && isDeepStrictEqual(names, logflareColumns)) return 'logflare';
+  if (isCsv || encodingOf(head).startsWith('utf-16')) return 'csv';
+  if (text.startsWith('[')) return 'json';
+  if (!text.startsWith('{')) return 'csv';
+  // Objects over several lines, or several in one line, have no line that is one.
+  return text.split('\n').some(isObject) || !text.includes('}') ? 'ndjson' : 'json';
+}
+
+function textOf(head: Buffer): string {
+  return head
     .toString('utf8')
     .replace(/^\uFEFF/, '')
     .trimStart();
-  if (text.startsWith('{')) return 'ndjson';
-  if (text.startsWith('[')) return 'json';
-  const names = /^[^\r\n]*/.exec(text)?.[0].split(',').sort() ?? [];
-  return columns.body === undefined && isDeepStrictEqual(names, logflareColumns) ? 'logflare' : 'csv';
+}
+
+function isObject(line: string): boolean {
+  try {
+    return line.startsWith('{') && typeof JSON.parse(line) === 'object';
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTypeId } from '@duckdb/node-api';
-import type { Source, SourceField } from '../../endpoints/sources.ts';
+import { columnOf, type Source } from '../../endpoints/sources.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
 /** A line of a file that is no row. */
@@ -12,25 +12,33 @@ export type Reading = {
   close(): void;
 };
 
-type DuckDbFormat = 'json' | 'csv' | 'parquet' | 'logflare';
+/** One array of objects, or objects one after another, over several lines or in one. */
+export type JsonShape = 'array' | 'unstructured';
+
+type DuckDbFormat = 'json' | 'parquet' | 'logflare';
 
 /** Lines of a CSV file that are no rows and are named, at most. */
 const maxRejects = 1000;
 
 /**
- * Reads Parquet, CSV and JSON arrays by DuckDB, each value exact: CSV as text, which the declared types read. A row of Logflare's tables
+ * Reads Parquet and JSON by DuckDB, each value exact. A row of Logflare's tables
  * becomes the event in its column `body`, with what the body lacks from the other columns.
  * @throws Error with DuckDB's message for a file that it cannot read
  */
-export async function readByDuckDb(path: string, format: DuckDbFormat, source: Source): Promise<Reading> {
+export async function readByDuckDb(
+  path: string,
+  format: DuckDbFormat,
+  source: Source,
+  shape: JsonShape = 'array',
+): Promise<Reading> {
   const instance = await DuckDBInstance.create(':memory:', { memory_limit: '512MB' });
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'; SET preserve_insertion_order = true");
-  const sql = await selectSql(connection, quoteText(path), format, source);
+  const sql = await selectSql(connection, quoteText(path), { format, source, shape });
   return {
     lines: rowsOf(connection, sql),
     async rejects() {
-      if (format !== 'csv' && format !== 'logflare') return [];
+      if (format !== 'logflare') return [];
       const found = await connection.runAndReadAll(
         `SELECT line, any_value(error_message), any_value(csv_line) FROM reject_errors GROUP BY line ORDER BY line LIMIT ${maxRejects}`,
       );
@@ -48,28 +56,24 @@ export async function readByDuckDb(path: string, format: DuckDbFormat, source: S
 async function selectSql(
   connection: DuckDBConnection,
   path: string,
-  format: DuckDbFormat,
-  source: Source,
+  { format, source, shape }: { format: DuckDbFormat; source: Source; shape: JsonShape },
 ): Promise<string> {
   if (format === 'json') {
-    return `SELECT json FROM read_json_objects(${path}, format = 'array', compression = 'uncompressed', maximum_object_size = 16777216)`;
+    return `SELECT json FROM read_json_objects(${path}, format = '${shape}', compression = 'uncompressed', maximum_object_size = 16777216)`;
   }
   const csv = `read_csv(${path}, all_varchar = true, header = true, compression = 'none', store_rejects = true)`;
   if (format === 'logflare') {
     const columns = "json_object('id', id, 'event_message', event_message, 'timestamp', \"timestamp\")";
     return `SELECT json_merge_patch(${columns}, coalesce(TRY_CAST(body AS JSON), '{}')) FROM ${csv}`;
   }
-  if (format === 'csv') {
-    const names = (await connection.run(`SELECT * FROM ${csv} LIMIT 0`)).columnNames();
-    // A cell of an array or a record holds its JSON.
-    const nested = names.filter(name => isNested(source.columns[name]));
-    const replaced = nested.map(name => `TRY_CAST(${quoteName(name)} AS JSON) AS ${quoteName(name)}`);
-    return `SELECT to_json(r) FROM (SELECT *${replaceSql(replaced)} FROM ${csv}) r`;
-  }
   const table = `read_parquet(${path})`;
   const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);
   const exact = described.columnNames().flatMap((name, at) => {
-    const [column, declared, type] = [quoteName(name), source.columns[name], described.columnTypes()[at]!];
+    const [column, declared, type] = [
+      quoteName(name),
+      source.columns[columnOf(source, name)],
+      described.columnTypes()[at]!,
+    ];
     // As JSON numbers decimals would lose digits; bytes have no JSON of their own; JSON has no NaN.
     if (declared === 'BYTES') return [`to_base64(${column}) AS ${column}`];
     if (type.typeId === DuckDBTypeId.TIMESTAMP_NS) return [`${column}::TIMESTAMP AS ${column}`];
@@ -81,11 +85,17 @@ async function selectSql(
 const replaceSql = (replaced: readonly string[]) =>
   replaced.length > 0 ? ` REPLACE (${replaced.join(', ')})` : '';
 
-const isNested = (field: SourceField | undefined) => field !== undefined && typeof field !== 'string';
+/** DuckDB writes values that JSON lacks as bare words. */
+function quoteInfinities(text: string): string {
+  if (!/\b(?:NaN|Infinity)\b/.test(text)) return text;
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, part =>
+    part.startsWith('"') ? part : `"${part}"`,
+  );
+}
 
 async function* rowsOf(connection: DuckDBConnection, sql: string): AsyncIterable<string> {
   const rows = await connection.stream(sql);
   for await (const chunk of rows.yieldRows()) {
-    for (const [text] of chunk) yield String(text);
+    for (const [text] of chunk) yield quoteInfinities(String(text));
   }
 }

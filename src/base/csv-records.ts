@@ -1,0 +1,148 @@
+/** How a CSV text is written. */
+export type CsvDialect = {
+  /** One character. */
+  readonly delimiter: string;
+  /** One character; empty: nothing is quoted. */
+  readonly quote: string;
+  /** What stands before a quote that belongs to a value. */
+  readonly escape: string;
+};
+
+/** A record: its values as text. */
+export type CsvRecord = {
+  /** The line on which it begins, counted from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+  /** Its text as written, if a quote in it is never closed; it ends with its line then. */
+  readonly unclosed?: string | undefined;
+};
+
+/** Characters of the longest record. Beyond that, an open quote is taken for one that is never closed. */
+const maxRecord = 16 * 1024 * 1024;
+
+/**
+ * Splits a CSV text into records, empty lines left out. Lines end with LF, CRLF or both in one text; CR alone counts if the text has no LF
+ * in its first part.
+ */
+export async function* readCsvRecords(
+  parts: AsyncIterable<string>,
+  dialect: CsvDialect,
+): AsyncIterable<CsvRecord> {
+  let text = '';
+  let line = 1;
+  let lineEnd: '\n' | '\r' | undefined;
+  function* take(isLast: boolean): Iterable<CsvRecord> {
+    lineEnd ??= text.includes('\r') && !text.includes('\n') ? '\r' : '\n';
+    let from = 0;
+    while (from < text.length) {
+      const found = readRecord(text, from, { ...dialect, lineEnd, isLast });
+      if (!found) break;
+      if (found.cells.length > 1 || found.cells[0] !== '') {
+        yield {
+          line,
+          cells: found.cells,
+          unclosed: found.isUnclosed ? text.slice(from, found.end) : undefined,
+        };
+      }
+      for (let at = from; ; ) {
+        at = text.indexOf(lineEnd, at) + 1;
+        if (at === 0 || at > found.end) break;
+        line++;
+      }
+      from = found.end;
+    }
+    text = text.slice(from);
+  }
+  for await (const part of parts) {
+    text += part;
+    yield* take(false);
+  }
+  yield* take(true);
+}
+
+type Found = { readonly cells: string[]; readonly end: number; readonly isUnclosed?: boolean };
+
+type RecordOptions = CsvDialect & { readonly lineEnd: '\n' | '\r'; readonly isLast: boolean };
+
+/** @returns undefined if the text ends before the record does */
+function readRecord(text: string, from: number, options: RecordOptions): Found | undefined {
+  const { delimiter, quote, lineEnd, isLast } = options;
+  const end = text.indexOf(lineEnd, from);
+  if (end < 0 && !isLast) return undefined;
+  const line = text.slice(from, end < 0 ? text.length : end);
+  const after = end < 0 ? text.length : end + 1;
+  // Most lines have no quote.
+  if (quote === '' || !line.includes(quote)) return { cells: withoutCr(line).split(delimiter), end: after };
+  const quoted = readQuoted(text, from, options);
+  if (quoted) return quoted;
+  if (!isLast && text.length - from < maxRecord) return undefined;
+  return { cells: [], end: after, isUnclosed: true };
+}
+
+function withoutCr(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}
+
+/** Reads a record with quotes; undefined if one of them is not closed in the text. */
+function readQuoted(
+  text: string,
+  from: number,
+  { delimiter, quote, escape: escaping, lineEnd }: RecordOptions,
+): Found | undefined {
+  const cells: string[] = [];
+  let at = from;
+  for (;;) {
+    let cell = '';
+    if (text[at] === quote) {
+      at++;
+      for (;;) {
+        const char = text[at];
+        if (char === undefined) return undefined;
+        const isEscape = char === escaping && text[at + 1] === quote;
+        if (isEscape) at++;
+        else if (char === quote) break;
+        cell += text[at++];
+      }
+      at++;
+    }
+    // What stands behind a closed quote belongs to the value, as does a quote within it.
+    const start = at;
+    while (at < text.length && text[at] !== delimiter && text[at] !== lineEnd) at++;
+    const isEnd = text[at] !== delimiter;
+    const rest = text.slice(start, at);
+    cells.push(cell + (isEnd ? withoutCr(rest) : rest));
+    at++;
+    if (isEnd) return { cells, end: Math.min(at, text.length) };
+  }
+}
+
+const delimiters = [',', ';', '\t', '|'];
+
+/** Records by which a delimiter is found. */
+const enough = 50;
+
+/**
+ * Finds the delimiter of a text: the one that divides most lines as it divides the first, and into most values.
+ * @returns the comma for lines of one value
+ */
+export async function findDelimiter(head: string, quote = '"'): Promise<string> {
+  let best = { delimiter: ',', share: 0, values: 1 };
+  for (const delimiter of delimiters) {
+    const lengths: number[] = [];
+    // The last record may be cut.
+    const whole = head.slice(0, head.lastIndexOf('\n') + 1) || head;
+    for await (const { cells } of readCsvRecords(single(whole), { delimiter, quote, escape: quote })) {
+      if (lengths.push(cells.length) === enough) break;
+    }
+    const [values = 1] = lengths;
+    if (values < 2) continue;
+    const share = lengths.filter(length => length === values).length / lengths.length;
+    if (share > best.share || (share === best.share && values > best.values))
+      best = { delimiter, share, values };
+  }
+  return best.delimiter;
+}
+
+async function* single(text: string): AsyncIterable<string> {
+  yield text;
+}

@@ -1,0 +1,121 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
+import * as streams from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { findDelimiter, readCsvRecords } from '../../base/csv-records.ts';
+import type { CsvForm } from '../../endpoints/csv-form.ts';
+import { quoteText } from '../../googlesql/tree/quote-text.ts';
+import { csvOptions } from './csv-options.ts';
+import { decoderFor, encodingOf, type TextEncoding } from './text-encoding.ts';
+
+const headBytes = 256 * 1024;
+
+/** What DuckDB calls the encodings that it reads. */
+const encodings: Partial<Record<TextEncoding, CsvForm['encoding']>> = {
+  'utf-16le': 'utf-16',
+  'windows-1252': 'latin-1',
+};
+
+/**
+ * Finds how a CSV file is written: only what is not a comma, double quotes, a header in the first line, UTF-8 and ISO dates.
+ * @throws Error for an encoding that DuckDB does not read
+ */
+export async function findCsvForm(connection: DuckDBConnection, path: string): Promise<CsvForm> {
+  const head = await readHead(path);
+  const encoding = encodingOf(head);
+  if (encoding !== 'utf-8' && !encodings[encoding]) {
+    throw new Error(`${path} is ${encoding.toUpperCase()}, which can't be read in place${convert}`);
+  }
+  const delimiter = await findDelimiter(decoderFor(encoding).decode(head));
+  const known: CsvForm = {
+    ...(delimiter === ',' ? {} : { delimiter }),
+    ...(encodings[encoding] && { encoding: encodings[encoding] }),
+  };
+  const found = await sniff(connection, path, { ...known, delimiter });
+  return found ? { ...known, ...found } : known;
+}
+
+/** What to do about an encoding that DuckDB does not read. */
+export const convert = ': convert it to UTF-8, or load it (--load), for which every encoding is recognised';
+
+/** Writes a file anew in UTF-8, if it is in another encoding. */
+export async function toUtf8(path: string, target: string): Promise<boolean> {
+  const encoding = encodingOf(await readHead(path));
+  if (encoding === 'utf-8') return false;
+  const decoder = decoderFor(encoding);
+  await streams.pipeline(
+    Readable.from(openPlain(path)),
+    async function* (parts: AsyncIterable<Buffer>) {
+      for await (const part of parts) yield decoder.decode(part, { stream: true });
+    },
+    createWriteStream(target),
+  );
+  return true;
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of openPlain(path)) {
+    parts.push(part);
+    length += part.length;
+    if (length >= headBytes) break;
+  }
+  return Buffer.concat(parts);
+}
+
+/** The bytes of a file, decompressed by its name. */
+function openPlain(path: string): AsyncIterable<Buffer> {
+  const file = createReadStream(path);
+  const decoder = /\.gz$/i.test(path)
+    ? createGunzip()
+    : /\.zst$/i.test(path)
+      ? createZstdDecompress()
+      : undefined;
+  return decoder ? pipeline(file, decoder, () => undefined) : file;
+}
+
+/** What DuckDB finds; undefined where it finds lines of different lengths. */
+async function sniff(
+  connection: DuckDBConnection,
+  path: string,
+  known: CsvForm,
+): Promise<CsvForm | undefined> {
+  // Header and lines before it are to be found.
+  const options = csvOptions(known).replace(/, header = \w+, skip = \d+, strict_mode = \w+/, '');
+  const sql = `SELECT Quote, Escape, SkipRows, HasHeader, DateFormat, TimestampFormat FROM sniff_csv(${quoteText(path)}${options})`;
+  const sniffed = await connection.runAndReadAll(sql).catch(() => undefined);
+  const [row] = sniffed?.getRows() ?? [];
+  if (!row) return undefined;
+  const [quote, escaping, skip, hasHeader, date, timestamp] = row;
+  const isOwn = (value: unknown, usual: RegExp) =>
+    typeof value === 'string' && value !== '' && !usual.test(value);
+  return {
+    ...(isOwn(quote, /^(?:"|\(empty\))$/) && { quote: String(quote) }),
+    ...(isOwn(escaping, /^(?:"|\(empty\))$/) && { escape: String(escaping) }),
+    // Lines of other lengths that stand before lines without names are rows, which must not be left out.
+    ...(hasHeader && Number(skip) > 0 && { skip: Number(skip) }),
+    ...(!hasHeader && Number(skip) === 0 && { header: false }),
+    ...(isOwn(date, /^%Y-%m-%d$/) && { date: String(date) }),
+    ...(isOwn(timestamp, /^%Y-%m-%d[ T]%H:%M:%S(?:\.%f)?(?:Z|%z)?$/) && { timestamp: String(timestamp) }),
+  };
+}
+
+/** Says which line of a CSV file has another length than the first; undefined if none has. */
+export async function findRaggedLine(path: string, csv: CsvForm): Promise<string | undefined> {
+  const decoder = decoderFor(encodingOf(await readHead(path), csv.encoding));
+  const texts = async function* () {
+    for await (const part of openPlain(path)) yield decoder.decode(part, { stream: true });
+  };
+  const { delimiter = ',', quote = '"', skip = 0 } = csv;
+  const dialect = { delimiter, quote, escape: csv.escape ?? quote };
+  let length: number | undefined;
+  for await (const { line, cells, unclosed } of readCsvRecords(texts(), dialect)) {
+    if (line <= skip) continue;
+    length ??= cells.length;
+    if (unclosed !== undefined) return `line ${line} has a quote that is never closed`;
+    if (cells.length !== length) return `line ${line} has ${cells.length} values, the first one ${length}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,205 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runSourceCommand } from '../../src/commands/source-command.ts';
+import { readConfig } from '../../src/composition/config.ts';
+import { makeSourceViews } from '../../src/duckdb/files/source-views.ts';
+import { readCurrent } from '../../src/duckdb/replicas.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
+import { type Acceptance, acceptRows } from '../../src/loading/accept-rows.ts';
+import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { openInput } from '../../src/loading/input/open-input.ts';
+import { storeAccepted } from '../../src/loading/store-accepted.ts';
+
+type Case = {
+  readonly content: string | Buffer;
+  /** Default: a.csv. */
+  readonly file?: string;
+  readonly columns: object;
+  readonly from?: object;
+  readonly csv?: object;
+  /** Rows as DuckDB shows them, of files read in place; or why these can't be. */
+  readonly rows: readonly (readonly unknown[])[] | RegExp;
+  /** Rows that are loaded, if they are others. */
+  readonly loaded?: readonly (readonly unknown[])[];
+  /** Lines that are no rows. */
+  readonly problems?: readonly { readonly line: number; readonly reason: string }[];
+};
+
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+/** Files as other programs write them; what they are is said by their makers' documentation and by pandas, which read them alike. */
+const cases: Record<string, Case> = {
+  'semicolons, decimal commas, groups of thousands and dates by day': {
+    content: 'Name;Preis;Menge;Datum;Zeit\nMüller;1.234,50;3;24.12.2026;24.12.2026 18:30:00\n;0,5;4;01.02.2026;01.02.2026 00:00:00\n',
+    columns: { Name: 'STRING', Preis: 'NUMERIC', Menge: 'INT64', Datum: 'DATE', Zeit: 'DATETIME' },
+    csv: { delimiter: ';', date: '%d.%m.%Y', timestamp: '%d.%m.%Y %H:%M:%S', decimal: ',', thousands: '.' },
+    rows: [
+      ['Müller', '1234.500000000', '3', '2026-12-24', '2026-12-24 18:30:00'],
+      [null, '0.500000000', '4', '2026-02-01', '2026-02-01 00:00:00'],
+    ],
+  },
+  'names that are no names of columns': {
+    content: 'Body Mass (g),1978,größe,select,"a ""b"" c",größe,\n1,2,3,4,5,6,7\n',
+    columns: { Body_Mass_g: 'INT64', _1978: 'INT64', grosse: 'INT64', select: 'INT64', a_b_c: 'INT64', grosse_1: 'INT64', column6: 'INT64' },
+    from: { Body_Mass_g: 'Body Mass (g)', _1978: '1978', grosse: 'größe', a_b_c: 'a "b" c', grosse_1: 'größe_1' },
+    rows: [['1', '2', '3', '4', '5', '6', '7']],
+  },
+  'UTF-16': {
+    content: utf16('name\tn\r\nZoë\t1\r\n'),
+    file: 'a.tsv',
+    columns: { name: 'STRING', n: 'INT64' },
+    csv: { delimiter: '\t', encoding: 'utf-16' },
+    rows: [['Zoë', '1']],
+  },
+  'UTF-16 with the greater byte first': {
+    content: utf16('name,n\nZoë,1\n').swap16(),
+    columns: { name: 'STRING', n: 'INT64' },
+    rows: /UTF-16BE, which can't be read in place: .*--load/,
+    loaded: [['Zoë', '1']],
+  },
+  'Latin-1': {
+    content: latin1('name,n\nZoë,1\n'),
+    columns: { name: 'STRING', n: 'INT64' },
+    csv: { encoding: 'latin-1' },
+    rows: [['Zoë', '1']],
+  },
+  'Windows-1252': {
+    content: Buffer.concat([latin1('price,n\n'), Buffer.from([0x80]), latin1(' 5,1\n')]),
+    columns: { price: 'STRING', n: 'INT64' },
+    rows: /neither UTF-8 nor Latin-1 .*--load/,
+    loaded: [['€ 5', '1']],
+  },
+  'both ends of lines': {
+    content: 'a,b\r\n1,"x\ny"\n3,z\r\n',
+    columns: { a: 'INT64', b: 'STRING' },
+    csv: { strict: false },
+    rows: [['1', 'x\ny'], ['3', 'z']],
+  },
+  'lines of other lengths, of which none may be lost without a word': {
+    content: 'a,b,c,d\n1,2,3,4\n1,2\n3,4,5,6,7\n5,6,7,8\n',
+    columns: { a: 'INT64', b: 'INT64', c: 'INT64', d: 'INT64' },
+    rows: /a\.csv: line 3 has 2 values, the first one 4\. Correct it, or load the file/,
+    loaded: [['1', '2', '3', '4'], ['5', '6', '7', '8']],
+    problems: [{ line: 3, reason: 'has 2 values; allowed: 4' }, { line: 4, reason: 'has 5 values; allowed: 4' }],
+  },
+  'a quote that is never closed': {
+    content: 'a,b\n1,x\n2,"y\n3,z\n',
+    columns: { a: 'INT64', b: 'STRING' },
+    // DuckDB takes it for a text without quotes.
+    rows: [['1', 'x'], ['2', '"y'], ['3', 'z']],
+    loaded: [['1', 'x'], ['3', 'z']],
+    problems: [{ line: 3, reason: 'has a quote that is never closed' }],
+  },
+  'no header': {
+    content: '1,x,2026-01-15\n2,y,2026-01-16\n',
+    columns: { column0: 'INT64', column1: 'STRING', column2: 'DATE' },
+    csv: { header: false },
+    rows: [['1', 'x', '2026-01-15'], ['2', 'y', '2026-01-16']],
+  },
+  'lines before the header': {
+    content: 'Report of January\n\nid,n,at\n1,2,2026-01-15\n3,4,2026-01-16\n',
+    columns: { id: 'INT64', n: 'INT64', at: 'DATE' },
+    csv: { skip: 2 },
+    rows: [['1', '2', '2026-01-15'], ['3', '4', '2026-01-16']],
+  },
+  'words of truth that would not come out as they went in': {
+    content: 'smoker,paid\nYes,TRUE\nNo,false\n',
+    columns: { smoker: 'STRING', paid: 'BOOL' },
+    rows: [['Yes', true], ['No', false]],
+  },
+  'spaces around values, and infinities': {
+    content: 'd,x,s\n 2026-01-15, 1.5e300, a\n2026-01-16,NaN,b\n2026-01-17,inf,c\n',
+    columns: { d: 'DATE', x: 'FLOAT64', s: 'STRING' },
+    rows: [['2026-01-15', 1.5e300, ' a'], ['2026-01-16', 'NaN', 'b'], ['2026-01-17', 'Infinity', 'c']],
+  },
+  'JSON objects over several lines, with integers that one type of 32 bits and one without a sign hold': {
+    content: '{\n  "n": -1,\n  "Größe (cm)": 1\n}\n{\n  "n": 9223372036854775807,\n  "Größe (cm)": 2\n}\n',
+    file: 'a.json',
+    columns: { n: 'INT64', Grosse_cm: 'INT64' },
+    from: { Grosse_cm: 'Größe (cm)' },
+    rows: [['-1', '1'], ['9223372036854775807', '2']],
+  },
+  'records with names that no column can have': {
+    content: '{"a":{"$type":"x","n":1}}\n{"a":{"$type":"y","n":2}}\n',
+    file: 'a.ndjson',
+    columns: { a: 'JSON' },
+    rows: [['{"$type":"x","n":1}'], ['{"$type":"y","n":2}']],
+  },
+}; // biome-ignore format: a table
+
+type Outcome = {
+  readonly columns: object | undefined;
+  readonly from: object | undefined;
+  readonly csv: object | undefined;
+  readonly problem: string | undefined;
+  readonly rows: unknown[][];
+  readonly loaded: unknown[][];
+  readonly acceptance: Acceptance;
+};
+
+const outcomes = new Map<string, Outcome>();
+
+let directory: string;
+afterAll(() => rm(directory, { recursive: true }));
+
+/** All cases share one database and one turn of storing. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'foreign-'));
+  const config = readConfig({ SOURCES_DIR: join(directory, 'sources'), DATA_DIR: directory });
+  await mkdir(config.SOURCES_DIR);
+  const databasePath = join(directory, 'logs.duckdb');
+  const folder = rowsFolderOf(databasePath);
+  const problems = new Map<string, string>();
+  const acceptances = new Map<string, Acceptance>();
+  const of = (name: string) => readSources(config.SOURCES_DIR).find(source => source.name === name);
+  for (const [at, [name, { content, file = 'a.csv' }]] of Object.entries(cases).entries()) {
+    await mkdir(join(directory, String(at)));
+    const path = join(directory, String(at), file);
+    await writeFile(path, content);
+    const add = (...args: string[]) => runSourceCommand(config, () => undefined, ['add', ...args]);
+    await add(`place${at}`, path).catch(error => problems.set(name, error.message));
+    await add(`table${at}`, path, '--load');
+    const source = of(`table${at}`)!;
+    const input = await openInput(path, source);
+    acceptances.set(name, await acceptRows({ folder, source, lines: input.lines }));
+    await input.close();
+  }
+  const sources = readSources(config.SOURCES_DIR);
+  while (await storeAccepted({ databasePath, sources, emit: () => undefined }));
+  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    await connection.run("SET TimeZone = 'UTC'");
+    await makeSourceViews(connection, sources);
+    const rowsOf = async (table: string) =>
+      (await connection.runAndReadAll(`SELECT * FROM "${table}"`)).getRowsJson();
+    for (const [at, name] of Object.keys(cases).entries()) {
+      const place = of(`place${at}`);
+      outcomes.set(name, {
+        columns: of(`table${at}`)?.columns,
+        from: place?.from,
+        csv: place?.csv,
+        problem: problems.get(name),
+        rows: place ? await rowsOf(`place${at}`) : [],
+        loaded: await rowsOf(`table${at}`),
+        acceptance: acceptances.get(name)!,
+      });
+    }
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+});
+
+test.each(Object.entries(cases))('%s', (name, { columns, from, csv, rows, loaded, problems = [] }) => {
+  const found = outcomes.get(name)!;
+  expect(found.columns).toEqual(columns);
+  if (rows instanceof RegExp) expect(found.problem).toMatch(rows);
+  else expect([found.problem, found.rows, found.from, found.csv]).toEqual([undefined, rows, from, csv]);
+  expect(found.loaded).toEqual(loaded ?? rows);
+  expect(found.acceptance).toMatchObject({ problems, rejected: problems.length, ignoredFields: [] });
+});
