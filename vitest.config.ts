@@ -15,6 +15,7 @@ const optional = [
   'emulator',
   'histories',
   'loading-chaos',
+  'logs-day',
   'proxies',
   'real-project',
 ].map(folder => `test/${folder}/**`);

@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     ...suite.test,
     include: [
-      'test/{abuse,chaos,clients,deploy,emulator,histories,loading-chaos,proxies,real-project}/**/*.test.ts',
+      'test/{abuse,chaos,clients,deploy,emulator,histories,loading-chaos,logs-day,proxies,real-project}/**/*.test.ts',
     ],
     fileParallelism: false,
   },

@@ -97,7 +97,7 @@ export const variables = {
   MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open; a further one replaces one without a request in progress.' },
   DRAIN_MS: { schema: count(8000, 100, 600_000), meaning: 'Milliseconds that a gateway or a worker may take to end after SIGTERM.' },
   QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take, and one request with all its queries.' },
-  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own; more wait.' },
+  MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own, with `COMPAT=logflare` 2 by default; more wait.' },
   MAX_WAITING_QUERIES: { schema: count(512, 1, 65_536), meaning: 'Queries that may wait; more get 503.' },
   MAX_WAITING_PER_TOKEN: { schema: count(128, 1, 65_536), meaning: 'Queries of one access token that may wait; more get 429.' },
   MAX_RESULT_MB: { schema: count(16, 1, 256), meaning: 'Megabytes of JSON that one result may have; larger ones get 400. Above 16, a result may hold up other requests for more than 100 ms.' },
@@ -139,6 +139,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   // Logs of one's own begin without a sample.
   if (config.COMPAT === 'logflare' && !environment.SAMPLE_ROWS) config.SAMPLE_ROWS = 0;
   if (config.COMPAT === 'logflare') config.RETENTION_MB ??= 1024;
+  // Each takes 40 MB, on machines that have little.
+  if (config.COMPAT === 'logflare' && !environment.MAX_CONCURRENT_QUERIES) config.MAX_CONCURRENT_QUERIES = 2;
   if (config.ENGINE === 'bigquery') {
     const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
     problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));

@@ -64,7 +64,7 @@ async function writeTo(
 ): Promise<Turn> {
   const { connection, close } = await openReleased(spare, current, sources);
   try {
-    await connection.run("SET memory_limit = '256MB'; SET threads = 1");
+    await connection.run("SET memory_limit = '160MB'; SET threads = 1");
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
     const turn = await write(connection);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
@@ -74,17 +74,35 @@ async function writeTo(
   }
 }
 
-/** Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. */
+/**
+ * Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. So does
+ * one that can't be opened: DuckDB 1.5 does not replay the log of a writer that was killed after it had changed the type of a column.
+ */
 async function openReleased(spare: string, current: Current, sources: readonly Source[]) {
   const giveUpMs = performance.now() + releaseMs + ((await bytesOf(spare)) ?? 0) / bytesPerMs;
+  let isRemade = false;
   for (;;) {
     try {
       return await openForWriting(spare, sources);
     } catch (error) {
-      if (!(error instanceof DatabaseBusyError)) throw error;
+      if (!(error instanceof DatabaseBusyError)) {
+        if (isRemade || !(await canBeRead(current.path))) throw error;
+        isRemade = true;
+        await copyOver(current, spare);
+        continue;
+      }
       if (performance.now() > giveUpMs) await copyOver(current, spare);
       await delay(20);
     }
+  }
+}
+
+async function canBeRead(path: string): Promise<boolean> {
+  try {
+    (await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' })).closeSync();
+    return true;
+  } catch {
+    return false;
   }
 }
 

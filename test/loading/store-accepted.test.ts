@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test, vi } from 'vitest';
@@ -215,6 +215,35 @@ test('a file of rows that ends too early is set aside by its name, and the other
   expect(await database.ask(all)).toEqual(['1', '4']);
   expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
 });
+
+test.each(['nonsense', 'what a writer left that was killed after it had learned a field'])(
+  'a spare with a log that can not be replayed is made again: %s',
+  async what => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    while (await database.turn());
+    const log = `${database.spare()}.wal`;
+    if (what === 'nonsense') await writeFile(log, 'no log at all'.repeat(100));
+    else await leaveLog(database.spare(), log);
+    await database.accept(numbers, [{ n: 2 }]);
+    while (await database.turn());
+    expect(await database.ask(all)).toEqual(['1', '2']);
+    expect(await database.ask(all, database.spare())).toEqual(['1', '2']);
+  },
+);
+
+/** Changes the type of a column, and leaves the log of that, as a kill does. */
+async function leaveLog(path: string, log: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run("ALTER TABLE numbers ALTER n SET DATA TYPE STRUCT(a BIGINT) USING {'a': n}");
+  await copyFile(log, `${log}.left`);
+  await copyFile(path, `${path}.left`);
+  connection.closeSync();
+  instance.closeSync();
+  await rename(`${path}.left`, path);
+  await rename(`${log}.left`, log);
+}
 
 test('rows that are put into a clock which was set back are there', async () => {
   const database = await openDatabase();
