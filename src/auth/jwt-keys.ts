@@ -66,8 +66,8 @@ export function createJwtKeys({ url, clock, emit, timeoutMs = 5000 }: JwtKeysOpt
   }
 
   return async (header, token) => {
+    // Keys that are young enough are used while others are looked for: anybody can name an unknown one.
     if (clock.now() - readAtMs >= keysMs) await readIfDue();
-    else await reading;
     if (!keys) throw new KeysUnavailableError('The keys of the issuer can not be read yet');
     try {
       return await keys(header, token);

@@ -379,6 +379,17 @@ test('an issuer that says nothing is waited for once, by all tokens, and not for
   expect(published.requests).toBe(1);
 });
 
+test('a forged key that the issuer is asked for lets no other token wait (contract 11.1)', async () => {
+  const { verify, published } = await open({}, { timeoutMs: 50_000 });
+  await verify(signed(claims()));
+  clock.advance(30_000);
+  published.answer = 'nothing';
+  const forged = verify(signed(claims(), 'RS256', 'forged')).catch((error: unknown) => error);
+  await expect.poll(() => published.requests).toBe(2);
+  const isFirst = (await Promise.race([forged, verify(signed(claims({ sub: 'other' })))])) as Caller;
+  expect(isFirst.tokenId).toMatch(/^jwt-/);
+});
+
 test('a text that has not the form of a JWT is none', () => {
   expect(looksLikeJwt(shared(claims()))).toBe(true);
   for (const text of ['', 'ey.a', 'sqg_01234567_x', 'ey a.b.c', `eyJ.${'x'.repeat(5000)}.x`]) {
