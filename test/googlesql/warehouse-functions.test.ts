@@ -39,6 +39,8 @@ test.each([
   ['NET.REG_DOMAIN', 'select safe.net.reg_domain(event_message) as x from edge_logs'],
   ['SEARCH', "select id from edge_logs where search(event_message, 'timeout')"],
   ['C in a regular expression', String.raw`select regexp_extract(id, r'\C') as x from edge_logs`],
+  ['HAVING MAX in AVG', 'select avg(length(id) having max timestamp) as x from edge_logs'],
+  ['HAVING MIN in ARRAY_AGG', 'select array_agg(id having min timestamp) as x from edge_logs'],
   ['ARRAY_TO_STRING', "select array_to_string(['a'], id) as x from edge_logs"],
   ['KLL_QUANTILES.INIT_INT64', 'select kll_quantiles.init_int64(length(id)) over () as x from edge_logs'],
 ])('refuses %s by name here, and lets the warehouse answer it', (name, callerSql) => {
@@ -72,6 +74,8 @@ test.each([
   ['select ml.predict(id) as x from edge_logs', 'Function not found: ml.predict'],
   ["select external_query('c', 'select 1') as x", 'Function not found: external_query'],
   ['select session_user() as x', 'Function not found: session_user'],
+  ['select avg(length(id) having max nope) as x from edge_logs', 'Unrecognized name: nope'],
+  ['select avg(length(id) having max (select id from secrets)) as x from edge_logs', 'secrets'],
   ["select net.reg_domain(concat((select id from secrets), 'x')) from edge_logs", 'secrets'],
 ])('refuses on the warehouse what the sandbox must: %s', (callerSql, message) => {
   expect(() => forWarehouse(callerSql)).toThrow(message);

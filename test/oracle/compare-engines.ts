@@ -27,10 +27,13 @@ export async function compareEngines(
   sql: string,
   input: ReferenceInput,
 ): Promise<Verdict> {
-  const [expected, actual] = await Promise.all([
+  const [first, actual] = await Promise.all([
     reference.evaluate(sql, input),
     engine.evaluate(sql, input.parameters),
   ]);
+  const twin = withOneElement(sql);
+  const isEager = 'error' in first && first.error.startsWith('More than one element') && 'rows' in actual;
+  const expected = isEager && twin !== sql ? await reference.evaluate(twin, input) : first;
   if ('refusal' in actual)
     return { kind: 'error' in expected ? 'bothFail' : 'refused', detail: actual.refusal };
   if ('error' in expected) {
@@ -59,6 +62,14 @@ export async function compareEngines(
   const [wanted, got] = [expected.rows, actual.rows].map(rows => comparableRows(rows, isOrdered));
   if (isDeepStrictEqual(wanted, got)) return { kind: 'equal', detail: '' };
   return { kind: 'wrong', detail: `reference: ${show(wanted)}\nours: ${show(got)}` };
+}
+
+/**
+ * The query with one element in each subquery that random queries let fail. SQL does not say that rows which no answer needs are
+ * calculated, such as one side of INTERSECT where the other is empty: the reference fails in them, and we may answer as the twin does.
+ */
+function withOneElement(sql: string): string {
+  return sql.replaceAll('(select x from unnest([1, 2]) x', '(select max(x) from unnest([1, 2]) x');
 }
 
 /** Whether the outermost query has ORDER BY; inside parentheses it is not the result's. */

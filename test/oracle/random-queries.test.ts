@@ -52,3 +52,24 @@ it('reads JSON in random texts, whole and broken, like the reference', async () 
   await fc.assert(property, { numRuns: jsonRuns });
   expect(compared).toBe(jsonRuns);
 }, 60_000);
+
+it('takes the answer without a failing subquery that no row of it needs, and no other', async () => {
+  const engine = engines.get('list')!;
+  const failing = '(select x from unnest([1, 2]) x where x > length(w))';
+  const verdictOf = (sql: string) =>
+    compareEngines(reference, engine, sql, { tables: [], rows: {}, parameters: {} });
+  const side = `select w, ${failing} as n from unnest(['']) w`;
+  expect(await verdictOf(`${side} intersect distinct select w, 2 from unnest(['b']) w where false`)).toEqual({
+    kind: 'equal',
+    detail: '',
+  });
+  expect(await verdictOf(side)).toMatchObject({ kind: 'bothFail' });
+  // Of the row that is asked for, the twin has another answer.
+  const other = await compareEngines(
+    reference,
+    { ...engine, evaluate: async () => engine.evaluate("select '' as w, 1 as n", {}) },
+    side,
+    { tables: [], rows: {}, parameters: {} },
+  );
+  expect(other.kind).toBe('wrong');
+});

@@ -45,15 +45,12 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
       call.at,
     );
   const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
-  const values = [...call.arguments, ...(call.having ? [call.having.expression] : [])].map(argument =>
-    context.binder.expression(inside, argument),
-  );
-  const matched = matchRow(
-    call.having ? extremeRows(call, name) : rows,
-    `aggregate function ${name}`,
-    values,
-    call.at,
-  );
+  const given = call.arguments.map(argument => context.binder.expression(inside, argument));
+  const having = call.having && context.binder.expression(inside, call.having.expression);
+  // Of calls with HAVING, DuckDB has one.
+  const extreme = call.having && name === 'ANY_VALUE' ? extremeValueRows[call.having.extreme] : undefined;
+  const values = extreme && having ? [...given, having] : given;
+  const matched = matchRow(extreme ?? rows, `aggregate function ${name}`, values, call.at);
   checkLiterals(name, matched.arguments, call);
   if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
     throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
@@ -88,14 +85,6 @@ function templateOf(call: CallSyntax, name: string, { row, template }: MatchedRo
   return (call.distinct && row.distinct) || template;
 }
 
-/** `any_value(x having max y)` is the only call with HAVING. */
-function extremeRows(call: CallSyntax, name: string): readonly FunctionRow[] {
-  if (name !== 'ANY_VALUE' || !call.having) {
-    throw invalidQuery(`HAVING MAX and HAVING MIN are not supported for ${name}`, call.at);
-  }
-  return extremeValueRows[call.having.extreme];
-}
-
 /** Aggregates to which a value that comes twice is as good as one. */
 const sameWhenDistinct = new Set(
   'ANY_VALUE APPROX_COUNT_DISTINCT BIT_AND BIT_OR LOGICAL_AND LOGICAL_OR MAX MIN'.split(' '),
@@ -114,6 +103,7 @@ function unsupportedModifier(call: CallSyntax, name: string, template: string): 
     call.orderBy.length > 0 && !template.includes('$order') && 'ORDER BY',
     call.nulls && !passesOver && !template.includes('$filter') && `${call.nulls} NULLS`,
     call.limit && !['ARRAY_AGG', 'STRING_AGG', 'ARRAY_CONCAT_AGG'].includes(name) && 'LIMIT',
+    call.having && name !== 'ANY_VALUE' && `HAVING ${call.having.extreme}`,
     call.over && (!template.includes('$over') || call.limit) && 'OVER',
   ].find(Boolean);
   return found ? onlyOnWarehouse(`${found} in ${name}`, call.at).reason : undefined;
