@@ -190,7 +190,11 @@ async function storeGroup(
   }
 }
 
-const isLackOfRoom = (message: string) => /No space left|Out of Memory|IO Error|ENOSPC|EIO/i.test(message);
+/** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
+const isLackOfRoom = (message: string) =>
+  /No space left|Out of Memory|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG/i.test(
+    message,
+  );
 
 async function setAside({ folder, emit }: Target, name: string, message: string): Promise<void> {
   await mkdir(join(folder, 'failed'), { recursive: true });
