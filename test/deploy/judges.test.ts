@@ -43,8 +43,11 @@ test.skipIf(!hasCompose)('Docker Compose takes the files, and demands what they 
   }
 });
 
-test.skipIf(!hasPromtool)('promtool takes the alert rules', async () => {
+test.skipIf(!hasPromtool)('promtool takes the alert rules, and each fires when it should', async () => {
   expect(await outcome('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml'])).toMatchObject({
+    code: 0,
+  });
+  expect(await outcome('promtool', ['test', 'rules', 'test/deploy/alert-cases.yaml'])).toMatchObject({
     code: 0,
   });
 });

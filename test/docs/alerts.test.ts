@@ -104,6 +104,11 @@ test.each(expressions)(
   },
 );
 
+test('each alert has a case of when it fires, for promtool', () => {
+  const { tests } = parse(read('test/deploy/alert-cases.yaml')) as { tests: { name: string }[] };
+  expect(tests.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));
+});
+
 describe('docs/operations.md', () => {
   const page = read('docs/operations.md');
 
