@@ -81,7 +81,7 @@ export async function composeGateway(
   { clock, emit: observe, accessToken, pageSample, engine: given, log, freeBytes = freeBytesAt }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
-  const emit = both(metrics.observe, observe);
+  const { emit, isEngineDown } = watchEngine(both(metrics.observe, observe));
   const core = await openCore(config, { clock, emit, engine: given });
   const { engine, endpoints, store, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
@@ -123,7 +123,7 @@ export async function composeGateway(
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
     health: () => ({
       isReady: true,
-      reasons: degradations(cache, endpoints, tokens, freeBytes(config.DATA_DIR)),
+      reasons: degradations(config, { cache, endpoints, tokens, freeBytes, isEngineDown }),
     }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
@@ -245,18 +245,37 @@ function readingsOf(
   };
 }
 
+/** Remembers whether the engine is asked, by the events that pass. */
+function watchEngine(observe: GatewayDeps['emit']) {
+  let isDown = false;
+  return {
+    emit(event: GatewayEvent) {
+      if (event.type === 'engine.down' || event.type === 'engine.up') isDown = event.type === 'engine.down';
+      observe(event);
+    },
+    isEngineDown: () => isDown,
+  };
+}
+
+type Watched = {
+  readonly cache: Pick<Cache, 'storeHealth'>;
+  readonly endpoints: Pick<EndpointRegistry, 'broken'>;
+  readonly tokens: Pick<Tokens, 'isStale'>;
+  readonly freeBytes: (directory: string) => number;
+  readonly isEngineDown: () => boolean;
+};
+
 /** What works less well than it should, in words for `/readyz`. */
 function degradations(
-  cache: Pick<Cache, 'storeHealth'>,
-  endpoints: Pick<EndpointRegistry, 'broken'>,
-  tokens: Pick<Tokens, 'isStale'>,
-  freeBytes: number,
+  { DATA_DIR }: Config,
+  { cache, endpoints, tokens, freeBytes, isEngineDown }: Watched,
 ): string[] {
   return [
     ...(cache.storeHealth().isUp ? [] : ['store_down']),
     ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
-    ...(freeBytes < leastFreeBytes ? ['disk_full'] : []),
+    ...(freeBytes(DATA_DIR) < leastFreeBytes ? ['disk_full'] : []),
+    ...(isEngineDown() ? ['engine_down'] : []),
   ];
 }
 

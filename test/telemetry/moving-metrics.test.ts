@@ -126,6 +126,7 @@ const happenings: [what: string, happen: () => Promise<unknown>, moved: [name: s
   ['an engine that is down', async () => {
     isFailing = true;
     for (let at = 0; at < 6; at++) await ask(`down${at}`);
+    expect((await gateway.get('/readyz')).body.reasons).toContain('engine_down');
     gateway.clock.advance(200_000);
     await ask('a');
   }, [['engine_queries_total', 'unavailable'], ['endpoint_errors_total', 'unavailable'], ['engine_up'], ['cache_requests_total', 'stale-if-error']]],
