@@ -16,7 +16,7 @@ import { testEndpoints } from '../../src/commands/endpoint-tests.ts';
 import { readConfig } from '../../src/composition/config.ts';
 
 const startMs = Date.parse('2026-01-15T10:00:00Z');
-const halfHour = { startMs, endMs: startMs + 1_800_000 };
+const quarterHour = { startMs, endMs: startMs + 900_000, perSecond: 5 };
 
 /** Adds all dotted paths of objects, elements of arrays under `[]`. */
 function addPaths(paths: Set<string>, value: unknown, path = ''): void {
@@ -81,7 +81,7 @@ test('logs.all is the one that is shipped, and usage.api-counts differs from it 
 });
 
 test('the generator sends the fields of each source, and the same events for the same seed', () => {
-  const batches = [...vectorBatches(halfHour)];
+  const batches = [...vectorBatches(quarterHour)];
   for (const [source, paths] of Object.entries(expected)) {
     const found = new Set<string>();
     for (const batch of batches) if (batch.source === source) addPaths(found, batch.events);
@@ -96,8 +96,8 @@ test('the generator sends the fields of each source, and the same events for the
   };
   expect(parsed.map(({ metadata }) => metadata)).toEqual(parsed.map(asVectorParses));
   expect(new Set(batches.map(({ source }) => source))).toEqual(new Set(vectorSources));
-  expect(JSON.stringify([...vectorBatches(halfHour)])).toBe(JSON.stringify(batches));
-  expect(JSON.stringify([...vectorBatches({ ...halfHour, seed: 2 })])).not.toBe(JSON.stringify(batches));
+  expect(JSON.stringify([...vectorBatches(quarterHour)])).toBe(JSON.stringify(batches));
+  expect(JSON.stringify([...vectorBatches({ ...quarterHour, seed: 2 })])).not.toBe(JSON.stringify(batches));
 });
 
 test('the generator keeps its rate, in order of time, with bursts', () => {
@@ -109,7 +109,7 @@ test('the generator keeps its rate, in order of time, with bursts', () => {
   for (const batch of vectorBatches({
     startMs,
     endMs: startMs + seconds * 1000,
-    perSecond: 0.5,
+    perSecond: 0.2,
     withIds: true,
   })) {
     if (batch.atMs < lastMs) throw new Error(`${batch.atMs} comes after ${lastMs}`);
@@ -121,10 +121,10 @@ test('the generator keeps its rate, in order of time, with bursts', () => {
       if (Math.floor(Date.parse(timestamp) / 1000) * 1000 !== batch.atMs) throw new Error(timestamp);
     }
   }
-  expect(events / seconds).toBeGreaterThan(0.42);
-  expect(events / seconds).toBeLessThan(0.58);
+  expect(events / seconds).toBeGreaterThan(0.17);
+  expect(events / seconds).toBeLessThan(0.23);
   expect(ids.size).toBe(events);
-  expect(Math.max(...perSecond.values())).toBeGreaterThan(4);
+  expect(Math.max(...perSecond.values())).toBeGreaterThan(2);
 });
 
 test('send-events.ts posts them by source with the token, and repeats what is refused for a moment', async () => {
