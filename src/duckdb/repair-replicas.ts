@@ -10,7 +10,7 @@ const lookAgainMs = 300;
 
 /**
  * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. Seen are a
- * wrong beginning, a file that ends too early, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
+ * wrong beginning, a file that ends too early to be opened, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
  * @param nowMs for the names of what is set aside
  */
 export async function repairReplicas(databasePath: string, nowMs: number): Promise<DamagedFile[]> {
@@ -24,9 +24,9 @@ export async function repairReplicas(databasePath: string, nowMs: number): Promi
   const pointer = readPointer(databasePath);
   if (pointer === 'damaged') await setAside(pointerOf(databasePath));
   for (const file of replicasOf(databasePath)) {
-    if (!(await isDamaged(file))) continue;
+    if (!(await looksDamaged(file))) continue;
     await delay(lookAgainMs);
-    if (await isDamaged(file)) await setAside(file);
+    if ((await looksDamaged(file)) && (await isRefused(file))) await setAside(file);
   }
   if (damaged.length > 0) await pointToWhole(databasePath, pointer === 'damaged' ? undefined : pointer);
   return damaged;
@@ -57,10 +57,25 @@ function readPointer(databasePath: string): string | 'damaged' {
   }
 }
 
+/** Whether DuckDB does not open a file that looks damaged: its last blocks may be free, and were never written then. */
+async function isRefused(path: string): Promise<boolean> {
+  // Loaded here alone: a start needs it for such a file only.
+  const [{ DuckDBInstance }, { isHeldElsewhere }] = await Promise.all([
+    import('@duckdb/node-api'),
+    import('./database.ts'),
+  ]);
+  try {
+    (await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' })).closeSync();
+    return false;
+  } catch (error) {
+    return !isHeldElsewhere(error);
+  }
+}
+
 /** DuckDB's file begins with three headers of 4,096 bytes; the two latter say how many blocks there are, and the one written last counts. */
 const headerBytes = 4096;
 
-async function isDamaged(path: string): Promise<boolean> {
+async function looksDamaged(path: string): Promise<boolean> {
   let file: FileHandle;
   try {
     file = await open(path);

@@ -216,21 +216,16 @@ test('a file of rows that ends too early is set aside by its name, and the other
   expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
 });
 
-test.each(['nonsense', 'what a writer left that was killed after it had learned a field'])(
-  'a spare with a log that can not be replayed is made again: %s',
-  async what => {
-    const database = await openDatabase();
-    await database.accept(numbers, [{ n: 1 }]);
-    while (await database.turn());
-    const log = `${database.spare()}.wal`;
-    if (what === 'nonsense') await writeFile(log, 'no log at all'.repeat(100));
-    else await leaveLog(database.spare(), log);
-    await database.accept(numbers, [{ n: 2 }]);
-    while (await database.turn());
-    expect(await database.ask(all)).toEqual(['1', '2']);
-    expect(await database.ask(all, database.spare())).toEqual(['1', '2']);
-  },
-);
+test('a spare is made again whose writer was killed after it had learned a field', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  await leaveLog(database.spare(), `${database.spare()}.wal`);
+  await database.accept(numbers, [{ n: 2 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '2']);
+  expect(await database.ask(all, database.spare())).toEqual(['1', '2']);
+});
 
 /** Changes the type of a column, and leaves the log of that, as a kill does. */
 async function leaveLog(path: string, log: string): Promise<void> {
@@ -266,7 +261,7 @@ test('rows that are put into a clock which was set back are there', async () => 
 
 describe('a database of which one file is damaged', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
-    'ends too early': async path => truncate(path, (await stat(path)).size - 300_000),
+    'ends too early': path => truncate(path, 100_000),
     'begins with something else': path => writeFile(path, 'no database'.repeat(10_000)),
   };
   const cases = Object.keys(damages).flatMap(damage =>
