@@ -44,8 +44,8 @@ const cases: Record<string, Case> = {
   },
   'names that are no names of columns': {
     content: 'Body Mass (g),1978,größe,select,"a ""b"" c",größe,\n1,2,3,4,5,6,7\n',
-    columns: { Body_Mass_g: 'INT64', _1978: 'INT64', grosse: 'INT64', select: 'INT64', a_b_c: 'INT64', grosse_1: 'INT64', column6: 'INT64' },
-    from: { Body_Mass_g: 'Body Mass (g)', _1978: '1978', grosse: 'größe', a_b_c: 'a "b" c', grosse_1: 'größe_1' },
+    columns: { Body_Mass_g: 'INT64', column_1978: 'INT64', grosse: 'INT64', select: 'INT64', a_b_c: 'INT64', grosse_1: 'INT64', column6: 'INT64' },
+    from: { Body_Mass_g: 'Body Mass (g)', column_1978: '1978', grosse: 'größe', a_b_c: 'a "b" c', grosse_1: 'größe_1' },
     rows: [['1', '2', '3', '4', '5', '6', '7']],
   },
   'UTF-16': {

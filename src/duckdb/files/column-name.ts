@@ -14,7 +14,8 @@ const letters: Record<string, string> = {
 };
 
 /**
- * The name of a column for a name in files, which may have any characters: `Body Mass (g)` → `Body_Mass_g`, `1978` → `_1978`.
+ * The name of a column for a name in files, which may have any characters: `Body Mass (g)` → `Body_Mass_g`, `1978` → `column_1978`, for
+ * GraphQL wants a letter first.
  * @param taken names of other columns, in lower case
  * @param place counts from 1: for a name that has no letters of ours
  */
@@ -26,7 +27,11 @@ export function columnName(name: string, taken: ReadonlySet<string>, place: numb
     .replace(/[^A-Za-z0-9_]+/g, '_')
     .replace(/^_+|_+$/g, under => (under.length === 1 && name.startsWith('_') ? under : ''))
     .slice(0, 200);
-  const started = /^[A-Za-z_]/.test(plain) ? plain : plain === '' ? `column_${place}` : `_${plain}`;
+  const started = /^_*[A-Za-z]/.test(plain)
+    ? plain
+    : plain === ''
+      ? `column_${place}`
+      : `column_${plain.replace(/^_+/, '')}`;
   for (let n = 1; ; n++) {
     const own = n === 1 ? started : `${started}_${n}`;
     if (!taken.has(own.toLowerCase())) return own;
@@ -34,4 +39,4 @@ export function columnName(name: string, taken: ReadonlySet<string>, place: numb
 }
 
 /** Whether a name can be that of a column as it is. */
-export const isColumnName = (name: string) => /^[A-Za-z_]\w{0,299}$/.test(name);
+export const isColumnName = (name: string) => /^_*[A-Za-z]\w*$/.test(name) && name.length <= 300;
