@@ -51,7 +51,7 @@ export const plainQueries: readonly string[] = [
   'select string_agg(distinct id, "-" order by id limit 2) as ids, count(distinct id) over () as n from edge_logs group by id',
   'with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select id, n from edge_logs join r on length(id) = n',
   'with recursive chain as (select id, 1 as n from edge_logs union all select p.id, n + 1 from chain join postgres_logs p on p.id > chain.id where n < 3), last as (select max(n) as n from chain) select * from last',
-  'from edge_logs |> where event_message > "5" |> aggregate count(*) as n group by id |> order by n desc |> limit 3',
+  'from edge_logs |> where event_message > "5" |> aggregate count(*) as n group by id |> order by n desc, id |> limit 3',
   'from edge_logs as e |> join postgres_logs as p on e.id = p.id |> extend length(p.id) as n |> select e.id, n',
   'from auth_logs, unnest(metadata) as m |> set id = upper(id) |> rename id as key |> drop event_message |> select key',
   'select id from edge_logs |> union all (from storage_logs |> select id) |> distinct |> as t |> where t.id is not null',
