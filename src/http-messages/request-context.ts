@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
-import { createOwnTurns } from '../base/own-turns.ts';
+import { createOwnTurns } from '../base/turns.ts';
 import { decodeBody, readBody } from './read-body.ts';
 import type { RequestFacts } from './request-facts.ts';
 

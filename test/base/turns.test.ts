@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOwnTurns } from '../../src/base/own-turns.ts';
+import { createOwnTurns } from '../../src/base/turns.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
   const ownTurn = createOwnTurns();
