@@ -1,10 +1,13 @@
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { leastFreeBytes } from '../composition/free-bytes.ts';
+import { replicasOf } from '../duckdb/replicas.ts';
 import type { Check, Finding } from './check.ts';
 
 type DiskCheckOptions = {
   readonly directory: string;
+  /** The first of the two files of the database. */
+  readonly databasePath: string;
   /** Megabytes of the embedded engine. */
   readonly engineMemoryMb: number;
   /** Bytes that are free where a folder is. Default: asks the system. */
@@ -14,7 +17,12 @@ type DiskCheckOptions = {
 const mb = 1024 * 1024;
 
 /** Is there room in the data folder? */
-export function diskCheck({ directory, engineMemoryMb, freeBytes = askSystem }: DiskCheckOptions): Check {
+export function diskCheck({
+  directory,
+  databasePath,
+  engineMemoryMb,
+  freeBytes = askSystem,
+}: DiskCheckOptions): Check {
   return {
     subject: 'disk',
     fixForFailure: 'see that DATA_DIR is a folder that may be read',
@@ -27,9 +35,24 @@ export function diskCheck({ directory, engineMemoryMb, freeBytes = askSystem }: 
       // Queries spill up to four times their memory.
       const wantedMb = 4 * engineMemoryMb;
       const fix = `have ${wantedMb} MB, four times ENGINE_MEMORY_MB: large queries spill to this disk`;
-      return { isFine: true, found, advice: freeMb < wantedMb ? [{ found, fix }] : [] };
+      const advice = freeMb < wantedMb ? [{ found, fix }] : [];
+      // Queries read one file while the other is written.
+      const [first, second] = await Promise.all(replicasOf(databasePath).map(bytesOf));
+      const leastMb = leastFreeBytes / mb;
+      const copyMb = Math.ceil((first ?? 0) / mb);
+      if (second === undefined && freeMb - leastMb < copyMb) {
+        advice.push({
+          found,
+          fix: `have ${copyMb + leastMb} MB: the first load makes a second file of the database, of ${copyMb} MB`,
+        });
+      }
+      return { isFine: true, found, advice };
     },
   };
+}
+
+async function bytesOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
 }
 
 /** Of the nearest folder that is there: before a first start DATA_DIR is not. */

@@ -68,7 +68,8 @@ export async function runDoctor(
   });
   // The warehouse needs no room here.
   const { ENGINE, DATA_DIR: directory, ENGINE_MEMORY_MB: engineMemoryMb } = config;
-  const disk = ENGINE === 'duckdb' ? [diskCheck({ directory, engineMemoryMb })] : [];
+  const disk =
+    ENGINE === 'duckdb' ? [diskCheck({ directory, databasePath: databasePath(config), engineMemoryMb })] : [];
   try {
     const checks = [storeCheck(config), tokens, ...disk, ...queries.checks];
     if (!json) {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
@@ -116,11 +116,31 @@ test.each([
   [5000, 'advice disk: 5000 MB are free at /data\n       to do: have 8192 MB'],
   [9000, 'ok     disk: 9000 MB are free at /data'],
 ])('a disk with %d MB free', async (freeMb, expected) => {
-  const options = { directory: '/data', engineMemoryMb: 2048, freeBytes: async () => freeMb * 1024 * 1024 };
+  const options = {
+    directory: '/data',
+    databasePath: '/data/logs.duckdb',
+    engineMemoryMb: 2048,
+    freeBytes: async () => freeMb * 1024 * 1024,
+  };
   const lines: string[] = [];
   const check = diskCheck(options);
   await runChecks([check], (subject, finding) => void lines.push(...linesOf(subject, finding)));
   expect(lines.join('\n')).toContain(expected);
+});
+
+test('a disk without room for the second file of the database is found before the first load', async () => {
+  const directory = await temporaryDirectory();
+  const databasePath = join(directory, 'logs.duckdb');
+  await writeFile(databasePath, '');
+  await truncate(databasePath, 500 * 1024 * 1024);
+  const freeBytes = async () => 600 * 1024 * 1024;
+  const check = diskCheck({ directory, databasePath, engineMemoryMb: 100, freeBytes });
+  const advice = async () => JSON.stringify(await check.run());
+  expect(await advice()).toContain(
+    'have 756 MB: the first load makes a second file of the database, of 500 MB',
+  );
+  await writeFile(join(directory, 'logs.2.duckdb'), '');
+  expect(await advice()).not.toContain('second file');
 });
 
 test('a saved query that is broken is found by file and line', async () => {
