@@ -4,6 +4,10 @@ import type { CaseGroup } from './case-group.ts';
 export const branchCases: CaseGroup = {
   same: [
     'select if(id > 100, (select x from unnest([1,2]) x), 0) from facts',
+    // In what has a name for its values.
+    'select (if(id > 0, id, (select x from unnest([1, 2]) x)), 1) in ((1, 1), (i, 2)) from facts',
+    'select id + 1 between if(id > 0, 1, (select x from unnest([1, 2]) x)) and round(if(id > 0, 5.5, (select x from unnest([1, 2]) x)) / 3, 1) from facts',
+    "select json_value(if(id > 0, '{}', (select x from unnest(['a', 'b']) x)), '$.a') from facts",
     'select if(array_length(numbers) > 1, 0, (select x from unnest(numbers) x)) from lists',
     'select case when id = 1 then 1 else (select 1/(id-1)) end from facts',
     'select if(i = 0, 0, (select max(1/f) from facts b where b.id = a.id and f != 0)) from facts a',

@@ -17,6 +17,8 @@ const bool = scalar('BOOL');
 type Rules = {
   allows(condition: BoundExpression): boolean;
   keeps(expression: BoundExpression): boolean;
+  /** Values of `let` by what they were: the body finds them by what they are. */
+  readonly renamed: Map<BoundExpression, BoundExpression>;
 };
 
 /**
@@ -25,7 +27,7 @@ type Rules = {
  * for a condition makes a join of its own; so do those below a condition that holds an aggregate or IN with a subquery.
  */
 export function guardBranches(expression: BoundExpression): BoundExpression {
-  return holdsSubquery(expression) ? guarded(expression, [], plainRules) : expression;
+  return holdsSubquery(expression) ? guarded(expression, [], plainRules()) : expression;
 }
 
 /** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. A key stays. */
@@ -38,6 +40,7 @@ export function guardGroups(
   const rules: Rules = {
     allows: condition => isPlain(condition) && columnsOf(condition).every(key => columns.has(key)),
     keeps: expression => known.has(keyOf(expression)),
+    renamed: new Map(),
   };
   return expression => (holdsSubquery(expression) ? guarded(expression, [], rules) : expression);
 }
@@ -84,7 +87,18 @@ function guarded(
       return { ...inside, query: withConditions(expression.query, known) };
     }
     case 'aggregate':
-      return mapChildren(expression, child => guarded(child, [], plainRules));
+      return mapChildren(expression, child =>
+        guarded(child, [], { ...plainRules(), renamed: rules.renamed }),
+      );
+    case 'let':
+      // Its values come before its body.
+      return mapChildren(expression, child => {
+        const inside = guarded(child, conditions, rules);
+        if (child !== expression.body) rules.renamed.set(child, inside);
+        return inside;
+      });
+    case 'named':
+      return { ...expression, value: rules.renamed.get(expression.value) ?? expression.value };
     default:
       return mapChildren(expression, child => guarded(child, conditions, rules));
   }
@@ -120,7 +134,7 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
 /** DuckDB fails to plan IN with a subquery in the WHERE of another one. */
 const isPlain = (condition: BoundExpression): boolean => !holdsAnyAggregate(condition) && !holdsIn(condition);
 
-const plainRules: Rules = { allows: isPlain, keeps: () => false };
+const plainRules = (): Rules => ({ allows: isPlain, keeps: () => false, renamed: new Map() });
 
 const holdsIn = (expression: BoundExpression): boolean =>
   expression.kind === 'inQuery' || childrenOf(expression).some(holdsIn);

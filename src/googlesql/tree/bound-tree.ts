@@ -268,7 +268,7 @@ export function childrenOf(expression: BoundExpression): readonly BoundExpressio
   }
 }
 
-/** The same expression over other children; one without any is returned as it is. */
+/** The same expression over other children; one without any is returned as it is, `named` too, which finds a value by what it is. */
 export function mapChildren(
   expression: BoundExpression,
   map: (child: BoundExpression) => BoundExpression,
@@ -279,6 +279,7 @@ export function mapChildren(
     case 'cast':
     case 'isNull':
     case 'try':
+    case 'jsonValue':
     case 'inQuery':
       return { ...expression, of: map(expression.of) };
     case 'element':
@@ -300,6 +301,7 @@ export function mapChildren(
           partitionBy: over.partitionBy.map(map),
           orderBy: mapOrder(over.orderBy, map),
         },
+        filter: expression.filter && map(expression.filter),
       };
     }
     case 'case':
@@ -309,8 +311,7 @@ export function mapChildren(
         otherwise: expression.otherwise && map(expression.otherwise),
       };
     case 'let':
-      // The body finds its values by what they are: they stay.
-      return { ...expression, body: map(expression.body) };
+      return { ...expression, values: expression.values.map(map), body: map(expression.body) };
     default:
       return expression;
   }
