@@ -31,12 +31,12 @@ const floatText = String.raw`(?i)[\s\v]*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|
  */
 function jsonNumber(kind: string, type: string, isNumber: string, text: string) {
   const read = (safe: string) => `${safe}_read_${kind}(bq_read_json_value(x, steps))`;
-  const ofText = `cast(substr(e, 2, length(e) - 2) as ${type})`;
+  const ofText = `try_cast(substr(e, 2, length(e) - 2) as ${type})`;
   // A text with none of these characters is a number by this pattern, or is none.
   const safeText = String.raw`when regexp_full_match(e, '"[^\\xX(]*"') then try_cast(regexp_extract(e, '^"${text}"$', 1) as ${type})`;
   return {
-    [`bq_json_text_${kind}(e, x, steps)`]: `case when ${isNumber} then cast(e as ${type}) when regexp_full_match(e, '"${text}"') then ${ofText} when e <> 'null' then ${read('bq')} end`,
-    [`bq_safe_json_text_${kind}(e, x, steps)`]: `case when ${isNumber} then cast(e as ${type}) ${safeText} when e <> 'null' then ${read('bq_safe')} end`,
+    [`bq_json_text_${kind}(e, x, steps)`]: `case when ${isNumber} then try_cast(e as ${type}) when regexp_full_match(e, '"${text}"') then ${ofText} when e <> 'null' then ${read('bq')} end`,
+    [`bq_safe_json_text_${kind}(e, x, steps)`]: `case when ${isNumber} then try_cast(e as ${type}) ${safeText} when e <> 'null' then ${read('bq_safe')} end`,
   };
 }
 
@@ -94,11 +94,12 @@ const macros: Readonly<Record<string, string>> = {
   // DuckDB sorts a copy, and finds the value in it from behind.
   'bq_range_bucket(x, a)':
     "case when x is null or a is null then null when list_count(a) <> len(a) or list_sort(a) is distinct from a then bq_fail('Elements in input array to RANGE_BUCKET must be in ascending order') else len(a) - list_position(list_reverse_sort(list_append(a, x)), x) + 1 end",
+  // Everywhere TRY_CAST: DuckDB also casts values of a dictionary that no row of the branch has.
   // A text that DuckDB would write for the number it reads is one to BigQuery too. Hexadecimal texts go to the engine's own reader.
-  'bq_int64(x)': String.raw`case when cast(try_cast(x as bigint) as varchar) = x then try_cast(x as bigint) when regexp_full_match(x, '\s*[+-]?\d+\s*') then cast(x as bigint) when x is not null then bq_read_int64(x) end`,
+  'bq_int64(x)': String.raw`case when cast(try_cast(x as bigint) as varchar) = x then try_cast(x as bigint) when regexp_full_match(x, '\s*[+-]?\d+\s*') and try_cast(x as bigint) is not null then try_cast(x as bigint) when x is not null then bq_read_int64(x) end`,
   'bq_safe_int64(x)': String.raw`case when cast(try_cast(x as bigint) as varchar) = x then try_cast(x as bigint) when regexp_full_match(x, '\s*[+-]?\d+\s*') then try_cast(x as bigint) when regexp_matches(x, '[xX\v]') then bq_safe_read_int64(x) end`,
-  'bq_float64(x)': `case when regexp_full_match(x, '${floatText}') then cast(x as double) when x is not null then bq_read_float64(x) end`,
-  'bq_safe_float64(x)': `case when regexp_full_match(x, '${floatText}') then cast(x as double) when regexp_matches(x, '[xX\\v(]') then bq_safe_read_float64(x) end`,
+  'bq_float64(x)': `case when regexp_full_match(x, '${floatText}') then try_cast(x as double) when x is not null then bq_read_float64(x) end`,
+  'bq_safe_float64(x)': `case when regexp_full_match(x, '${floatText}') then try_cast(x as double) when regexp_matches(x, '[xX\\v(]') then bq_safe_read_float64(x) end`,
   // Spoilt, so that DuckDB does not read what BigQuery would not.
   'bq_number_text(x)': `case when regexp_full_match(x, '${floatText}') then x else 'not a number: ' || x end`,
   'bq_bool(x)':
