@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';
 import { createLoader } from '../loading/loader.ts';
-import { withRetention } from '../loading/remove-old.ts';
+import { withRetention } from '../loading/retention.ts';
 import { createLoadMarker } from '../pipeline/mark-loaded.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';

@@ -1,5 +1,6 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SetupError } from '../base/setup-error.ts';
 import { pointerOf, publish, readCurrent, replicasOf } from './replicas.ts';
 
 /** A file of the database that was found damaged, and where it is now. */
@@ -12,6 +13,7 @@ const lookAgainMs = 300;
  * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. Seen are a
  * wrong beginning, a file that ends too early to be opened, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
  * @param nowMs for the names of what is set aside
+ * @throws SetupError where no file is whole: an empty database would answer as if there never had been a row
  */
 export async function repairReplicas(databasePath: string, nowMs: number): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
@@ -22,14 +24,37 @@ export async function repairReplicas(databasePath: string, nowMs: number): Promi
     damaged.push({ file, keptAs });
   };
   const pointer = readPointer(databasePath);
-  if (pointer === 'damaged') await setAside(pointerOf(databasePath));
+  const refused: string[] = [];
   for (const file of replicasOf(databasePath)) {
     if (!(await looksDamaged(file))) continue;
     await delay(lookAgainMs);
-    if ((await looksDamaged(file)) && (await isRefused(file))) await setAside(file);
+    if ((await looksDamaged(file)) && (await isRefused(file))) refused.push(file);
   }
+  if (refused.length > 0 && !(await hasOther(databasePath, refused))) throw nothingLeft(refused);
+  if (pointer === 'damaged') await setAside(pointerOf(databasePath));
+  for (const file of refused) await setAside(file);
   if (damaged.length > 0) await pointToWhole(databasePath, pointer === 'damaged' ? undefined : pointer);
   return damaged;
+}
+
+async function hasOther(databasePath: string, refused: readonly string[]): Promise<boolean> {
+  const others = replicasOf(databasePath).filter(file => !refused.includes(file));
+  const sizes = await Promise.all(
+    others.map(file =>
+      stat(file).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.some(size => size > 0);
+}
+
+function nothingLeft(refused: readonly string[]): SetupError {
+  const fix =
+    'move it away, then restore a backup (npx sqg backup restore <folder>), or begin without these rows';
+  const problems = refused.map(file => ({ found: `${file} is damaged, or no DuckDB database`, fix }));
+  return new SetupError('No file of the database can be read.', problems);
 }
 
 /** Makes the file current that was so, or else the other one, whichever is there. */

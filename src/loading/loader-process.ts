@@ -11,7 +11,7 @@ import { readLearned, withLearned } from './events/learned-fields.ts';
 import { type BodyCoding, readCoded } from './events/read-coded.ts';
 import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
-import { type Retention, withRetention } from './remove-old.ts';
+import { type Retention, withRetention } from './retention.ts';
 import { storeAccepted } from './store-accepted.ts';
 
 /** Where the process works. */

@@ -3,22 +3,6 @@ import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import { currentName } from './write-spare.ts';
 
-/** What sources keep that say nothing of it themselves; absent: everything. */
-export type Retention = { readonly days?: number | undefined; readonly megabytes?: number | undefined };
-
-/** The sources, with what they keep. */
-export function withRetention(sources: readonly Source[], { days, megabytes }: Retention): Source[] {
-  return sources.map(source =>
-    source.time === undefined || source.files
-      ? source
-      : {
-          ...source,
-          retentionDays: source.retentionDays ?? days,
-          retentionMb: source.retentionMb ?? megabytes,
-        },
-  );
-}
-
 /**
  * Removes the rows of the spare that are older than their source keeps them, or that are beyond its megabytes. Whole hours, so that old blocks
  * are read once an hour.

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
+import { access, copyFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test, vi } from 'vitest';
 import { repairReplicas } from '../../src/duckdb/repair-replicas.ts';
-import { pointerOf, readCurrent, spareOf } from '../../src/duckdb/replicas.ts';
+import { pointerOf, readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
 import { parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
@@ -284,6 +284,16 @@ describe('a database of which one file is damaged', () => {
     expect(await database.ask(all)).toEqual(['1', '2', '3']);
     expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
     expect(await repairReplicas(database.databasePath, 8)).toEqual([]);
+  });
+
+  test.each(Object.keys(damages))('both: %s, nothing is moved, and no gateway starts', async damage => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    while (await database.turn());
+    const paths = replicasOf(database.databasePath);
+    for (const path of paths) await damages[damage]!(path);
+    await expect(repairReplicas(database.databasePath, 7)).rejects.toThrow(`${paths[1]} is damaged`);
+    await Promise.all(paths.map(path => access(path)));
   });
 
   test('its pointer is no JSON: a file is chosen, and rows go on', async () => {

@@ -51,7 +51,7 @@ describe('token', () => {
   });
 
   const mistakes: [args: string[], message: string][] = [
-    [['token'], 'token takes issue, list, show, rotate or revoke'],
+    [['token'], 'token takes issue, list, show, rotate, revoke or allow'],
     [['token', 'issue'], 'token issue needs --name'],
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
     [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],

@@ -171,6 +171,8 @@ describe('a start that can not succeed says why, without a stack, and exits with
   test('a database that is none', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'logs.duckdb'), 'nonsense');
-    expect(await refusal({ DATA_DIR: directory })).toContain('not a valid DuckDB database');
+    expect(await refusal({ DATA_DIR: directory })).toContain(
+      'logs.duckdb is damaged, or no DuckDB database\n  to do: move it away',
+    );
   });
 });
