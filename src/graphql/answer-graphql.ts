@@ -265,7 +265,10 @@ function repeatOf(
   if (!body.subarray(0, dataStart.length).equals(dataStart)) return undefined;
   if (body.toString('latin1', startLength) !== oldEnd) return undefined;
   const start = body.subarray(0, startLength);
-  const startText = startLength > maxJoinedBytes ? undefined : start.toString('latin1');
+  const isJoined = startLength <= maxJoinedBytes;
+  const beforeId = isJoined ? start.toString('latin1') + endStart : endStart;
+  let ages: string | undefined;
+  let afterId = '';
   const sent = {
     'content-type': headers['content-type'],
     'cache-control': 'no-store',
@@ -277,14 +280,19 @@ function repeatOf(
     again(requestId) {
       const next = repeatAnswers(pipeline, answers, requestId);
       if (!next) return undefined;
-      const fieldAnswers = next.map((answer, at) => ({ path: paths[at]!, answer }));
-      const end = endOf({ requestId, fieldAnswers });
-      return startText === undefined
-        ? { headers: sent, start, text: end }
-        : { headers: sent, text: startText + end };
+      const nextAges = next.map(({ cache }) => cache.ageSeconds).join();
+      if (nextAges !== ages) {
+        ages = nextAges;
+        const fieldAnswers = next.map((answer, at) => ({ path: paths[at]!, answer }));
+        afterId = endOf({ requestId: '', fieldAnswers }).slice(endStart.length);
+      }
+      return { headers: sent, start: isJoined ? undefined : start, text: beforeId + requestId + afterId };
     },
   };
 }
+
+/** What stands before the request's id in the end of a result. */
+const endStart = ',"extensions":{"request_id":"';
 
 /** The end of a result; ASCII alone: names of fields, states and numbers. */
 function endOf(operation: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): string {

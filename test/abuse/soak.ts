@@ -106,6 +106,14 @@ async function happen(): Promise<string> {
   return name;
 }
 
+// The process that loads rows starts with the first of them, and stays.
+const row = { id: 'first', timestamp: '2026-01-01T00:00:00Z', project: 'ours' };
+const loaded = await fetch(`${gateway.origin}/api/sources/postgres.logs/rows`, {
+  method: 'POST',
+  headers: { 'x-api-key': gateway.writerToken },
+  body: JSON.stringify(row),
+});
+if (!loaded.ok) throw new Error(`No row was loaded: ${await loaded.text()}`);
 const warming = startPlainCallers(gateway);
 await delay(10_000);
 await warming.stop();
