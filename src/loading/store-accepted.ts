@@ -1,5 +1,6 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/sources.ts';
@@ -37,13 +38,17 @@ const insertCharacters = 2 * 1024 * 1024;
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs } = options;
-  const sources = withLearned(options.sources, readLearned(databasePath));
+  const learned = readLearned(databasePath);
+  const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
   if (!sample && retainAtMs === undefined && (await listRowsFiles(folder)).length === 0) return false;
   const endMs = performance.now() + turnMs;
-  let isLost = false;
+  let [isLost, isOutdated] = [false, false];
   await writeSpare({ databasePath, sources }, async connection => {
     const files = await listRowsFiles(folder);
+    // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
+    isOutdated = !isDeepStrictEqual(readLearned(databasePath), learned);
+    if (isOutdated) return {};
     const memory = await readMemory(connection);
     isLost = !memory.isWhole(files);
     if (isLost) return { isLost };
@@ -60,8 +65,8 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     if (!loaded && !isSampled && expired.length === 0) return {};
     return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });
-  // The spare is whole now.
-  return isLost ? storeAccepted(options) : (await listRowsFiles(folder)).length > 0;
+  // The spare is whole now, or gets the fields that it lacks.
+  return isLost || isOutdated ? storeAccepted(options) : (await listRowsFiles(folder)).length > 0;
 }
 
 /**

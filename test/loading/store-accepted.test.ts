@@ -259,6 +259,22 @@ test('rows that are put into a clock which was set back are there', async () => 
   expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3', '4']);
 });
 
+test('rows whose fields are learned while a turn begins are stored with them', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  await database.accept(numbers, [{ n: 2 }]);
+  const turning = database.turn();
+  // It has read what was learned, and opens the spare now.
+  await learn(database.databasePath, 'numbers', { x: 'FLOAT64' });
+  await database.accept({ ...numbers, columns: { ...numbers.columns, x: 'FLOAT64' } }, [{ n: 3, x: 1.5 }]);
+  await turning;
+  while (await database.turn());
+  for (const path of replicasOf(database.databasePath)) {
+    expect(await database.ask('SELECT x FROM numbers WHERE n = 3', path)).toEqual(['1.5']);
+  }
+});
+
 describe('a database of which one file is damaged', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
     'ends too early': path => truncate(path, 100_000),
