@@ -82,9 +82,7 @@ export function assembleSql(request: AssembleRequest): AssembledSql {
 
 function bind(request: AssembleRequest): BoundStatement {
   try {
-    const bound = bindStatement(request);
-    if (bound.foreignAt) throw invalidQuery('Syntax error: Unexpected "::"', bound.foreignAt);
-    return bound;
+    return bindStatement(request);
   } catch (error) {
     // The stack ran out: no one position explains it.
     if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });

@@ -40,6 +40,7 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
       maxWaitingPerCaller: config.MAX_WAITING_PER_TOKEN,
       memoryLimitMb: config.ENGINE_MEMORY_MB,
       maxResultBytes,
+      takesPostgresCasts: config.COMPAT === 'logflare',
     });
   }
   // Loaded here alone: Google's client takes longer to load than the rest of the gateway.

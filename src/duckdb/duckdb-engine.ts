@@ -39,6 +39,8 @@ type DuckDbEngineOptions = {
   readonly memoryLimitMb?: number;
   /** Bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
+  /** Whether callers may cast by `x::text`, as Postgres does and BigQuery does not. Default false. */
+  readonly takesPostgresCasts?: boolean | undefined;
   /** Milliseconds between two heartbeats of a process; after ten missed ones it is killed. Default 1000. */
   readonly aliveMs?: number;
   /** Milliseconds an interrupted query has to end before its process is killed. Default 1000. */
@@ -74,7 +76,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     maxProcesses: options.maxConcurrentQueries ?? 4,
     emit,
   });
-  const compile = createCompiler();
+  const compile = createCompiler(options);
 
   async function runIn(child: EngineChild, statement: Statement, options: RunOptions): Promise<ResultSet> {
     const catalog = await orAborted(child.catalog, options.signal);
@@ -225,27 +227,33 @@ type Compiler = (
  * Compiles statements against the tables as they are stored in the database, callers in turn. Equal statements are compiled once,
  * refused ones included.
  */
-function createCompiler(): Compiler {
+type CompilerOptions = Pick<DuckDbEngineOptions, 'takesPostgresCasts'>;
+
+function createCompiler(options: CompilerOptions): Compiler {
   const inTurn = createCompileTurns();
   const known = new LRUCache<string, Compilation>({
     max: maxCompiled,
     maxSize: maxCompiledCharacters,
     sizeCalculation: (value, key) => key.length + ('compiled' in value ? value.compiled.sql.length : 1000),
   });
-  return async (catalog, statement, options) => {
+  return async (catalog, statement, turn) => {
     const { sql, callerSql, maxRows } = statement;
     // Equal texts may belong to different headers.
     const types = statement.parameters.map(({ type, value }) => [type, Array.isArray(value)]);
     const key = JSON.stringify([catalog.version, maxRows, sql, callerSql, types]);
     const found =
-      known.get(key) ?? (await inTurn(() => known.get(key) ?? compile(catalog, statement), options));
+      known.get(key) ?? (await inTurn(() => known.get(key) ?? compile(catalog, statement, options), turn));
     known.set(key, found);
     if ('refusal' in found) throw found.refusal;
     return found.compiled;
   };
 }
 
-function compile({ tables }: Catalog, { sql, callerSql, parameters, maxRows }: Statement): Compilation {
+function compile(
+  { tables }: Catalog,
+  { sql, callerSql, parameters, maxRows }: Statement,
+  { takesPostgresCasts = false }: CompilerOptions,
+): Compilation {
   try {
     const compiled = compileForDuckDb({
       sql,
@@ -253,6 +261,7 @@ function compile({ tables }: Catalog, { sql, callerSql, parameters, maxRows }: S
       catalog: new Map(tables.map(table => [table.name, table])),
       ...declarationsOf(parameters),
       maxRows,
+      takesPostgresCasts,
     });
     return { compiled };
   } catch (refusal) {

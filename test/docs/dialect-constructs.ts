@@ -40,7 +40,6 @@ export const constructs: readonly Construct[] = [
   ['WITH expressions', 'select with(a as length(id), a * a) as x from edge_logs'],
   ['CASE, IF, COALESCE', "select case id when 'a' then 1 else 2 end as x from edge_logs"],
   ['CAST, SAFE_CAST', 'select safe_cast(id as int64) as x from edge_logs'],
-  ['x::text and other Postgres types', 'select event_message::text as x from edge_logs'],
   ['CAST … FORMAT', "select cast(timestamp as string format 'YYYY-MM-DD') as x from edge_logs"],
   ['types with parameters', 'select cast(id as string(10)) as x from edge_logs'],
   ['BIGNUMERIC', "select bignumeric '1.5' as x"],

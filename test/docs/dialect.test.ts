@@ -37,7 +37,7 @@ function functionRow(name: string): string {
 function answers(callerSql: string): string {
   try {
     compileCaller(callerSql);
-    return bindCaller(callerSql).foreignAt ? '| yes | no |' : '| yes | yes |';
+    return '| yes | yes |';
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     if (!(error instanceof UnsupportedSql)) return '| no | no |';

@@ -35,14 +35,6 @@ const answers: readonly (readonly [string, unknown[]])[] = [
     ],
   ],
   ['select count(*) from edge_logs', [{ f0_: 4 }]],
-  [
-    "select '7'::int + 1 as n, -'2'::float8 as f, (1 = 1)::text as t, '2026-01-15'::date as d",
-    [{ n: 8, f: -2, t: 'true', d: '2026-01-15' }],
-  ],
-  [
-    "select id from edge_logs as e where e.id::text like 'a%' and e.timestamp::date = '2026-01-15'",
-    [{ id: 'a' }],
-  ],
   ["select count(*) as n from edge_logs where timestamp > '2026-01-15T10:30:00Z'", [{ n: 1 }]],
   ['select countif(null) as n, sum(null) as s from edge_logs', [{ n: 0, s: null }]],
   ["select id from edge_logs where json_value(event_message, '$.a') = 'x'", [{ id: 'd' }]],
@@ -102,6 +94,20 @@ describe.each(['single', 'list'] as const)("contract 4.12: a caller's SQL on the
     expect(await database.rows(logsAll, { callerSql, parameters })).toEqual(expected);
   });
 
+  it.each([
+    [
+      "select '7'::int + 1 as n, -'2'::float8 as f, (1 = 1)::text as t, '2026-01-15'::date as d",
+      [{ n: 8, f: -2, t: 'true', d: '2026-01-15' }],
+    ],
+    [
+      "select id from edge_logs as e where e.id::text like 'a%' and e.timestamp::date = '2026-01-15'",
+      [{ id: 'a' }],
+    ],
+  ])('takes Postgres casts where it is told to: %s', async (callerSql, expected) => {
+    const rows = database.rows(logsAll, { callerSql, parameters, takesPostgresCasts: true });
+    expect(await rows).toEqual(expected);
+  });
+
   it('contract 4.4: bounds a LIMIT above the maximum, and a query without one, to one row more than that', async () => {
     for (const callerSql of ['select id from edge_logs limit 99', 'select id from edge_logs order by id']) {
       expect(await database.rows(logsAll, { callerSql, parameters, maxRows: 1 })).toHaveLength(2);
@@ -125,6 +131,7 @@ const refusals: readonly (readonly [string, string, string])[] = [
   ['select session_user()', 'sandbox_refused', '[1:8]'],
   ['select @@version', 'sandbox_refused', '[1:8]'],
   ['select nope from edge_logs', 'invalid_query', '[1:8]'],
+  ['select id::text from edge_logs', 'invalid_query', '[1:10]'],
   ['select id,\n  timestamp from edge_logs group by id', 'invalid_query', '[2:3]'],
 ];
 

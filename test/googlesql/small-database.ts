@@ -65,6 +65,7 @@ export type RunOptions = {
   readonly parameters?: Readonly<Record<string, string | null>>;
   readonly now?: string;
   readonly maxRows?: number;
+  readonly takesPostgresCasts?: boolean;
 };
 
 /** An in-memory database with all nine sources, empty, in one layout. */
@@ -102,12 +103,13 @@ async function runRows(
   connection: DuckDBConnection,
   options: RunOptions & { sql: string; catalog: ReadonlyMap<string, CatalogTable> },
 ): Promise<unknown[]> {
-  const { sql, callerSql, catalog, parameters = {}, maxRows = 1000 } = options;
+  const { sql, callerSql, catalog, parameters = {}, maxRows = 1000, takesPostgresCasts = false } = options;
   const compiled = compileForDuckDb({
     sql,
     callerSql,
     catalog,
     parameterNames: Object.keys(parameters),
+    takesPostgresCasts,
     maxRows,
   });
   const prepared = await connection.prepare(compiled.sql);

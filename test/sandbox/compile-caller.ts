@@ -22,7 +22,8 @@ export function bindCaller(callerSql: string): BoundStatement {
   return bindStatement({ sql: savedSql, callerSql, catalog, parameterNames });
 }
 
-/** Compiles a caller's SQL as the service does. */
+/** Compiles a caller's SQL as the service does, with all that any of its modes takes. */
 export function compileCaller(callerSql: string, tables = catalog): CompiledStatement {
-  return compileForDuckDb({ sql: savedSql, callerSql, catalog: tables, parameterNames, maxRows: 1000 });
+  const request = { sql: savedSql, callerSql, catalog: tables, parameterNames, maxRows: 1000 };
+  return compileForDuckDb({ ...request, takesPostgresCasts: true });
 }

@@ -46,7 +46,9 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
     case 'call':
       return bindCall(context, syntax);
     case 'cast':
-      if (syntax.isPostgres) context.statement.foreignAt ??= syntax.at;
+      if (syntax.isPostgres && !context.statement.takesPostgresCasts) {
+        throw invalidQuery('Syntax error: Unexpected "::"', syntax.at);
+      }
       return bindCast(bind, syntax);
     case 'case':
       return bindCase(context, syntax);

@@ -1,4 +1,3 @@
-import type { SqlPosition } from '../../base/errors.ts';
 import { parseQuery } from '../syntax/parse-query.ts';
 import {
   type BindContext,
@@ -30,6 +29,8 @@ export type BindRequest = {
   readonly arrayParameterNames?: readonly string[];
   /** Types of parameters, of the elements of arrays. Default: STRING. */
   readonly parameterTypes?: ParameterTypes;
+  /** Whether `::` casts to Postgres' names of types, which GoogleSQL refuses. Default: false. */
+  readonly takesPostgresCasts?: boolean;
 };
 
 export type BoundStatement = {
@@ -42,8 +43,6 @@ export type BoundStatement = {
   readonly savedSubsets: readonly BoundSubset[];
   /** Those of them whose names the final statement's text reaches: directly, or through others of them. */
   readonly reached: ReadonlySet<BoundSubset>;
-  /** Where the text is no GoogleSQL, which only the embedded engine forgives. */
-  readonly foreignAt?: SqlPosition | undefined;
 };
 
 /** Longest SQL of a caller, in UTF-16 units. */
@@ -63,8 +62,13 @@ const binder: Binder = {
  */
 export function bindStatement(request: BindRequest): BoundStatement {
   const { sql, callerSql, catalog, parameterNames, arrayParameterNames = [] } = request;
-  const { parameterTypes = new Map() } = request;
-  const statement = createStatementState(parameterNames, arrayParameterNames, parameterTypes);
+  const { parameterTypes = new Map(), takesPostgresCasts = false } = request;
+  const statement = createStatementState(
+    parameterNames,
+    arrayParameterNames,
+    parameterTypes,
+    takesPostgresCasts,
+  );
   const context = (environment: Environment): BindContext => ({
     binder,
     statement,
@@ -90,7 +94,6 @@ export function bindStatement(request: BindRequest): BoundStatement {
     tables: statement.tables,
     savedSubsets,
     reached: reachedFrom(statement.subsetReads.slice(readsBefore)),
-    foreignAt: statement.foreignAt,
   };
 }
 

@@ -27,8 +27,8 @@ export type StatementState = {
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
   readonly subsetReads: BoundSubset[];
-  /** Where the text is no GoogleSQL: a kindness of the embedded engine, which the warehouse would refuse. */
-  foreignAt?: SqlPosition;
+  /** Whether `::` casts to Postgres' names of types, which GoogleSQL refuses. */
+  readonly takesPostgresCasts: boolean;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
@@ -104,6 +104,7 @@ export function createStatementState(
   parameterNames: readonly string[],
   arrayParameterNames: readonly string[],
   parameterTypes: ParameterTypes,
+  takesPostgresCasts: boolean,
 ): StatementState {
   let last = 0;
   let columns = 0;
@@ -113,6 +114,7 @@ export function createStatementState(
     parameterNames,
     arrayParameterNames,
     parameterTypes,
+    takesPostgresCasts,
     functions: new Set(),
     tables: [],
     subsetReads: [],
