@@ -202,31 +202,8 @@ async function printToken(
 
 /** A record as commands show it: all but the hashes, and the scopes as they count. */
 function shownOf(record: TokenRecord) {
-  const {
-    id,
-    name,
-    endpoints,
-    parameters,
-    limits,
-    maxBytesBilled,
-    createdAt,
-    expiresAt,
-    previous,
-    revokedAt,
-  } = record;
-  return {
-    id,
-    name,
-    scopes: grantedScopes(record),
-    endpoints,
-    parameters,
-    limits,
-    maxBytesBilled,
-    createdAt,
-    expiresAt,
-    previousUntil: previous?.until,
-    revokedAt,
-  };
+  const { id, name, hash: _hash, without: _without, previous, ...rest } = record;
+  return { id, name, ...rest, scopes: grantedScopes(record), previousUntil: previous?.until };
 }
 
 function timeOf(ms: number | undefined): string | undefined {

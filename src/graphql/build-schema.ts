@@ -178,33 +178,25 @@ function isOf32Bits({ min, max }: ParameterDefinition): boolean {
   return Number(min ?? -Infinity) >= -(2 ** 31) && Number(max ?? Infinity) < 2 ** 31;
 }
 
-/** GraphQL types of arguments; the others are strings. */
-const argumentTypes: Partial<
-  Record<ColumnDefinition['type'], 'BigInt' | 'Boolean' | 'Date' | 'DateTime' | 'Float' | 'JSON'>
-> = {
+/** GraphQL types of BigQuery types that arguments and columns share; those that are nowhere here are strings. */
+const scalarTypes = {
   BOOL: 'Boolean',
   INT64: 'BigInt',
-  FLOAT64: 'Float',
   DATE: 'Date',
   TIMESTAMP: 'DateTime',
   DATETIME: 'DateTime',
   JSON: 'JSON',
-};
+} as const;
+
+type ScalarTypes<Others> = Partial<
+  Record<ColumnDefinition['type'], (typeof scalarTypes)[keyof typeof scalarTypes] | Others>
+>;
+
+const argumentTypes: ScalarTypes<'Float'> = { ...scalarTypes, FLOAT64: 'Float' };
 
 function columnType({ type }: ColumnDefinition) {
   return columnTypes[type] ?? 'String';
 }
 
-/** GraphQL types of BigQuery types; the others are strings. */
-const columnTypes: Partial<
-  Record<ColumnDefinition['type'], 'Boolean' | 'BigInt' | 'Date' | 'Float64' | 'DateTime' | 'JSON'>
-> = {
-  BOOL: 'Boolean',
-  INT64: 'BigInt',
-  FLOAT64: 'Float64',
-  DATE: 'Date',
-  TIMESTAMP: 'DateTime',
-  DATETIME: 'DateTime',
-  JSON: 'JSON',
-  STRUCT: 'JSON',
-};
+/** NaN and the infinities come in columns alone. */
+const columnTypes: ScalarTypes<'Float64'> = { ...scalarTypes, FLOAT64: 'Float64', STRUCT: 'JSON' };

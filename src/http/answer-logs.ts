@@ -1,22 +1,12 @@
-import { requireScope } from '../auth/caller.ts';
-import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Source } from '../endpoints/sources.ts';
-import { readCredentials } from '../http-messages/caller-headers.ts';
 import { streamBody } from '../http-messages/read-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { type BodyCoding, bodyCodings, maxEventsBytes } from '../loading/events/read-coded.ts';
-import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import type { LoadingDeps } from './answer-rows.ts';
+import { admitLoad, type LoadRouteDeps } from './answer-rows.ts';
 import { json } from './json-response.ts';
-
-type LogsDeps = {
-  readonly pipeline: Pick<PipelineDeps, 'tokens'>;
-  readonly loading: LoadingDeps | undefined;
-  readonly receiveTimeoutMs: number;
-};
 
 /**
  * `POST /api/logs`: takes log events for a source, as Logflare does, for tokens with the scope `write`. The answer means that they are on disk.
@@ -24,15 +14,10 @@ type LogsDeps = {
  * event in the body, `unsupported_media_type`, `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
  */
 export async function answerLogs(
-  { pipeline, loading, receiveTimeoutMs: timeoutMs }: LogsDeps,
+  { pipeline, loading, receiveTimeoutMs: timeoutMs }: LoadRouteDeps,
   { request, queryText }: RequestContext,
 ): Promise<HttpResponse> {
-  const caller = await pipeline.tokens.authenticate(readCredentials(request.headers));
-  requireScope(caller, 'write');
-  if (caller.fixedParameters) {
-    throw new GatewayError('forbidden', 'The access token fixes parameters, which events do not have');
-  }
-  countRequests(caller.meter, 1);
+  await admitLoad(pipeline.tokens, request.headers, 'events');
   if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
   const source = findSource(loading.sources, readQueryString(queryText));
   const coding = readCoding(request.headers['content-encoding']);

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -9,11 +10,13 @@ import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { Loader } from '../loading/loader.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { json } from './json-response.ts';
 
 /** What takes rows, and for which sources. */
 export type LoadingDeps = { readonly loader: Loader; readonly sources: readonly Source[] };
 
-type RowsDeps = {
+/** What both doors for loading need. */
+export type LoadRouteDeps = {
   readonly pipeline: Pick<PipelineDeps, 'tokens'>;
   readonly loading: LoadingDeps | undefined;
   readonly receiveTimeoutMs: number;
@@ -26,16 +29,11 @@ type RowsDeps = {
  * `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
  */
 export async function answerRows(
-  { pipeline, loading, receiveTimeoutMs: timeoutMs }: RowsDeps,
+  { pipeline, loading, receiveTimeoutMs: timeoutMs }: LoadRouteDeps,
   { request }: RequestContext,
   name: string,
 ): Promise<HttpResponse> {
-  const caller = await pipeline.tokens.authenticate(readCredentials(request.headers));
-  requireScope(caller, 'write');
-  if (caller.fixedParameters) {
-    throw new GatewayError('forbidden', 'The access token fixes parameters, which rows do not have');
-  }
-  countRequests(caller.meter, 1);
+  await admitLoad(pipeline.tokens, request.headers, 'rows');
   if (!loading) throw new GatewayError('invalid_request', 'Rows are loaded into the embedded engine only');
   const source = loading.sources.find(each => each.name === name);
   if (!source) throw new GatewayError('source_not_found', `No source is named ${JSON.stringify(name)}`);
@@ -54,9 +52,22 @@ export async function answerRows(
       `None of the ${rejected} lines is a row of ${name}; line ${first?.line}: ${first?.reason}`,
     );
   }
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify({ rows, rejected, problems, ignoredFields, epochUnits })),
-  };
+  return json({ rows, rejected, problems, ignoredFields, epochUnits });
+}
+
+/**
+ * Lets a caller load who may, and counts the request.
+ * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`
+ */
+export async function admitLoad(
+  tokens: LoadRouteDeps['pipeline']['tokens'],
+  headers: IncomingHttpHeaders,
+  loaded: 'rows' | 'events',
+): Promise<void> {
+  const caller = await tokens.authenticate(readCredentials(headers));
+  requireScope(caller, 'write');
+  if (caller.fixedParameters) {
+    throw new GatewayError('forbidden', `The access token fixes parameters, which ${loaded} do not have`);
+  }
+  countRequests(caller.meter, 1);
 }

@@ -232,40 +232,12 @@ export function unsupportedCall(
 
 /** The expressions directly inside one; what a subquery holds is its own affair. */
 export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {
-  switch (expression.kind) {
-    case 'field':
-    case 'arrayLength':
-    case 'cast':
-    case 'isNull':
-    case 'try':
-    case 'jsonValue':
-    case 'inQuery':
-      return [expression.of];
-    case 'element':
-      return [expression.of, expression.index];
-    case 'struct':
-      return expression.values;
-    case 'array':
-      return expression.elements;
-    case 'call':
-      return expression.arguments;
-    case 'let':
-      return [...expression.values, expression.body];
-    case 'aggregate':
-      return [
-        ...expression.arguments,
-        ...orders(expression.orderBy),
-        ...windowParts(expression.over),
-        ...(expression.filter ? [expression.filter] : []),
-      ];
-    case 'case':
-      return [
-        ...expression.branches.flatMap(({ when, result }) => [when, result]),
-        ...(expression.otherwise ? [expression.otherwise] : []),
-      ];
-    default:
-      return [];
-  }
+  const children: BoundExpression[] = [];
+  mapChildren(expression, child => {
+    children.push(child);
+    return child;
+  });
+  return children;
 }
 
 /** The same expression over other children; one without any is returned as it is, `named` too, which finds a value by what it is. */
@@ -337,14 +309,6 @@ export function isConstant(value: BoundExpression): boolean {
     !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
     childrenOf(value).every(isConstant)
   );
-}
-
-function orders(items: readonly BoundOrder[]): BoundExpression[] {
-  return items.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
-}
-
-function windowParts(window: BoundWindow | undefined): BoundExpression[] {
-  return window ? [...window.partitionBy, ...orders(window.orderBy)] : [];
 }
 
 /** An analytic call is no aggregation, but its arguments may hold one. */
