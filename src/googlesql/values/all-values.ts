@@ -14,7 +14,7 @@ import { numericValues } from './numeric-values.ts';
 import { regexpValues } from './regexp-values.ts';
 import { sqlLiterals } from './sql-literals.ts';
 import { textValues } from './text-values.ts';
-import { timeFormats } from './time-formats.ts';
+import { timeFormats } from './times/time-formats.ts';
 
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {

@@ -1,8 +1,5 @@
-import { floorDivide, months } from '../time-formats.ts';
+import { dayMs, floorDivide, months, second } from '../times/calendar.ts';
 import type { Piece } from './time-format.ts';
-
-const second = 1_000_000n;
-const dayMs = 86_400_000;
 
 const space = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
 

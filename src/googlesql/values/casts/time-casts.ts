@@ -1,5 +1,5 @@
 import type { EngineFunctions } from '../engine-function.ts';
-import { dayOfYear, floorDivide, months, weekdays } from '../time-formats.ts';
+import { dayOfYear, floorDivide, months, second, weekdays } from '../times/calendar.ts';
 import { readTime } from './read-time.ts';
 import { checkForReading, checkForWriting, isZonedFormat, type Piece, piecesOf } from './time-format.ts';
 
@@ -29,8 +29,6 @@ export const timeCasts: EngineFunctions = {
   },
   'bq_cast_format_zoned(STRING) BOOL': (format: string) => isZonedFormat(format),
 };
-
-const second = 1_000_000n;
 
 const digits = (value: number, length: number) => String(value).padStart(length, '0');
 

@@ -1,171 +1,5 @@
-import type { EngineFunctions } from './engine-function.ts';
-
-export const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-export const months = [
-  'January', 'February', 'March', 'April', 'May', 'June',
-  'July', 'August', 'September', 'October', 'November', 'December',
-]; // biome-ignore format: one list
-
-const second = 1_000_000n;
-
-/** Most digits of a fraction that is written. */
-const maxFraction = 100;
-const dayMs = 86_400_000;
-
-/** Elements that stand for several. */
-const composed: Readonly<Record<string, string>> = {
-  c: '%a %b %e %T %Y',
-  D: '%m/%d/%y',
-  F: '%Y-%m-%d',
-  R: '%H:%M',
-  r: '%I:%M:%S %p',
-  T: '%H:%M:%S',
-  X: '%H:%M:%S',
-  x: '%m/%d/%y',
-};
-
-const dateElements = 'AaBbhCDdeFGgjmQUuVWwxYy';
-const clockElements = 'HIMSklpPRrTX';
-
-/** Whether a type has an element; what it has not is left as it is written, and not read. */
-function isOfType(letter: string, kind: string): boolean {
-  if ('%nt'.includes(letter)) return true;
-  if (kind === 'TIME') return clockElements.includes(letter);
-  if (kind === 'DATE') return dateElements.includes(letter);
-  return (
-    `${dateElements}${clockElements}cs`.includes(letter) || (kind === 'TIMESTAMP' && 'Zz'.includes(letter))
-  );
-}
-
-const element =
-  /%(?:E(?<digits>\d+|\*)(?<unit>[Sf])|E4Y|E(?<zone>z)|E(?<era>[cCxXyY])|O(?<other>[deHImMSuUVwWy])|(?<letter>[\s\S]))/g;
-
-/** FORMAT_… and PARSE_… with what DuckDB's formats have not, or do otherwise. Times are microseconds of the wall clock. */
-export const timeFormats: EngineFunctions = {
-  /** @param ahead seconds that the wall clock is before UTC */
-  'bq_format_time(STRING, STRING, INT64, INT64) STRING': (
-    format: string,
-    kind: string,
-    at: bigint,
-    ahead: bigint,
-  ) => formatTime(format, { kind, at, ahead }),
-  'bq_parsed_time(STRING, STRING, STRING) INT64': (format: string, text: string, kind: string) =>
-    parseTime(format, text, kind).at,
-  /** The zone of `bq_parsed_time`'s answer where the text says it. */
-  'bq_parsed_zone(STRING, STRING) STRING': (format: string, text: string) =>
-    parseTime(format, text, 'TIMESTAMP').zone ?? null,
-};
-
-type Moment = { readonly kind: string; readonly at: bigint; readonly ahead: bigint };
-
-function formatTime(format: string, moment: Moment): string {
-  return format.replace(element, (...found) => {
-    const whole = found[0] as string;
-    // The groups come last.
-    const { digits, unit, zone, era, other, letter } = found.at(-1) as Readonly<
-      Record<string, string | undefined>
-    >;
-    if (Number(digits) > maxFraction) throw new Error(`Format element ${whole} is not supported`);
-    if (unit === 'f') throw new Error(`Format element ${whole} is not supported`);
-    if (digits !== undefined)
-      return unit === 'S' && isOfType('S', moment.kind) ? fraction(digits, moment) : whole;
-    if (zone) return moment.kind === 'TIMESTAMP' ? offsetText(moment.ahead, ':') : whole;
-    if (whole === '%E4Y')
-      return isOfType('Y', moment.kind) ? String(dateOf(moment).getUTCFullYear()).padStart(4, '0') : whole;
-    const name = era ?? other ?? letter!;
-    if (name === 'J') throw new Error('Format element %J not supported yet');
-    return isOfType(name, moment.kind) ? (formatElement(name, moment) ?? whole) : whole;
-  });
-}
-
-export const floorDivide = (a: bigint, b: bigint) => (a - (((a % b) + b) % b)) / b;
-
-function dateOf({ at }: Moment): Date {
-  return new Date(Number(floorDivide(at, 1000n)));
-}
-
-function fraction(digits: string, { at }: Moment): string {
-  const micros = String(((at % (60n * second)) + 60n * second) % (60n * second)).padStart(8, '0');
-  const [whole, rest] = [micros.slice(0, 2), micros.slice(2)];
-  const kept =
-    digits === '*' ? rest.replace(/0+$/, '') : rest.padEnd(Number(digits), '0').slice(0, Number(digits));
-  return kept ? `${whole}.${kept}` : whole;
-}
-
-function offsetText(ahead: bigint, colon: string): string {
-  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
-  return `${ahead < 0n ? '-' : '+'}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
-}
-
-function zoneText(ahead: bigint): string {
-  if (ahead === 0n) return 'UTC';
-  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
-  const hours = Math.trunc(minutes / 60);
-  return `UTC${ahead < 0n ? '-' : '+'}${minutes % 60 ? two(hours) + two(minutes % 60) : hours}`;
-}
-
-const two = (number: number) => String(number).padStart(2, '0');
-const spaced = (number: number) => String(number).padStart(2, ' ');
-
-function formatElement(letter: string, moment: Moment): string | undefined {
-  const date = dateOf(moment);
-  const year = date.getUTCFullYear();
-  const hour = date.getUTCHours();
-  const weekday = date.getUTCDay();
-  const day = dayOfYear(date);
-  const parts = composed[letter];
-  if (parts) return formatTime(parts, moment);
-  switch (letter) {
-    case 'A': return weekdays[weekday];
-    case 'a': return weekdays[weekday]!.slice(0, 3);
-    case 'B': return months[date.getUTCMonth()];
-    case 'b': case 'h': return months[date.getUTCMonth()]!.slice(0, 3);
-    case 'C': return String(Math.floor(year / 100));
-    case 'd': return two(date.getUTCDate());
-    case 'e': return spaced(date.getUTCDate());
-    case 'G': return String(isoWeek(date)[0]);
-    case 'g': return two(isoWeek(date)[0] % 100);
-    case 'H': return two(hour);
-    case 'I': return two(hour % 12 || 12);
-    case 'j': return String(day).padStart(3, '0');
-    case 'k': return spaced(hour);
-    case 'l': return spaced(hour % 12 || 12);
-    case 'M': return two(date.getUTCMinutes());
-    case 'm': return two(date.getUTCMonth() + 1);
-    case 'n': return '\n';
-    case 'P': return hour < 12 ? 'am' : 'pm';
-    case 'p': return hour < 12 ? 'AM' : 'PM';
-    case 'Q': return String(Math.floor(date.getUTCMonth() / 3) + 1);
-    case 'S': return two(date.getUTCSeconds());
-    case 's': return String(floorDivide(moment.at, second) - moment.ahead);
-    case 't': return '\t';
-    case 'U': return two(Math.floor((day + 6 - weekday) / 7));
-    case 'u': return String(weekday || 7);
-    case 'V': return two(isoWeek(date)[1]);
-    case 'W': return two(Math.floor((day + 6 - ((weekday + 6) % 7)) / 7));
-    case 'w': return String(weekday);
-    case 'Y': return String(year);
-    case 'y': return two(year % 100);
-    case 'Z': return zoneText(moment.ahead);
-    case 'z': return offsetText(moment.ahead, '');
-    case '%': return '%';
-    default: return undefined;
-  }
-} // biome-ignore format: a table
-
-function startOfYear(year: number): number {
-  return new Date(0).setUTCFullYear(year, 0, 1);
-}
-
-export function dayOfYear(date: Date): number {
-  return Math.floor((date.getTime() - startOfYear(date.getUTCFullYear())) / dayMs) + 1;
-}
-
-/** The ISO year and week: those of the Thursday of the same week. */
-function isoWeek(date: Date): [year: number, week: number] {
-  const thursday = new Date(date.getTime() + (4 - (date.getUTCDay() || 7)) * dayMs);
-  return [thursday.getUTCFullYear(), Math.floor((dayOfYear(thursday) - 1) / 7) + 1];
-}
+import { dayMs, months, second, startOfYear, weekdays } from './calendar.ts';
+import { composed, element, isOfType } from './format-elements.ts';
 
 type Groups = Readonly<Record<string, string | undefined>>;
 
@@ -188,11 +22,13 @@ type Fields = {
   zone?: string;
 };
 
-type Parsed = { readonly at: bigint; readonly zone: string | undefined };
+/** Microseconds of the wall clock, and the zone if the text says it. */
+export type Parsed = { readonly at: bigint; readonly zone: string | undefined };
 
 let [lastInput, lastParsed]: [string, Parsed | undefined] = ['', undefined];
 
-function parseTime(format: string, text: string, kind: string): Parsed {
+/** @throws Error in BigQuery's words */
+export function parseTime(format: string, text: string, kind: string): Parsed {
   const input = JSON.stringify([format, text, kind]);
   if (input !== lastInput || !lastParsed)
     [lastParsed, lastInput] = [resolve(parseFields(format, text, kind), kind), input];

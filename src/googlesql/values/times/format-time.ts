@@ -1,0 +1,102 @@
+import { dayOfYear, floorDivide, isoWeek, months, second, weekdays } from './calendar.ts';
+import { composed, element, isOfType } from './format-elements.ts';
+
+/** Most digits of a fraction that is written. */
+const maxFraction = 100;
+
+/** A time of a type: microseconds of the wall clock, and the seconds that this is before UTC. */
+export type Moment = { readonly kind: string; readonly at: bigint; readonly ahead: bigint };
+
+/** @throws Error in BigQuery's words */
+export function formatTime(format: string, moment: Moment): string {
+  return format.replace(element, (...found) => {
+    const whole = found[0] as string;
+    // The groups come last.
+    const { digits, unit, zone, era, other, letter } = found.at(-1) as Readonly<
+      Record<string, string | undefined>
+    >;
+    if (Number(digits) > maxFraction) throw new Error(`Format element ${whole} is not supported`);
+    if (unit === 'f') throw new Error(`Format element ${whole} is not supported`);
+    if (digits !== undefined)
+      return unit === 'S' && isOfType('S', moment.kind) ? fraction(digits, moment) : whole;
+    if (zone) return moment.kind === 'TIMESTAMP' ? offsetText(moment.ahead, ':') : whole;
+    if (whole === '%E4Y')
+      return isOfType('Y', moment.kind) ? String(dateOf(moment).getUTCFullYear()).padStart(4, '0') : whole;
+    const name = era ?? other ?? letter!;
+    if (name === 'J') throw new Error('Format element %J not supported yet');
+    return isOfType(name, moment.kind) ? (formatElement(name, moment) ?? whole) : whole;
+  });
+}
+
+function dateOf({ at }: Moment): Date {
+  return new Date(Number(floorDivide(at, 1000n)));
+}
+
+function fraction(digits: string, { at }: Moment): string {
+  const micros = String(((at % (60n * second)) + 60n * second) % (60n * second)).padStart(8, '0');
+  const [whole, rest] = [micros.slice(0, 2), micros.slice(2)];
+  const kept =
+    digits === '*' ? rest.replace(/0+$/, '') : rest.padEnd(Number(digits), '0').slice(0, Number(digits));
+  return kept ? `${whole}.${kept}` : whole;
+}
+
+function offsetText(ahead: bigint, colon: string): string {
+  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
+  return `${ahead < 0n ? '-' : '+'}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
+}
+
+function zoneText(ahead: bigint): string {
+  if (ahead === 0n) return 'UTC';
+  const minutes = Math.abs(Math.trunc(Number(ahead) / 60));
+  const hours = Math.trunc(minutes / 60);
+  return `UTC${ahead < 0n ? '-' : '+'}${minutes % 60 ? two(hours) + two(minutes % 60) : hours}`;
+}
+
+const two = (number: number) => String(number).padStart(2, '0');
+const spaced = (number: number) => String(number).padStart(2, ' ');
+
+function formatElement(letter: string, moment: Moment): string | undefined {
+  const date = dateOf(moment);
+  const year = date.getUTCFullYear();
+  const hour = date.getUTCHours();
+  const weekday = date.getUTCDay();
+  const day = dayOfYear(date);
+  const parts = composed[letter];
+  if (parts) return formatTime(parts, moment);
+  switch (letter) {
+    case 'A': return weekdays[weekday];
+    case 'a': return weekdays[weekday]!.slice(0, 3);
+    case 'B': return months[date.getUTCMonth()];
+    case 'b': case 'h': return months[date.getUTCMonth()]!.slice(0, 3);
+    case 'C': return String(Math.floor(year / 100));
+    case 'd': return two(date.getUTCDate());
+    case 'e': return spaced(date.getUTCDate());
+    case 'G': return String(isoWeek(date)[0]);
+    case 'g': return two(isoWeek(date)[0] % 100);
+    case 'H': return two(hour);
+    case 'I': return two(hour % 12 || 12);
+    case 'j': return String(day).padStart(3, '0');
+    case 'k': return spaced(hour);
+    case 'l': return spaced(hour % 12 || 12);
+    case 'M': return two(date.getUTCMinutes());
+    case 'm': return two(date.getUTCMonth() + 1);
+    case 'n': return '\n';
+    case 'P': return hour < 12 ? 'am' : 'pm';
+    case 'p': return hour < 12 ? 'AM' : 'PM';
+    case 'Q': return String(Math.floor(date.getUTCMonth() / 3) + 1);
+    case 'S': return two(date.getUTCSeconds());
+    case 's': return String(floorDivide(moment.at, second) - moment.ahead);
+    case 't': return '\t';
+    case 'U': return two(Math.floor((day + 6 - weekday) / 7));
+    case 'u': return String(weekday || 7);
+    case 'V': return two(isoWeek(date)[1]);
+    case 'W': return two(Math.floor((day + 6 - ((weekday + 6) % 7)) / 7));
+    case 'w': return String(weekday);
+    case 'Y': return String(year);
+    case 'y': return two(year % 100);
+    case 'Z': return zoneText(moment.ahead);
+    case 'z': return offsetText(moment.ahead, '');
+    case '%': return '%';
+    default: return undefined;
+  }
+} // biome-ignore format: a table
