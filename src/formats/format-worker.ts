@@ -1,32 +1,57 @@
 import { parentPort } from 'node:worker_threads';
 import { GatewayError } from '../base/errors.ts';
 import type { Column } from '../base/rows.ts';
-import { type WrittenFormat, writeRows } from './write-rows.ts';
+import type { RowWriter } from './row-writer.ts';
+import { createRowWriter, type WrittenFormat, writeRanges } from './write-rows.ts';
 
-/** A job for the thread, which does one at a time. */
-export type FormatJob = {
-  readonly format: WrittenFormat;
-  readonly columns: readonly Column[];
-  readonly body: Uint8Array;
+/** What the thread is told of a job: some of its rows, or that nobody wants the rest. It does one step at a time. */
+export type FormatStep = {
+  readonly job: number;
+  /** In the first step of a job. */
+  readonly opens?: { readonly format: WrittenFormat; readonly columns: readonly Column[] } | undefined;
+  /** `{…},{…}`; absent: the job is dropped. */
+  readonly rows?: Uint8Array;
+  /** Whether no rows follow. */
+  readonly isLast?: boolean;
 };
 
-/** Its result; what crosses threads is no instance of a class of ours. */
-export type FormatResult =
-  | { readonly written: Uint8Array }
+/** The result of a step with rows; what crosses threads is no instance of a class of ours. */
+export type StepResult = { readonly job: number } & (
+  | { readonly written: Uint8Array<ArrayBuffer> }
   | { readonly refused: Pick<GatewayError, 'code' | 'message'> }
-  | { readonly failure: unknown };
+  | { readonly failure: unknown }
+);
 
-parentPort!.on('message', async ({ format, columns, body }: FormatJob) => {
-  parentPort!.postMessage(
-    await writeRows(format, columns, Buffer.from(body.buffer, body.byteOffset, body.length)).then(
-      (written): FormatResult => ({ written }),
-      failedResult,
-    ),
-  );
+/** The writers of jobs that have rows to come. */
+const writers = new Map<number, RowWriter>();
+
+parentPort!.on('message', async (step: FormatStep) => {
+  const { job, rows } = step;
+  if (!rows) {
+    writers.delete(job);
+    return;
+  }
+  try {
+    const written = new Uint8Array(await write(step, rows));
+    parentPort!.postMessage({ job, written } satisfies StepResult, [written.buffer]);
+  } catch (failure) {
+    writers.delete(job);
+    parentPort!.postMessage(failedResult(job, failure));
+  }
 });
 
-function failedResult(failure: unknown): FormatResult {
-  if (!(failure instanceof GatewayError)) return { failure };
+async function write({ job, opens, isLast }: FormatStep, rows: Uint8Array): Promise<Buffer> {
+  const opened = opens && (await createRowWriter(opens.format, opens.columns));
+  const writer = opened ?? writers.get(job)!;
+  const text = Buffer.from(rows.buffer, rows.byteOffset, rows.length);
+  const parts = [...(opened ? [opened.start()] : []), ...writeRanges(writer, text, 0)];
+  if (isLast) writers.delete(job);
+  else writers.set(job, writer);
+  return Buffer.concat(isLast ? [...parts, writer.finish()] : parts);
+}
+
+function failedResult(job: number, failure: unknown): StepResult {
+  if (!(failure instanceof GatewayError)) return { job, failure };
   const { code, message } = failure;
-  return { refused: { code, message } };
+  return { job, refused: { code, message } };
 }

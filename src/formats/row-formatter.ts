@@ -1,12 +1,13 @@
-import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { Column } from '../base/rows.ts';
+import { takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
-import { createFairQueue } from '../engine/fair-queue.ts';
-import type { FormatJob, FormatResult } from './format-worker.ts';
-import { type WrittenFormat, writeRows } from './write-rows.ts';
+import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
+import { checkRows, cutRows, type RowsRange } from './cut-rows.ts';
+import { createFormatThread, type FormatJob } from './format-thread.ts';
+import { firstRow, type WrittenFormat, writeRows } from './write-rows.ts';
 
 /** Rows as the pipeline answers them. */
 export type FormattedRows = {
@@ -15,19 +16,38 @@ export type FormattedRows = {
   readonly body: Buffer;
 };
 
+/**
+ * Parts of a long result. The first is there, each further one is written when it is asked for.
+ * `next` throws GatewayError `unavailable`; `return` must be called where the end is not reached.
+ */
+export type WrittenParts = AsyncIterableIterator<Buffer, undefined> & {
+  return(): Promise<IteratorReturnResult<undefined>>;
+};
+
 type FormatOptions = {
   /** Who asks, as far as fairness is concerned: the id of an access token. */
   readonly caller: string;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when nobody waits any more; for parts, for the first one. */
   readonly signal: AbortSignal;
-  /** Whether the same rows may be asked for again. */
-  readonly isKept: boolean;
 };
 
 /** Writes rows in other formats: few at once, more on threads, so that the event loop is not blocked. */
 export type RowFormatter = {
-  /** @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`; the signal's reason */
-  format(format: WrittenFormat, rows: FormattedRows, options: FormatOptions): Promise<Buffer>;
+  /**
+   * Writes a result that is not long.
+   * @param isKept whether the same rows may be asked for again
+   * @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`; the signal's reason
+   */
+  format(
+    format: WrittenFormat,
+    rows: FormattedRows,
+    options: FormatOptions & { readonly isKept: boolean },
+  ): Promise<Buffer>;
+  /**
+   * Begins to write a long result.
+   * @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`, `result_too_large`; the signal's reason
+   */
+  open(format: WrittenFormat, rows: FormattedRows, options: FormatOptions): Promise<WrittenParts>;
   /** Ends the threads. */
   close(): Promise<void>;
 };
@@ -35,8 +55,13 @@ export type RowFormatter = {
 /** Work that is done on the event loop, as bytes of `workOf`: some five milliseconds. */
 const maxInlineWork = 64 * 1024;
 
-/** Longer bodies are long jobs, which have a thread of their own: a short one waits for no job of more than some 0.2 s. */
+/** Longer bodies have a thread of their own: a short one waits for no job of more than some 0.2 s. */
 const maxShortBytes = 1024 * 1024;
+
+/** Whether rows are so many that they are written part by part, while they are sent. */
+export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
+  return body.length > maxShortBytes;
+}
 
 /** Bytes of written bodies that are kept for the next request. */
 const maxKeptBytes = 32 * 1024 * 1024;
@@ -44,18 +69,21 @@ const maxKeptBytes = 32 * 1024 * 1024;
 /** Bytes of bodies that may wait for the threads. A single body may be larger. */
 const maxWaitingBytes = 128 * 1024 * 1024;
 
-/** Megabytes that a thread may hold: the values of one slice, and of long jobs what is written of them. */
-const maxHeapMb = 384;
+/** Short results are written one at a time; callers take turns. */
+const shortOptions: FairQueueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
-/** Milliseconds after which a thread without work ends, and gives its memory back. */
-const idleMs = 10_000;
+/** Long results whose first part is being written. */
+const openingOptions: FairQueueOptions = { ...shortOptions, permits: 4 };
 
-/** One body at a time; callers take turns. */
-const queueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
+/** Parts are written one at a time. A result that has begun is not refused half-way: its reader takes one part after the other. */
+const partOptions: FairQueueOptions = { permits: 1, maxWaiting: Infinity, maxWaitingPerCaller: Infinity };
 
 /** Makes a formatter; its threads start with their first jobs. */
 export function createRowFormatter(): RowFormatter {
-  const [short, long] = [openLane(), openLane()];
+  const [short, long] = [createFormatThread(), createFormatThread()];
+  const shorts = createFairQueue(shortOptions);
+  const openings = createFairQueue(openingOptions);
+  const turns = createFairQueue(partOptions);
   const share = createSingleFlight<Buffer>();
   const kept = new LRUCache<string, Buffer>({
     maxSize: maxKeptBytes,
@@ -72,24 +100,36 @@ export function createRowFormatter(): RowFormatter {
     return id;
   }
 
-  async function write(
-    format: WrittenFormat,
-    { columns, body }: FormattedRows,
-    caller: string,
-    signal: AbortSignal,
-  ): Promise<Buffer> {
-    if (workOf(format, columns, body) <= maxInlineWork) return writeRows(format, columns, body);
+  /** Lets a bounded number of bytes wait for the threads. */
+  async function withRoom<T>({ body }: FormattedRows, wait: () => Promise<T>): Promise<T> {
     if (waitingBytes > 0 && waitingBytes + body.length > maxWaitingBytes) {
       throw new GatewayError('overloaded', 'Too many large results are being written; try again');
     }
     waitingBytes += body.length;
     try {
-      const { queue, thread } = body.length <= maxShortBytes ? short : long;
-      const release = await queue.take(signal, { caller });
-      return await thread.run({ format, columns, body }, signal).finally(release);
+      return await wait();
     } finally {
       waitingBytes -= body.length;
     }
+  }
+
+  async function writeShort(
+    format: WrittenFormat,
+    rows: FormattedRows,
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const { columns, body } = rows;
+    if (workOf(format, columns, body) <= maxInlineWork) return writeRows(format, columns, body);
+    return withRoom(rows, async () => {
+      const release = await shorts.take(signal, { caller });
+      const job = short.open(format, columns);
+      const written = job.write(body.subarray(firstRow(body)), true).finally(() => {
+        job.end();
+        release();
+      });
+      return orAborted(written, signal);
+    });
   }
 
   return {
@@ -97,19 +137,91 @@ export function createRowFormatter(): RowFormatter {
       const key = `${idOf(rows.body)} ${format}`;
       const known = kept.get(key);
       if (known) return known;
-      const written = await share(key, signal, inner => write(format, rows, caller, inner));
+      const written = await share(key, signal, inner => writeShort(format, rows, caller, inner));
       if (isKept) kept.set(key, written);
       return written;
     },
+    async open(format, rows, { caller, signal }) {
+      return withRoom(rows, async () => {
+        const release = await openings.take(signal, { caller });
+        try {
+          const ranges = await findRanges(format, rows.body, signal);
+          const job = long.open(format, rows.columns);
+          const take = (inner: AbortSignal) => turns.take(inner, { caller });
+          return await startParts(job, rows.body, ranges, signal, take);
+        } finally {
+          release();
+        }
+      });
+    },
     async close() {
-      await Promise.all([short.thread.close(), long.thread.close()]);
+      await Promise.all([short.close(), long.close()]);
     },
   };
 }
 
-/** A thread, and the jobs that wait for it. */
-function openLane() {
-  return { queue: createFairQueue(queueOptions), thread: createFormatThread() };
+/**
+ * Cuts rows before the first of them is sent, so that one that can't be written refuses the whole result.
+ * @throws GatewayError `result_too_large`; the signal's reason
+ */
+async function findRanges(format: WrittenFormat, body: Buffer, signal: AbortSignal): Promise<RowsRange[]> {
+  const turns = takeTurns();
+  const ranges: RowsRange[] = [];
+  for (const range of cutRows(body, firstRow(body))) {
+    if (format !== 'ndjson') checkRows(body, range);
+    ranges.push(range);
+    if (turns.isOver()) await turns.next();
+    signal.throwIfAborted();
+  }
+  return ranges;
+}
+
+/**
+ * Writes the first part of a long result.
+ * @param signal aborted when nobody waits for the first part any more
+ * @param take waits for the thread
+ */
+async function startParts(
+  job: FormatJob,
+  body: Buffer,
+  ranges: readonly RowsRange[],
+  signal: AbortSignal,
+  take: (signal: AbortSignal) => Promise<() => void>,
+): Promise<WrittenParts> {
+  const cancel = new AbortController();
+  let at = 0;
+
+  async function writeNext(): Promise<IteratorResult<Buffer, undefined>> {
+    const range = ranges[at++];
+    if (!range || cancel.signal.aborted) return end();
+    const release = await take(cancel.signal);
+    // The thread finishes a part that nobody wants any more, and the next one waits for it.
+    const written = job.write(body.subarray(range.start, range.end), at === ranges.length).finally(release);
+    return { done: false, value: await orAborted(written, cancel.signal) };
+  }
+
+  async function end(): Promise<IteratorReturnResult<undefined>> {
+    cancel.abort();
+    job.end();
+    return { done: true, value: undefined };
+  }
+
+  try {
+    let first: IteratorResult<Buffer, undefined> | undefined = await orAborted(writeNext(), signal);
+    const parts: WrittenParts = {
+      async next() {
+        const given = first ?? (await writeNext());
+        first = undefined;
+        return given;
+      },
+      return: end,
+      [Symbol.asyncIterator]: () => parts,
+    };
+    return parts;
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }
 
 /** What writing takes, in bytes of CSV that take as long: Parquet and Arrow have a cost for each value, and one for each column. */
@@ -121,58 +233,4 @@ function workOf(format: WrittenFormat, columns: readonly Column[], body: Buffer)
 /** Columns, and the fields of records. */
 function countColumns(columns: readonly Column[]): number {
   return columns.reduce((count, { fields = [] }) => count + 1 + countColumns(fields), 0);
-}
-
-/** One thread, which starts with a job and ends when it has had none for a while. */
-function createFormatThread() {
-  let worker: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-
-  async function close(): Promise<void> {
-    clearTimeout(idle);
-    const ending = worker;
-    worker = undefined;
-    await ending?.terminate();
-  }
-
-  function start(): Worker {
-    const started = new Worker(new URL('./format-worker.ts', import.meta.url), {
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-    });
-    started.unref();
-    // It is out of memory; `exit` follows.
-    started.on('error', () => undefined);
-    started.once('exit', () => {
-      if (worker === started) worker = undefined;
-    });
-    return started;
-  }
-
-  async function run(job: FormatJob, signal: AbortSignal): Promise<Buffer> {
-    clearTimeout(idle);
-    worker ??= start();
-    const current = worker;
-    const { promise, resolve, reject } = Promise.withResolvers<FormatResult>();
-    const gone = () =>
-      reject(new GatewayError('unavailable', 'The writing of the result was interrupted; try again'));
-    current.once('message', resolve).once('exit', gone);
-    current.postMessage(job);
-    try {
-      const result = await orAborted(promise, signal);
-      if ('refused' in result) throw new GatewayError(result.refused.code, result.refused.message);
-      if ('failure' in result) throw result.failure;
-      const { written } = result;
-      return Buffer.from(written.buffer, written.byteOffset, written.length);
-    } catch (error) {
-      // A job can't be stopped half-way, and the next one must not wait for it.
-      if (signal.aborted) await close();
-      throw error;
-    } finally {
-      current.off('message', resolve).off('exit', gone);
-      idle = setTimeout(() => void close(), idleMs).unref();
-    }
-  }
-
-  return { run, close };
 }

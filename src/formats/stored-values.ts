@@ -1,6 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
 import { keptDigits, parseExactJson } from '../base/exact-json.ts';
-import { objectEnd } from '../base/json-scan.ts';
 import type { Column } from '../base/rows.ts';
 
 /**
@@ -26,42 +24,9 @@ export const numericPrecision = 38;
 /** A row as JSON has it; integers beyond 2^53 are what `parseExactJson` makes of them. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
-/** Bytes of JSON that are values at the same time: as values they take up to eighty times as much. */
-const sliceBytes = 1024 * 1024;
-
-/** Rows of one slice. */
-const sliceRows = 8192;
-
-/** Bytes of one row, which is never cut. Documented in `docs/rest.md`. */
-const maxRowBytes = 2 * 1024 * 1024;
-
-const openingBrace = 0x7b;
-
-/**
- * Parses the rows of an answer, some at a time.
- * @param body `{"result":[…]}`, UTF-8
- * @throws GatewayError `result_too_large` for a row over the limit
- */
-export function* parseRows(body: Buffer): Generator<readonly JsonRow[], void> {
-  let at = body.indexOf('[') + 1;
-  while (body[at] === openingBrace) {
-    const start = at;
-    let end = at;
-    for (let rows = 0; rows < sliceRows && end - start < sliceBytes && body[at] === openingBrace; rows++) {
-      end = objectEnd(body, at);
-      if (end - at > maxRowBytes) throw rowTooLarge(end - at);
-      // A comma or the closing bracket follows a row.
-      at = end + 1;
-    }
-    yield parseExactJson(`[${body.toString('utf8', start, end)}]`) as readonly JsonRow[]; // our own answer
-  }
-}
-
-function rowTooLarge(bytes: number): GatewayError {
-  return new GatewayError(
-    'result_too_large',
-    `A row has ${bytes} bytes; allowed in CSV, Parquet and Arrow: ${maxRowBytes}. JSON takes longer ones`,
-  );
+/** Parses some rows of an answer: `{…},{…}`. */
+export function parseRows(rows: Buffer): readonly JsonRow[] {
+  return parseExactJson(`[${rows.toString('utf8')}]`) as readonly JsonRow[]; // our own answer
 }
 
 /** Makes the function that turns the JSON of a column (contract 2.12) into its stored values. */

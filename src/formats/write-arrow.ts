@@ -21,6 +21,7 @@ import {
   utf8,
 } from '@uwdata/flechette';
 import type { Column } from '../base/rows.ts';
+import type { RowWriter } from './row-writer.ts';
 import {
   type JsonRow,
   numericPrecision,
@@ -30,30 +31,47 @@ import {
 } from './stored-values.ts';
 
 /**
- * Writes rows as an Arrow IPC stream, in the types of BigQuery's own Storage Read API but for BIGNUMERIC, which is text.
- * @param body `{"result":[…]}`, UTF-8
+ * Writes rows as an Arrow IPC stream, a record batch at a time, in the types of BigQuery's own Storage Read API but for BIGNUMERIC,
+ * which is text.
  */
-export function writeArrow(columns: readonly Column[], body: Buffer): Buffer {
-  const builders = columns.map(column => {
-    const read = storedValueReader(column);
-    const type = arrowType(column, 'builder');
-    const build = (rows: readonly JsonRow[]) =>
-      columnFromArray(
-        rows.map(row => read(row[column.name])),
-        type,
-      ).data;
-    return { column, build, batches: [] as ReturnType<typeof build>[number][] };
-  });
-  for (const rows of parseRows(body)) {
-    for (const { build, batches } of builders) batches.push(...build(rows));
+export function createArrowWriter(columns: readonly Column[]): RowWriter {
+  const builders = columns.map(column => ({
+    name: column.name,
+    read: storedValueReader(column),
+    built: arrowType(column, 'builder'),
+    stored: arrowType(column, 'schema'),
+  }));
+
+  /** A whole stream: schema, one batch unless there are no rows, end. */
+  function encode(rows: readonly JsonRow[]): Buffer {
+    const entries = builders.map(({ name, read, built, stored }): [string, ArrowColumn<unknown>] => {
+      const { data } = columnFromArray(
+        rows.map(row => read(row[name])),
+        built,
+      );
+      return [name, new ArrowColumn([...data], stored)];
+    });
+    const bytes = tableToIPC(tableFromColumns(entries), { format: 'stream' });
+    if (!bytes) throw new Error('The Arrow writer returned nothing');
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
-  const entries = builders.map(({ column, build, batches }): [string, ArrowColumn<unknown>] => {
-    const all = batches.length > 0 ? batches : [...build([])];
-    return [column.name, new ArrowColumn(all, arrowType(column, 'schema'))];
-  });
-  const bytes = tableToIPC(tableFromColumns(entries), { format: 'stream' });
-  if (!bytes) throw new Error('The Arrow writer returned nothing');
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+  // Each stream begins with the same schema and ends with the same marker.
+  const empty = encode([]);
+  const schemaBytes = schemaLength(empty);
+  return {
+    start: () => empty.subarray(0, schemaBytes),
+    write: rows => encode(parseRows(rows)).subarray(schemaBytes, -endBytes),
+    finish: () => empty.subarray(-endBytes),
+  };
+}
+
+/** A marker of continuation and the length 0. Source: Arrow columnar format, "IPC Streaming Format". */
+const endBytes = 8;
+
+/** The bytes of a stream's first message: marker, length, and as many bytes as that says. */
+function schemaLength(stream: Buffer): number {
+  return 8 + stream.readInt32LE(4);
 }
 
 /**

@@ -1,25 +1,29 @@
 import type { Column } from '../base/rows.ts';
+import type { RowWriter } from './row-writer.ts';
 import { digitsOf, parseRows } from './stored-values.ts';
 
 /**
  * Writes rows as CSV of RFC 4180, with a header line. NULL is an empty field and empty text is `""`, TIMESTAMP is ISO 8601 in UTC,
  * arrays and records are JSON. Text that a spreadsheet would run as a formula gets a `'` in front (decision 72).
- * @param body `{"result":[…]}`, UTF-8
  */
-export function writeCsv(columns: readonly Column[], body: Buffer): Buffer {
+export function createCsvWriter(columns: readonly Column[]): RowWriter {
   const writers = columns.map(column => [column.name, cellWriter(column)] as const);
   // A line without a character would be no row to most readers.
   const nothing = columns.length === 1 ? '""' : '';
   const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
-  const parts = [Buffer.from(`${header}\r\n`)];
-  for (const rows of parseRows(body)) {
-    const lines = rows.map(row =>
-      writers.map(([name, write]) => (row[name] === null ? nothing : write(row[name]))).join(','),
-    );
-    parts.push(Buffer.from(`${lines.join('\r\n')}\r\n`));
-  }
-  return Buffer.concat(parts);
+  return {
+    start: () => Buffer.from(`${header}\r\n`),
+    write(rows) {
+      const lines = parseRows(rows).map(row =>
+        writers.map(([name, write]) => (row[name] === null ? nothing : write(row[name]))).join(','),
+      );
+      return Buffer.from(`${lines.join('\r\n')}\r\n`);
+    },
+    finish: () => noBytes,
+  };
 }
+
+const noBytes = Buffer.alloc(0);
 
 /** Makes the function that writes the values of a column; never called with null. */
 function cellWriter({ type, mode }: Column): (json: unknown) => string {

@@ -1,20 +1,22 @@
 import { objectEnd } from '../base/json-scan.ts';
+import type { RowWriter } from './row-writer.ts';
 
 const newline = 0x0a;
 
-/**
- * Writes rows as one JSON object a line, each byte for byte as it is in the JSON.
- * @param body `{"result":[…]}`, UTF-8
- */
-export function writeNdjson(body: Buffer): Buffer {
-  let at = body.indexOf('[') + 1;
-  // A row's comma, or the bracket after the last one, becomes the end of its line.
-  const lines = Buffer.from(body.subarray(at, body.length - 1));
-  const length = lines.length - 1;
-  at = 0;
-  while (at < length) {
-    at = objectEnd(lines, at);
-    lines[at++] = newline;
+/** Writes rows as one JSON object a line, each byte for byte as it is in the JSON. */
+export function createNdjsonWriter(): RowWriter {
+  return { start: () => noBytes, write: toLines, finish: () => noBytes };
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** A row's comma, or what follows the last one, becomes the end of its line. */
+function toLines(rows: Buffer): Buffer {
+  const lines = Buffer.allocUnsafe(rows.length + 1);
+  rows.copy(lines);
+  for (let at = 0; at < rows.length; at++) {
+    at = objectEnd(rows, at);
+    lines[at] = newline;
   }
-  return lines.subarray(0, at);
+  return lines;
 }

@@ -1,22 +1,38 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { Column } from '../base/rows.ts';
+import type { RowWriter } from './row-writer.ts';
 import { numericPrecision, numericScale, parseRows, storedValueReader } from './stored-values.ts';
 
 /**
- * Writes rows as a Parquet file, in the types of BigQuery's own exports but for BIGNUMERIC, which is text.
- * @param body `{"result":[…]}`, UTF-8
+ * Writes rows as a Parquet file, a row group at a time, in the types of BigQuery's own exports but for BIGNUMERIC, which is text.
+ * What it keeps of a group that is written is its entry in the footer.
  */
-export function writeParquet(columns: readonly Column[], body: Buffer): Buffer {
+export function createParquetWriter(columns: readonly Column[]): RowWriter {
   const readers = columns.map(column => [column.name, storedValueReader(column)] as const);
   const schema = [{ name: 'root', num_children: columns.length }, ...columns.flatMap(schemaOf)];
   const bytes = new ByteWriter();
   const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'saved-query-gateway' });
-  for (const rows of parseRows(body)) {
-    const columnData = readers.map(([name, read]) => ({ name, data: rows.map(row => read(row[name])) }));
-    file.write({ columnData, rowGroupSize: rows.length });
+
+  function take(): Buffer {
+    const taken = Buffer.from(bytes.getBuffer());
+    // `offset` still counts all bytes of the file: its places are those of the footer.
+    bytes.index = 0;
+    return taken;
   }
-  file.finish();
-  return Buffer.from(bytes.getBuffer());
+
+  return {
+    start: take,
+    write(text) {
+      const rows = parseRows(text);
+      const columnData = readers.map(([name, read]) => ({ name, data: rows.map(row => read(row[name])) }));
+      file.write({ columnData, rowGroupSize: rows.length });
+      return take();
+    },
+    finish() {
+      file.finish();
+      return take();
+    },
+  };
 }
 
 /** The elements of a column, itself first. Any value may be NULL: BigQuery's schema of a result says of none that it can't. */

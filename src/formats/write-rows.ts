@@ -1,11 +1,27 @@
 import type { Column } from '../base/rows.ts';
+import { cutRows } from './cut-rows.ts';
 import type { RowFormat } from './row-formats.ts';
+import type { RowWriter } from './row-writer.ts';
 
 /** A format other than the one that rows are kept in. */
 export type WrittenFormat = Exclude<RowFormat, 'json'>;
 
+/** Makes a writer. The modules of the formats are loaded by their first use. */
+export async function createRowWriter(format: WrittenFormat, columns: readonly Column[]): Promise<RowWriter> {
+  switch (format) {
+    case 'ndjson':
+      return (await import('./write-ndjson.ts')).createNdjsonWriter();
+    case 'csv':
+      return (await import('./write-csv.ts')).createCsvWriter(columns);
+    case 'parquet':
+      return (await import('./write-parquet.ts')).createParquetWriter(columns);
+    case 'arrow':
+      return (await import('./write-arrow.ts')).createArrowWriter(columns);
+  }
+}
+
 /**
- * Writes rows in another format. The modules of the formats are loaded by their first use.
+ * Writes all rows of an answer at once.
  * @param body `{"result":[…]}`, UTF-8
  */
 export async function writeRows(
@@ -13,14 +29,16 @@ export async function writeRows(
   columns: readonly Column[],
   body: Buffer,
 ): Promise<Buffer> {
-  switch (format) {
-    case 'ndjson':
-      return (await import('./write-ndjson.ts')).writeNdjson(body);
-    case 'csv':
-      return (await import('./write-csv.ts')).writeCsv(columns, body);
-    case 'parquet':
-      return (await import('./write-parquet.ts')).writeParquet(columns, body);
-    case 'arrow':
-      return (await import('./write-arrow.ts')).writeArrow(columns, body);
-  }
+  const writer = await createRowWriter(format, columns);
+  return Buffer.concat([writer.start(), ...writeRanges(writer, body, firstRow(body)), writer.finish()]);
+}
+
+/** Where the rows of an answer begin. */
+export function firstRow(body: Buffer): number {
+  return body.indexOf('[') + 1;
+}
+
+/** Writes rows range by range. */
+export function* writeRanges(writer: RowWriter, rows: Buffer, at: number): Generator<Buffer, void> {
+  for (const { start, end } of cutRows(rows, at)) yield writer.write(rows.subarray(start, end));
 }

@@ -1,8 +1,12 @@
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,
   brotliCompressSync,
   constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
   gzip,
   gzipSync,
   zstdCompress,
@@ -27,18 +31,26 @@ const encoders = {
   zstd: {
     inline: (body: Buffer) => zstdCompressSync(body, zstdOptions),
     inThreadPool: (body: Buffer) => promisify(zstdCompress)(body, zstdOptions),
+    open: () => createZstdCompress(zstdOptions),
   },
   br: {
     inline: (body: Buffer) => brotliCompressSync(body, brotliOptions),
     inThreadPool: (body: Buffer) => promisify(brotliCompress)(body, brotliOptions),
+    open: () => createBrotliCompress(brotliOptions),
   },
   gzip: {
     inline: (body: Buffer) => gzipSync(body, gzipOptions),
     inThreadPool: (body: Buffer) => promisify(gzip)(body, gzipOptions),
+    open: () => createGzip(gzipOptions),
   },
 } satisfies Record<string, Encoder>;
 
-type Encoder = { inline: (body: Buffer) => Buffer; inThreadPool: (body: Buffer) => Promise<Buffer> };
+type Encoder = {
+  inline: (body: Buffer) => Buffer;
+  inThreadPool: (body: Buffer) => Promise<Buffer>;
+  /** For a body that comes in parts. */
+  open: () => Transform;
+};
 
 export type ContentEncoding = keyof typeof encoders;
 
@@ -116,4 +128,28 @@ export async function encodeBody(body: Buffer, encoding: ContentEncoding): Promi
   const all = encodedBodies.get(body) ?? new Map<ContentEncoding, Buffer>();
   encodedBodies.set(body, all.set(encoding, encoded));
   return encoded;
+}
+
+/**
+ * Encodes a body that comes in parts, as it is read.
+ * @param parts ended by `return` where the encoded ones are
+ */
+export function encodeParts(
+  parts: AsyncIterable<Buffer>,
+  encoding: ContentEncoding,
+): AsyncIterableIterator<Buffer> {
+  const encoder = encoders[encoding].open();
+  // An error of the parts destroys the encoder, whose reader throws it.
+  pipeline(Readable.from(parts), encoder, () => undefined);
+  const encoded = encoder[Symbol.asyncIterator]();
+  const each: AsyncIterableIterator<Buffer> = {
+    next: () => encoded.next(),
+    async return() {
+      // Its own iterator would not, if nothing was read yet.
+      encoder.destroy();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => each,
+  };
+  return each;
 }

@@ -6,6 +6,8 @@ export type EndReason =
   | 'slow_reader'
   /** Too many bytes of responses were unread. */
   | 'unread_limit'
+  /** The rest of a response could not be written. */
+  | 'unwritten'
   /** Too many connections were open. */
   | 'connection_limit';
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
+import { toGatewayError } from '../base/errors.ts';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import { pathOf } from './request-context.ts';
@@ -11,9 +12,20 @@ import type { UnreadAnswers } from './unread-answers.ts';
 export type HttpResponse = {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
+  /** Empty where the body comes in parts. */
   readonly body: Buffer;
+  /** A body that is sent while it is made. */
+  readonly parts?: BodyParts | undefined;
   /** Answers the next request in the same words; absent if each request has to be read again. */
   readonly repeat?: Repeat | undefined;
+};
+
+/** Parts of a body that are made when they are asked for. */
+export type BodyParts = {
+  /** Its `return` is called where its end is not reached. */
+  readonly each: AsyncIterableIterator<Buffer>;
+  /** Bytes of memory that they are made of. */
+  readonly heldBytes: number;
 };
 
 /** How a 200 is given again while the rows that it was made of are the same. */
@@ -66,21 +78,40 @@ type Sending = Incoming & {
 export function sendResponse(
   deps: SendDeps,
   sending: Sending,
-  { status, headers, body }: HttpResponse,
+  { status, headers, body, parts }: HttpResponse,
 ): void {
   const { request, response, requestId, facts, mustClose } = sending;
   headers['x-request-id'] = requestId;
-  // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6).
-  if (status !== 204 && status !== 304) headers['content-length'] = body.length;
+  // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6); a body that is not made yet has none.
+  if (status !== 204 && status !== 304 && !parts) headers['content-length'] = body.length;
   if (mustClose) headers.connection = 'close';
   addCommonHeaders(deps, request, headers);
   response.writeHead(status, headers);
+  if (parts) return void sendParts(deps, sending, status, parts);
   // As a latin1 string a short body leaves together with the headers, in one system call.
   if (body.length <= maxJoinedBytes || request.method === 'HEAD') {
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
     deps.unread.watch(response);
   } else deps.unread.write(response, body);
   reportAnswered(deps, sending, status, body.length, facts);
+}
+
+/** Sends a body while it is made. If a part can't be made, the connection ends before the body does. */
+async function sendParts(
+  deps: SendDeps,
+  sending: Sending,
+  status: number,
+  { each, heldBytes }: BodyParts,
+): Promise<void> {
+  const { response, requestId, facts } = sending;
+  let bytes = 0;
+  try {
+    bytes = await deps.unread.writeParts(response, each, heldBytes);
+  } catch (cause) {
+    deps.emit({ type: 'http.connection_ended', reason: 'unwritten' });
+    if (toGatewayError(cause).code === 'internal') deps.emit({ type: 'http.bug', requestId, cause });
+  }
+  reportAnswered(deps, sending, status, bytes, facts);
 }
 
 /**

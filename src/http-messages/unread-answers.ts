@@ -8,6 +8,18 @@ export type UnreadAnswers = {
   readonly bytes: number;
   /** Writes a long body, piece by piece as the client reads it, and ends the response. */
   write(response: ServerResponse, body: Buffer): void;
+  /**
+   * Writes a body part by part, each when the client has read the one before, and ends the response.
+   * @param parts ended by `return` where the client leaves
+   * @param heldBytes of memory that the parts are made of, which waits for the client as well
+   * @returns the bytes that were written
+   * @throws whatever `parts` throws; the connection has ended then, so that the client sees that bytes are missing
+   */
+  writeParts(
+    response: ServerResponse,
+    parts: AsyncIterableIterator<Buffer>,
+    heldBytes: number,
+  ): Promise<number>;
   /** Watches a response that has ended but could not be handed to the system at once. */
   watch(response: ServerResponse): void;
   /** Stops watching. */
@@ -78,6 +90,8 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       return total;
     },
     write(response, body) {
+      // Its `close` is over: nothing would ever remove what is added now.
+      if (response.destroyed) return;
       const entry = add(response, body.length);
       let at = 0;
       const writeMore = () => {
@@ -92,12 +106,65 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       response.on('drain', writeMore);
       writeMore();
     },
+    async writeParts(response, parts, heldBytes) {
+      if (response.destroyed) {
+        await parts.return?.();
+        return 0;
+      }
+      const entry = add(response, heldBytes + pieceBytes);
+      return writeAll(response, parts, () => {
+        entry.progressMs = performance.now();
+      });
+    },
     watch(response) {
       const { writableLength } = response;
-      if (writableLength > 0) add(response, writableLength);
+      if (writableLength > 0 && !response.destroyed) add(response, writableLength);
     },
     close() {
       clearInterval(timer);
     },
   };
+}
+
+/** @param onProgress called when the client is ready for a next piece */
+async function writeAll(
+  response: ServerResponse,
+  parts: AsyncIterableIterator<Buffer>,
+  onProgress: () => void,
+): Promise<number> {
+  let written = 0;
+  // The client may leave while a part is being made.
+  const leave = () => void parts.return?.();
+  response.once('close', leave);
+  try {
+    for await (const part of parts) {
+      for (let at = 0; at < part.length && !response.destroyed; at += pieceBytes) {
+        onProgress();
+        const piece = part.subarray(at, at + pieceBytes);
+        written += piece.length;
+        if (!response.write(piece)) await drained(response);
+      }
+    }
+    response.end();
+  } catch (error) {
+    // The client's leaving ends the parts, too.
+    if (response.destroyed) return written;
+    response.destroy();
+    throw error;
+  } finally {
+    response.off('close', leave);
+  }
+  return written;
+}
+
+/** Resolves when the client has read what was written, or is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+    if (response.destroyed) settle();
+  });
 }

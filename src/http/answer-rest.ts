@@ -1,11 +1,18 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { chooseFormat } from '../formats/choose-format.ts';
 import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
-import type { RowFormatter } from '../formats/row-formatter.ts';
+import { isLongResult, type RowFormatter } from '../formats/row-formatter.ts';
+import type { WrittenFormat } from '../formats/write-rows.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
-import { type ContentEncoding, chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
+import {
+  type ContentEncoding,
+  chooseEncoding,
+  encodeBody,
+  encodeParts,
+} from '../http-messages/content-negotiation.ts';
 import { maxBodyBytes, pieceBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
@@ -25,7 +32,7 @@ import {
 } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { requestKey } from './fast-path.ts';
-import { isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
+import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 
 /**
  * Reads a request to the REST route and answers it (contract 2.1): one endpoint's rows for a GET, HEAD or POST.
@@ -43,7 +50,7 @@ const planLength = 1024;
 /** What a request meant, and the format that it asked for. */
 type Known = { readonly plan: Plan; readonly format: RowFormat };
 
-export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'format'> };
+export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'format' | 'open'> };
 
 /** Makes the handler of the REST route. */
 export function createRestHandler(deps: RestDeps): RestHandler {
@@ -55,7 +62,7 @@ export function createRestHandler(deps: RestDeps): RestHandler {
   async function ask(
     asked: Omit<EndpointRequest, 'readParameters'>,
     context: RequestContext,
-  ): Promise<Shown> {
+  ): Promise<HttpResponse> {
     const { request } = context;
     const key = requestKey(request);
     const known = key === undefined ? undefined : plans.get(key);
@@ -67,7 +74,9 @@ export function createRestHandler(deps: RestDeps): RestHandler {
     };
     const answer = await runEndpoint(deps, { ...asked, readParameters }, known?.plan);
     if (key !== undefined && answer.plan !== known?.plan) plans.set(key, { plan: answer.plan, format });
-    return show(deps.formatter, answer, format, asked.signal);
+    return format !== 'json' && isLongResult(answer)
+      ? answerInParts(deps, request, answer, format, asked.signal)
+      : answerWhole(deps, request, answer, format, asked.signal);
   }
 
   return async (context, endpoint) => {
@@ -83,22 +92,71 @@ export function createRestHandler(deps: RestDeps): RestHandler {
       const readParameters = (definition: EndpointDefinition) => readRaw(context, definition);
       return explainResponse(await explainEndpoint(deps, { ...asked, readParameters }));
     }
-    const shown = await withinDeadline(caller, deps.queryTimeoutMs, signal =>
-      ask({ ...asked, signal }, context),
-    );
-    const { answer, format } = shown;
-    const encoding = rowFormats[format].isCompressible
-      ? chooseEncoding(request.headers['accept-encoding'], shown.body.length)
-      : undefined;
-    const headers = rowsHeaders(answer, { format, encoding });
-    headers['server-timing'] = serverTiming(answer);
-    // RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone.
-    if (request.method !== 'POST' && isNotModified(request.headers['if-none-match'], headers.etag)) {
-      return { status: 304, headers: withoutContent(headers), body: noBody };
-    }
-    const body = encoding ? await encodeBody(shown.body, encoding) : shown.body;
-    return { status: 200, headers, body, repeat: repeatOf(deps, shown, body, encoding) };
+    return withinDeadline(caller, deps.queryTimeoutMs, signal => ask({ ...asked, signal }, context));
   };
+}
+
+async function answerWhole(
+  deps: RestDeps,
+  request: IncomingMessage,
+  answer: Answer,
+  format: RowFormat,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const shown = { answer, format, body: await show(deps.formatter, answer, format, signal) };
+  const encoding = encodingOf(request, format, shown.body.length);
+  const headers = headersOf(answer, { format, encoding });
+  if (hasIt(request, headers)) return notModified(headers);
+  const body = encoding ? await encodeBody(shown.body, encoding) : shown.body;
+  return { status: 200, headers, body, repeat: repeatOf(deps, shown, body, encoding) };
+}
+
+/** Answers with a long result in a format that it is not kept in: it is written while the caller reads it. */
+async function answerInParts(
+  { formatter }: RestDeps,
+  request: IncomingMessage,
+  answer: Answer,
+  format: WrittenFormat,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const heldBytes = answer.body.length;
+  const encoding = encodingOf(request, format, heldBytes);
+  const headers = headersOf(answer, { format, encoding });
+  if (hasIt(request, headers)) return notModified(headers);
+  if (request.method === 'HEAD') return inParts(headers, noParts(), 0);
+  const parts = await formatter.open(format, answer, optionsOf(answer, signal));
+  return inParts(headers, encoding ? encodeParts(parts, encoding) : parts, heldBytes);
+}
+
+function inParts(
+  headers: OutgoingHttpHeaders,
+  each: AsyncIterableIterator<Buffer>,
+  heldBytes: number,
+): HttpResponse {
+  return { status: 200, headers, body: noBody, parts: { each, heldBytes } };
+}
+
+async function* noParts(): AsyncGenerator<Buffer, undefined> {}
+
+function encodingOf(
+  { headers }: IncomingMessage,
+  format: RowFormat,
+  length: number,
+): ContentEncoding | undefined {
+  return rowFormats[format].isCompressible ? chooseEncoding(headers['accept-encoding'], length) : undefined;
+}
+
+function headersOf(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
+  return { ...rowsHeaders(answer, form), 'server-timing': serverTiming(answer) };
+}
+
+/** Whether the caller has this very body. RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone. */
+function hasIt({ method, headers }: IncomingMessage, { etag }: OutgoingHttpHeaders): boolean {
+  return method !== 'POST' && isNotModified(headers['if-none-match'], etag);
+}
+
+function notModified(headers: OutgoingHttpHeaders): HttpResponse {
+  return { status: 304, headers: withoutContent(headers), body: noBody };
 }
 
 /** An answer in the format that the caller asked for. */
@@ -109,11 +167,14 @@ async function show(
   answer: Answer,
   format: RowFormat,
   signal: AbortSignal,
-): Promise<Shown> {
-  if (format === 'json') return { answer, format, body: answer.body };
-  const { plan, bodyDigest } = answer;
-  const options = { caller: plan.caller.tokenId, signal, isKept: bodyDigest !== undefined };
-  return { answer, format, body: await formatter.format(format, answer, options) };
+): Promise<Buffer> {
+  if (format === 'json') return answer.body;
+  const isKept = answer.bodyDigest !== undefined;
+  return formatter.format(format, answer, { ...optionsOf(answer, signal), isKept });
+}
+
+function optionsOf({ plan }: Answer, signal: AbortSignal) {
+  return { caller: plan.caller.tokenId, signal };
 }
 
 const noBody = Buffer.alloc(0);

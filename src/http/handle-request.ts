@@ -45,7 +45,7 @@ export type Health = { readonly isReady: boolean; readonly reasons: readonly str
 export type HandlerDeps = PageDeps & {
   readonly pipeline: PipelineDeps;
   /** Writes rows in other formats. */
-  readonly formatter: Pick<RowFormatter, 'format'>;
+  readonly formatter: Pick<RowFormatter, 'format' | 'open'>;
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
   /** Agents' messages. */
   readonly mcp: (context: RequestContext) => Promise<HttpResponse>;

@@ -1,11 +1,13 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Column } from '../../src/base/rows.ts';
 import { formatNames, rowFormats } from '../../src/formats/row-formats.ts';
+import { writeRows } from '../../src/formats/write-rows.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
-import { columns, rowLines } from './every-type.ts';
+import { bodyOf, columns, rowLines } from './every-type.ts';
 
 const header = (name: string, digit: number, settings = '') => `/*
 id: 7e57ab1e-0000-4000-8000-00000000020${digit}
@@ -30,7 +32,11 @@ const results: Record<string, { columns: readonly Column[]; lines: readonly stri
   none: { columns: [number], lines: [] },
   long: {
     columns: [number, personal],
-    lines: Array.from({ length: 30_000 }, (_, n) => `{"n":${n},"text":"${'x'.repeat(20)}"}`),
+    lines: Array.from({ length: 20_000 }, (_, n) => `{"n":${n},"text":"${'x'.repeat(20)}"}`),
+  },
+  longer: {
+    columns: [number, personal],
+    lines: Array.from({ length: 30_000 }, (_, n) => `{"n":${n},"text":"from 203.0.113.${n % 250}, ${n}"}`),
   },
 };
 
@@ -47,7 +53,7 @@ beforeAll(async () => {
       async run({ callerSql = 'none', maxRows }) {
         runs++;
         const { columns: of, lines } = results[callerSql]!;
-        const shown = callerSql === 'long' ? lines : lines.slice(0, maxRows);
+        const shown = callerSql.startsWith('long') ? lines : lines.slice(0, maxRows);
         const rowsJson = Buffer.from(`[${shown.join(',')}]`);
         return { columns: of, rowsJson, rowCount: shown.length, isTruncated: callerSql === 'every' };
       },
@@ -212,8 +218,80 @@ describe('a long result', () => {
     const answers = await Promise.all(paths.map(path => wire(path)));
     expect(new Set(answers.map(({ body }) => body.toString('latin1'))).size).toBe(1);
     const csv = await wire(route('long', '&format=csv'));
-    expect(csv.body.toString().split('\r\n')).toHaveLength(30_002);
+    expect(csv.body.toString().split('\r\n')).toHaveLength(20_002);
     const arrow = tableFromIPC((await wire(route('long', '&format=arrow'))).body);
-    expect(arrow.getChild('n')!.toArray().at(-1)).toBe(29_999n);
+    expect(arrow.getChild('n')!.toArray().at(-1)).toBe(19_999n);
+  });
+});
+
+describe('a result of over a megabyte is sent while it is written', () => {
+  const written = formatNames.filter(format => format !== 'json');
+  const redacted = { 'lf-endpoint-redact-pii': 'true' };
+
+  test.each(written)(
+    '%s: the bytes of all rows, redacted where asked for, from one cache entry',
+    async format => {
+      const before = runs;
+      const path = route('longer', `&format=${format}&once=${format}`);
+      const answers = [await wire(path), await wire(path, redacted), await wire(path)];
+      expect(runs - before).toBeLessThanOrEqual(1);
+      for (const { status, headers } of answers) {
+        expect([status, headers['transfer-encoding'], headers['content-length']]).toEqual([
+          200,
+          'chunked',
+          undefined,
+        ]);
+        expect(headers['content-disposition']).toBe(`attachment; filename="kept.${format}"`);
+      }
+      const { lines } = results.longer!;
+      const own = lines.map(line => line.replace(/203\.0\.113\.\d+/, 'REDACTED'));
+      const expected = [lines, own, lines].map(each =>
+        writeRows(format, results.longer!.columns, bodyOf(each)),
+      );
+      for (const [n, whole] of (await Promise.all(expected)).entries()) {
+        expect(answers[n]!.body.equals(whole)).toBe(true);
+      }
+      expect(answers[2]!.headers).toMatchObject({ 'x-cache': 'HIT', etag: answers[0]!.headers.etag });
+      expect(answers[1]!.headers.etag).not.toBe(answers[0]!.headers.etag);
+    },
+  );
+
+  test.each(['gzip', 'br', 'zstd'] as const)('%s decodes to the same bytes', async encoding => {
+    const decode = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync }[encoding];
+    const [plain, encoded, again] = [
+      await wire(route('longer', '&format=csv')),
+      await wire(route('longer', '&format=csv'), { 'accept-encoding': encoding }),
+      await wire(route('longer', '&format=csv'), { 'accept-encoding': encoding }),
+    ];
+    expect(encoded.headers['content-encoding']).toBe(encoding);
+    expect(decode(encoded.body).equals(plain.body)).toBe(true);
+    // A strong tag promises the same bytes.
+    expect(again.headers.etag).toBe(encoded.headers.etag);
+    expect(again.body.equals(encoded.body)).toBe(true);
+  });
+
+  test('HEAD and 304 have the headers, but for a length that is not known, and write nothing', async () => {
+    const path = route('longer', '&format=parquet');
+    const { headers } = await wire(path);
+    const head = await wire(path, {}, 'HEAD');
+    expect([head.status, head.body.length, head.headers['content-length']]).toEqual([200, 0, undefined]);
+    expect(head.headers).toMatchObject({ etag: headers.etag, 'content-type': headers['content-type'] });
+    const same = await wire(path, { 'if-none-match': String(headers.etag) });
+    expect([same.status, same.body.length]).toEqual([304, 0]);
+  });
+
+  test('the log has the bytes that were sent', async () => {
+    const { body } = await wire(route('longer', '&format=csv&logged=1'));
+    const logged = () => gateway.events.findLast(event => event.type === 'http.answered');
+    await expect.poll(logged).toMatchObject({ status: 200, bytes: body.length, endpoint: 'kept' });
+  });
+
+  test('a caller who leaves in the middle leaves nothing behind', async () => {
+    const path = route('longer', '&format=ndjson');
+    const asked = request(gateway.origin + path, { headers: { 'x-api-key': testToken } });
+    const [response] = await once(asked.end(), 'response');
+    response.destroy();
+    await expect.poll(() => gateway.http.unreadBytes()).toBe(0);
+    expect((await wire(path)).body.length).toBeGreaterThan(1024 * 1024);
   });
 });

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Column } from '../../src/base/rows.ts';
 import { createRowFormatter } from '../../src/formats/row-formatter.ts';
 import { writeRows } from '../../src/formats/write-rows.ts';
@@ -19,6 +19,9 @@ function openFormatter() {
   onTestFinished(formatter.close);
   return formatter;
 }
+
+/** So long that it is written part by part. */
+const longer = () => long(200_000);
 
 const asked = (signal = new AbortController().signal, caller = 'one') => ({ caller, signal, isKept: false });
 
@@ -53,15 +56,82 @@ test('the same rows are written once, and kept where they may be asked for again
   expect(await formatter.format('csv', rows, asked())).toBe(one);
 });
 
-test('a job that nobody waits for any more ends, and the next one is done', async () => {
+test('a job that nobody waits for any more is left at once, and the next one is done', async () => {
   const formatter = openFormatter();
   const caller = new AbortController();
-  const given = formatter.format('parquet', long(200_000), asked(caller.signal));
+  const given = formatter.format('parquet', long(80_000), asked(caller.signal));
   await setImmediate();
   caller.abort(new Error('gone'));
   await expect(given).rejects.toThrow('gone');
   const next = await formatter.format('csv', long(), asked());
   expect(next.toString().startsWith('n\r\n0\r\n1\r\n')).toBe(true);
+});
+
+describe('a long result is written part by part', () => {
+  test.each(['csv', 'ndjson', 'arrow', 'parquet'] as const)(
+    '%s: its parts are what would be written at once',
+    async format => {
+      const rows = longer();
+      const parts = await Array.fromAsync(await openFormatter().open(format, rows, asked()));
+      expect(parts.length).toBeGreaterThan(10);
+      expect(Buffer.concat(parts).equals(await writeRows(format, rows.columns, rows.body))).toBe(true);
+    },
+  );
+
+  test('a reader that takes nothing holds up nobody, and goes on where it stopped (contract 11.1)', async () => {
+    const formatter = openFormatter();
+    const rows = longer();
+    const idle = await Promise.all(
+      Array.from({ length: 10 }, () => formatter.open('parquet', rows, asked())),
+    );
+    const others = await Array.fromAsync(await formatter.open('parquet', rows, asked()));
+    const [first, ...rest] = idle;
+    await Promise.all(rest.map(parts => parts.return()));
+    expect(await Array.fromAsync(first!)).toEqual(others);
+  });
+
+  test('one that is left while a part is being written ends, and the thread goes on', async () => {
+    const formatter = openFormatter();
+    const parts = await formatter.open('csv', longer(), asked());
+    await parts.next();
+    const next = parts.next();
+    await parts.return();
+    await expect(next).rejects.toThrow();
+    expect(await parts.next()).toMatchObject({ done: true });
+    expect(await Array.fromAsync(await formatter.open('csv', longer(), asked()))).not.toEqual([]);
+  });
+
+  test('a caller who leaves before the first part is no longer waited for', async () => {
+    const formatter = openFormatter();
+    const caller = new AbortController();
+    const given = formatter.open('csv', longer(), asked(caller.signal));
+    await setImmediate();
+    caller.abort(new Error('gone'));
+    await expect(given).rejects.toThrow('gone');
+  });
+
+  test('of one caller sixteen wait for their first part, and more are refused', async () => {
+    const formatter = openFormatter();
+    const rows = longer();
+    const opened = await Promise.allSettled(
+      Array.from({ length: 24 }, () => formatter.open('csv', rows, asked())),
+    );
+    const refused = opened.filter(({ status }) => status === 'rejected');
+    // Four are being opened, one of which leaves its place to another caller.
+    expect(refused).toHaveLength(5);
+    expect(refused[0]).toMatchObject({ reason: { code: 'too_many_requests' } });
+  });
+
+  test('the end of the thread is an error for those who are in the middle, and not for the next', async () => {
+    const formatter = openFormatter();
+    const parts = await formatter.open('csv', longer(), asked());
+    await parts.next();
+    await formatter.close();
+    await expect(parts.next()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect((await formatter.open('csv', longer(), asked())).next()).resolves.toMatchObject({
+      done: false,
+    });
+  });
 });
 
 test.each(['parquet', 'arrow'] as const)(
@@ -86,17 +156,20 @@ test('a short job does not wait for a long one of another caller (contract 11.1)
   const formatter = openFormatter();
   const order: string[] = [];
   await Promise.all([
-    formatter.format('parquet', long(250_000), asked()).then(() => order.push('long')),
+    formatter
+      .open('parquet', longer(), asked())
+      .then(parts => Array.fromAsync(parts))
+      .then(() => order.push('long')),
     formatter.format('parquet', long(8000), asked(undefined, 'another')).then(() => order.push('short')),
   ]);
   expect(order).toEqual(['short', 'long']);
 });
 
 test.each(['csv', 'parquet', 'arrow'] as const)(
-  'contract 11.3: a row of over 2 MiB is refused in %s',
+  'contract 11.3: a row of over 2 MiB is refused in %s, before the first part',
   async format => {
-    const body = bodyOf([`{"n":1,"x":"${'x'.repeat(2 * 1024 * 1024)}"}`]);
-    const refused = openFormatter().format(format, { columns: [number], body }, asked());
+    const body = bodyOf(['{"n":0}', `{"n":1,"x":"${'x'.repeat(2 * 1024 * 1024)}"}`]);
+    const refused = openFormatter().open(format, { columns: [number], body }, asked());
     await expect(refused).rejects.toMatchObject({ name: 'GatewayError', code: 'result_too_large' });
   },
 );
