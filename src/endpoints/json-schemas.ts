@@ -1,4 +1,5 @@
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from './definition.ts';
+import { maxPatternLength, maxValueLength } from './read-parameter.ts';
 
 /** The JSON Schema of a parameter's value, in a query string or as JSON. */
 export function parameterSchema(parameter: ParameterDefinition): object {
@@ -10,16 +11,18 @@ export function parameterSchema(parameter: ParameterDefinition): object {
 }
 
 function elementSchema(parameter: ParameterDefinition): object {
-  const { type, values, min, max, minLength, maxLength, pattern } = parameter;
+  const { type, values, min, max, minLength, maxLength, pattern, required, repeated } = parameter;
   const json = (text: string | undefined) => (text === undefined ? undefined : jsonOf(parameter, text));
+  const isText = (type === 'string' || type === 'STRING' || type === 'regexp') && !values;
   const isNumber = type === 'INT64' || type === 'FLOAT64';
   return {
     ...argumentSchemas[type],
     enum: values?.map(value => jsonOf(parameter, value)),
     // Bounds of other types are in the description: JSON Schema has no words for them.
     ...(isNumber ? { minimum: json(min), maximum: json(max) } : {}),
-    minLength,
-    maxLength,
+    // Empty text counts as absent (contract 2.8).
+    minLength: minLength ?? (isText && required && !repeated ? 1 : undefined),
+    maxLength: maxLength ?? (isText ? (type === 'regexp' ? maxPatternLength : maxValueLength) : undefined),
     pattern,
   };
 }
@@ -65,9 +68,13 @@ export function rowSchema({ name, columns }: EndpointDefinition): object {
 
 function columnSchema({ type, repeated, required, description }: ColumnDefinition): object {
   const value = valueSchemas[type];
+  // A unit belongs to what is said of the column: either would hide the other.
+  if (type === 'TIMESTAMP') description = `${description} ${timestampUnit}`;
   if (repeated) return { type: 'array', items: value, description };
   return required ? { ...value, description } : { anyOf: [value, { type: 'null' }], description };
 }
+
+const timestampUnit = 'Microseconds since 1970.';
 
 /** The JSON of each BigQuery type (contract 2.12). */
 const valueSchemas: Record<ColumnDefinition['type'], object> = {
@@ -78,7 +85,7 @@ const valueSchemas: Record<ColumnDefinition['type'], object> = {
   FLOAT64: { anyOf: [{ type: 'number' }, { enum: ['NaN', 'Infinity', '-Infinity'] }] },
   NUMERIC: { type: 'string', format: 'decimal' },
   BIGNUMERIC: { type: 'string', format: 'decimal' },
-  TIMESTAMP: { type: 'integer', format: 'int64', description: 'Microseconds since 1970.' },
+  TIMESTAMP: { type: 'integer', format: 'int64', description: timestampUnit },
   DATETIME: { type: 'string', examples: ['2026-08-21T14:00:00'] },
   DATE: { type: 'string', format: 'date' },
   TIME: { type: 'string' },

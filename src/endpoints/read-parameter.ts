@@ -10,8 +10,10 @@ export type ReadParameter = { readonly value: ParameterValue | null } | Refused;
 
 type Refused = { readonly wrong: string; readonly allowed: string };
 
-const maxValueLength = 4096;
-const maxPatternLength = 1024;
+/** Characters of a value. */
+export const maxValueLength = 4096;
+/** Characters of a pattern. */
+export const maxPatternLength = 1024;
 /** Elements of a repeated parameter, and characters of all of them. */
 const maxElements = 1000;
 const maxListLength = 65_536;

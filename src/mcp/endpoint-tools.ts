@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
-import { subsetsUri } from './sql-resources.ts';
+import { describeToolName, subsetsUri } from './sql-resources.ts';
 
 /** A tool, and the saved query that it asks. */
 export type EndpointTool = {
@@ -21,7 +21,8 @@ export function toolsOf(listed: ListedEndpoint): EndpointTool[] {
 /** Names of tools have letters, digits, `_` and `-`; two saved queries of one GraphQL name are refused, so no two are equal. */
 const toolName = (name: string) => name.replaceAll('.', '_');
 
-const annotations = {
+/** What an agent's program may know of each tool: it only reads, and from here alone. */
+export const annotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -47,7 +48,7 @@ function sqlTool(listed: ListedEndpoint): Tool {
   const subsets = listed.subsets?.map(subset => subset.name).join(', ');
   const description =
     `Runs one SELECT in BigQuery SQL over the subsets of ${name}: ${subsets}. The parameters select which rows the subsets hold. ` +
-    `Read the resource ${subsetsUri(name)} for their columns first. At most ${maxRows} rows: aggregate, and use LIMIT.`;
+    `Call ${describeToolName} or read the resource ${subsetsUri(name)} for their columns first. At most ${maxRows} rows: aggregate, and use LIMIT.`;
   const sql = { type: 'string', description: 'One SELECT statement; it reads nothing but the subsets.' };
   const title = `SQL over ${name}`;
   return {

@@ -7,17 +7,19 @@ import {
   ListToolsRequestSchema,
   McpError,
   ReadResourceRequestSchema,
+  type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Caller } from '../auth/caller.ts';
 import { toGatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
-import { listEndpoints } from '../pipeline/list-endpoints.ts';
+import { type ListedEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundRows } from './bounded-rows.ts';
+import { describeSubsets, describeTool, sqlHint } from './describe-subsets.ts';
 import { type EndpointTool, toolsOf } from './endpoint-tools.ts';
-import { sqlResources } from './sql-resources.ts';
+import { describeToolName, sqlResources } from './sql-resources.ts';
 
 /** One message of an agent, and who sent it. */
 export type McpRequest = {
@@ -33,7 +35,8 @@ const maxResultBytes = 32 * 1024;
 
 const instructions =
   'Each saved query is a tool. A tool whose name ends with _sql takes BigQuery SQL of your own over the subsets of a saved query: ' +
-  'read the resource with their columns, and aggregate there rather than read many rows.';
+  `call ${describeToolName} for their columns first, and aggregate there rather than read many rows. ` +
+  'A TIMESTAMP in rows is an integer, microseconds since 1970 in UTC; format_timestamp in SQL makes text of it.';
 
 /** Makes the server that answers one message: it keeps nothing between two of them. */
 export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server {
@@ -42,11 +45,9 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     { name: 'saved-query-gateway', version: '1' },
     { capabilities: { tools: {}, resources: {} }, instructions, jsonSchemaValidator: noValidator },
   );
-  const tools = async () => (await listEndpoints(deps, caller)).flatMap(toolsOf);
-  const resources = async () => sqlResources(await listEndpoints(deps, caller));
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: (await tools()).map(({ tool }) => tool),
-  }));
+  const listed = () => listEndpoints(deps, caller);
+  const resources = async () => sqlResources(await listed());
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: toolsFor(await listed()) }));
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({
     resources: (await resources()).map(({ resource }) => resource),
   }));
@@ -56,19 +57,27 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const all = await tools();
-    const found = all.find(({ tool }) => tool.name === params.name);
+    const all = await listed();
+    const found = all.flatMap(toolsOf).find(({ tool }) => tool.name === params.name);
     if (found) return callTool(deps, request, found, params.arguments ?? {});
-    const meant = didYouMean(
-      params.name,
-      all.map(({ tool }) => tool.name),
-    );
+    const tools = toolsFor(all).map(({ name }) => name);
+    if (params.name === describeToolName && tools.includes(describeToolName)) {
+      return describeSubsets(all, params.arguments ?? {});
+    }
+    const meant = didYouMean(params.name, tools);
     throw new McpError(
       ErrorCode.InvalidParams,
       `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${meant}`,
     );
   });
   return server;
+}
+
+/** The tools of a token. A saved query may have the name of ours, and hides it then. */
+function toolsFor(all: readonly ListedEndpoint[]): Tool[] {
+  const tools = all.flatMap(toolsOf).map(({ tool }) => tool);
+  const describing = describeTool(all);
+  return describing && !tools.some(({ name }) => name === describing.name) ? [...tools, describing] : tools;
 }
 
 /** Source: MCP, "Resources", error handling. */
@@ -106,7 +115,8 @@ async function callTool(
     return success(answer, tool.name, called);
   } catch (thrown) {
     const { code, message, position } = toGatewayError(thrown);
-    return failure({ code, message, ...position });
+    const isOfSql = takesSql && (code === 'invalid_query' || code === 'sandbox_refused');
+    return failure({ code, message, ...position, ...(isOfSql && { hint: sqlHint(listed) }) });
   }
 }
 

@@ -5,6 +5,9 @@ import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
 /** A resource, and its text. */
 export type TextResource = { readonly resource: Resource; readonly text: string };
 
+/** The tool that says what SQL can read: many agents call tools and read no resources. */
+export const describeToolName = 'describe_subsets';
+
 /** Where the subsets of a saved query are described. */
 export const subsetsUri = (endpoint: string) => `saved-query://${endpoint}/subsets`;
 
@@ -18,10 +21,15 @@ export function sqlResources(all: readonly ListedEndpoint[]): TextResource[] {
         subsetsUri(name),
         `Subsets of ${name}`,
         `Tables that SQL over ${name} can read, with their columns.`,
-        subsets.map(subset => subsetText(subset.name, subset.columns)).join('\n'),
+        subsetsText(subsets),
       ),
     ),
   );
+}
+
+/** Each subset with its columns and the fields of records. */
+export function subsetsText(subsets: NonNullable<ListedEndpoint['subsets']>): string {
+  return subsets.map(subset => subsetText(subset.name, subset.columns)).join('\n');
 }
 
 function resource(uri: string, name: string, description: string, text: string): TextResource {
@@ -40,7 +48,8 @@ function typeText({ type, mode, fields = [] }: Column): string {
   return mode === 'REPEATED' ? `ARRAY<${element}>` : element;
 }
 
-const dialect = `# SQL
+/** What SQL of one's own may use. */
+export const dialect = `# SQL
 
 BigQuery SQL (GoogleSQL): one SELECT statement, which may begin with WITH. No trailing semicolon is needed, no DML, no scripting.
 

@@ -87,6 +87,7 @@ describe('the official client', () => {
       'logs_all_sql',
       'usage_api-counts',
       'usage_api-counts_sql',
+      'describe_subsets',
     ]);
     const usage = tools[3]!;
     expect(usage.inputSchema).toMatchObject({
@@ -137,6 +138,27 @@ describe('the official client', () => {
     });
   });
 
+  test('finds the columns of the subsets by a tool, too: many agents read no resources', async () => {
+    const client = await connect();
+    const text = async (given: Record<string, unknown>) =>
+      (await call(client, 'describe_subsets', given)).content[0]!.text;
+    const all = await text({ saved_query: 'logs.all' });
+    expect(all).toContain('cross join unnest(t.metadata) as m');
+    expect(all).toContain('## pgbouncer_logs');
+    const one = await text({ saved_query: 'logs.all', subset: 'postgres_logs' });
+    expect(one).toContain('error_severity STRING');
+    expect(one).not.toContain('## edge_logs');
+    expect(await text({ saved_query: 'logs.al' })).toContain('Did you mean logs.all?');
+    expect(await text({})).toContain('is missing; allowed: logs.all, usage.api-counts');
+    expect(await text({ saved_query: 'logs.all', subset: 'edge' })).toContain('allowed: edge_logs, ');
+    const narrow = await connect(gateway.token('narrow'));
+    const refused = await call(narrow, 'describe_subsets', { saved_query: 'logs.all' });
+    expect([refused.isError, refused.content[0]!.text]).toEqual([
+      true,
+      expect.not.stringContaining('edge_logs'),
+    ]);
+  });
+
   test('is told what was wrong, where, and what was probably meant', async () => {
     const client = await connect();
     const error = async (name: string, given: Record<string, unknown>) => {
@@ -152,7 +174,10 @@ describe('the official client', () => {
       column: 8,
     });
     const table = { project: 'ours', sql: 'select * from `cloudflare.logs.prod`' };
-    expect(await error('logs_all_sql', table)).toMatchObject({ code: 'sandbox_refused' });
+    expect(await error('logs_all_sql', table)).toMatchObject({
+      code: 'sandbox_refused',
+      hint: expect.stringContaining('edge_logs (timestamp, id, event_message, metadata[]); postgres_logs ('),
+    });
     expect((await error('logs_all', { project: 'ours', projct: 'x' })).message).toContain(
       'No argument is named',
     );
@@ -200,12 +225,13 @@ describe('contract 8.8, 9.1: tokens, fixed parameters, scopes and redaction are 
     await expect(client.readResource({ uri: 'saved-query://logs.all/subsets' })).rejects.toThrow(
       'No resource',
     );
-    await expect(client.callTool({ name: 'logs_all_sql', arguments: {} })).rejects.toThrow('No tool');
+    for (const name of ['logs_all_sql', 'describe_subsets'])
+      await expect(client.callTool({ name, arguments: {} })).rejects.toThrow('No tool');
   });
 
   test('a token sees the saved queries that it covers', async () => {
     const client = await connect(gateway.token('narrow'));
-    expect(await namesOf(client)).toEqual(['usage_api-counts', 'usage_api-counts_sql']);
+    expect(await namesOf(client)).toEqual(['usage_api-counts', 'usage_api-counts_sql', 'describe_subsets']);
     await expect(client.callTool({ name: 'logs_all', arguments: {} })).rejects.toThrow('No tool');
   });
 

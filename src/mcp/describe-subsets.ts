@@ -1,0 +1,79 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { didYouMean } from '../base/nearest-name.ts';
+import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
+import { annotations } from './endpoint-tools.ts';
+import { describeToolName, dialect, subsetsText } from './sql-resources.ts';
+
+/** Saved queries whose subsets the token may read. */
+type Sandboxed = ListedEndpoint & { readonly subsets: NonNullable<ListedEndpoint['subsets']> };
+
+const sandboxedOf = (all: readonly ListedEndpoint[]) =>
+  all.filter((listed): listed is Sandboxed => listed.subsets !== undefined);
+
+/** The tool itself; undefined where the token may send no SQL. */
+export function describeTool(all: readonly ListedEndpoint[]): Tool | undefined {
+  const names = sandboxedOf(all).map(({ definition }) => definition.name);
+  if (names.length === 0) return undefined;
+  const title = 'Subsets and their columns';
+  return {
+    name: describeToolName,
+    title,
+    description:
+      'Lists the subsets that SQL over a saved query can read, with the columns, the fields of records, and the rules of the dialect. ' +
+      'Call it once before you write SQL.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        saved_query: { type: 'string', enum: names, description: 'The saved query that the SQL goes to.' },
+        subset: { type: 'string', description: 'One subset; without it all of them.' },
+      },
+      required: ['saved_query'],
+      additionalProperties: false,
+    },
+    annotations: { title, ...annotations },
+  };
+}
+
+/** Answers a call of the tool. */
+export function describeSubsets(
+  all: readonly ListedEndpoint[],
+  { saved_query: query, subset }: Readonly<Record<string, unknown>>,
+): CallToolResult {
+  const sandboxed = sandboxedOf(all);
+  const found = sandboxed.find(({ definition }) => definition.name === query);
+  if (!found) {
+    const names = sandboxed.map(({ definition }) => definition.name);
+    return refused('saved_query', query, names);
+  }
+  const subsets = subset === undefined ? found.subsets : found.subsets.filter(({ name }) => name === subset);
+  if (subsets.length === 0) {
+    return refused(
+      'subset',
+      subset,
+      found.subsets.map(({ name }) => name),
+    );
+  }
+  return {
+    content: [{ type: 'text', text: `${dialect}\n# Subsets of ${query}\n\n${subsetsText(subsets)}` }],
+  };
+}
+
+function refused(argument: string, given: unknown, allowed: readonly string[]): CallToolResult {
+  const shown = given === undefined ? 'missing' : `${JSON.stringify(given)?.slice(0, 120)}`;
+  const meant = typeof given === 'string' ? didYouMean(given, allowed) : '';
+  const message = `The argument "${argument}" is ${shown}; allowed: ${allowed.join(', ')}${meant}`;
+  const error = { code: 'invalid_parameter', message };
+  return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
+}
+
+/** What an agent whose SQL was refused needs to write it anew, in one line. */
+export function sqlHint({ subsets = [] }: ListedEndpoint): string {
+  const all = subsets.map(({ name, columns }) => {
+    const shown = columns.map(column => (column.mode === 'REPEATED' ? `${column.name}[]` : column.name));
+    return `${name} (${shown.join(', ')})`;
+  });
+  return (
+    `SQL reads these subsets alone: ${all.join('; ')}. The arguments have selected their rows already. ` +
+    `[] is an array: cross join unnest(t.<column>) as m, then m.<field>, a join for each level. ${describeToolName} lists the fields.`
+  );
+}
