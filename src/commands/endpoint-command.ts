@@ -101,7 +101,12 @@ async function withEngine(
   use: (engine: Engine) => Promise<boolean>,
 ): Promise<boolean> {
   // The engine would make the database that is not there.
-  if (config.ENGINE === 'duckdb') await access(databasePath(config));
+  if (config.ENGINE === 'duckdb') {
+    await access(databasePath(config)).catch(cause => {
+      const message = `${config.DATA_DIR} has no rows yet: npm start writes the sample, npm run import loads rows`;
+      throw new Error(message, { cause });
+    });
+  }
   const engine = await openEngine(config, { clock, emit: () => undefined });
   try {
     return await use(engine);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { systemClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
@@ -10,6 +11,8 @@ type Command = {
   readonly usage: string;
   /** Whether it explains its own `--help`. */
   readonly helpsItself?: boolean;
+  /** Whether it takes no words after its name but options. */
+  readonly isAlone?: boolean;
   readonly run: (context: Context, args: string[]) => Promise<void>;
 };
 
@@ -23,23 +26,28 @@ type Context = {
 const commands: Record<string, Command> = {
   query: {
     usage: `query <endpoint> [--<parameter> <value>]... [--sql <text>] [--format table|chart|json|ndjson|csv|parquet|arrow]
-      [--watch] [--every <seconds>] [--url <gateway>] [--token <token>]
+      [--watch] [--every <seconds>] [--profile <name>] [--url <gateway>] [--token <token>]
                                       ask a gateway, or without --url the engine itself; print the rows`,
     run: ({ environment }, args) => queryCommand(environment, args),
   },
   mcp: {
-    usage: `mcp [--url <gateway>] [--token <token>]
+    usage: `mcp [--profile <name>] [--url <gateway>] [--token <token>]
                                       pass an agent's messages from standard input to a gateway`,
     run: async ({ environment }, args) => {
-      const { values } = parseCommand(args, { url: { type: 'string' }, token: { type: 'string' } });
-      await (await import('./client/mcp-command.ts')).runMcpCommand(environment, values);
+      const { runMcpCommand } = await import('./client/mcp-command.ts');
+      const text = { type: 'string' } as const;
+      const { values, positionals } = parseCommand(args, { url: text, token: text, profile: text });
+      refuseWords('mcp', positionals);
+      await runMcpCommand(environment, values);
     },
   },
   start: {
+    isAlone: true,
     usage: 'start                                 run the gateway',
     run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('start', environment),
   },
   worker: {
+    isAlone: true,
     usage: 'worker                                run a worker that warms the cache in Redis',
     run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('worker', environment),
   },
@@ -56,7 +64,8 @@ const commands: Record<string, Command> = {
   token: {
     usage: `token issue --name <who> [options]    make a token; it is shown once
   token list                            show what was issued
-  token show | rotate | revoke <id>     show one, give it a new secret, refuse it from now on`,
+  token show | rotate | revoke <id>     show one, give it a new secret, refuse it from now on
+  token allow <id>                      take back the refusal`,
     helpsItself: true,
     run: ({ config }, args) => tokenCommand(config(), args),
   },
@@ -77,6 +86,7 @@ const commands: Record<string, Command> = {
     run: async ({ config }, args) => (await import('./cache-command.ts')).runCacheCommand(config(), args),
   },
   doctor: {
+    isAlone: true,
     usage: 'doctor [--json]                       print what is wrong with the set-up, and how to fix it',
     run: ({ config }, args) => doctorCommand(config(), args),
   },
@@ -85,6 +95,7 @@ const commands: Record<string, Command> = {
     run: ({ config }, args) => operationsCommand(config(), args),
   },
   schema: {
+    isAlone: true,
     usage: 'schema                                write schema/schema.graphql and schema/openapi.json',
     run: async ({ config }) => (await import('./write-schemas.ts')).writeSchemas(config().SQL_DIR, 'schema'),
   },
@@ -104,9 +115,11 @@ const usage =
 
 ${Object.values(commands).map(usageOf).join('\n')}
 
-sqg <command> --help says more. Settings are environment variables; a file .env is read too, and what is set already wins.
+sqg --help shows this, sqg <command> --help says more. Settings are environment variables; a file .env is read too, and what is set already wins.
 Exit codes: 0 done, 1 it failed, 2 it was not typed as it is above.
 `;
+
+const briefUsage = (command: Command) => `${usageOf(command)}\n\nsqg --help lists all commands.\n`;
 
 const isHelp = (argument: string | undefined) =>
   argument === '--help' || argument === '-h' || argument === 'help';
@@ -116,10 +129,13 @@ const isHelp = (argument: string | undefined) =>
  * @param args the name of the command, and what follows it
  */
 export async function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  const [name = '', ...rest] = args;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  process.stdout.on('error', error => {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  });
   try {
-    const [name = '', ...rest] = args;
     if (isHelp(name)) return void process.stdout.write(usage());
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) {
       const near = didYouMean(name, Object.keys(commands));
       throw new UsageError(
@@ -127,6 +143,11 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       );
     }
     if (!command.helpsItself && rest.some(isHelp)) return void process.stdout.write(`${usageOf(command)}\n`);
+    if (command.isAlone)
+      refuseWords(
+        name,
+        rest.filter(word => !word.startsWith('-')),
+      );
     await command.run({ environment, config: () => readConfig(environment) }, rest);
   } catch (error) {
     // Of broken files there may be several.
@@ -134,9 +155,19 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       type => error instanceof type,
     );
     process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
-    if (error instanceof UsageError) process.stderr.write(`\n${usage()}`);
+    if (error instanceof UsageError) process.stderr.write(`\n${command ? briefUsage(command) : usage()}`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** @throws UsageError */
+function refuseWords(command: string, [word]: readonly string[]): void {
+  if (word !== undefined) throw new UsageError(`${command} takes nothing, but got ${JSON.stringify(word)}`);
+}
+
+/** Resolves when the reader of standard output has made room. */
+async function writeOut(text: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -145,13 +176,15 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
   const { runQueryCommand } = await import('./client/query-command.ts');
   const ended = new AbortController();
   process.once('SIGINT', () => ended.abort());
+  // Its reader has gone, as `head` does: what is left is not asked for.
+  process.stdout.once('error', () => ended.abort());
   const { isTTY, columns } = process.stdout;
   // no-color.org: any value but the empty one.
   const hasColour = !environment.NO_COLOR && environment.TERM !== 'dumb';
   await runQueryCommand(
     {
       environment,
-      out: process.stdout,
+      out: { write: writeOut },
       note: line => process.stderr.write(`${line}\n`),
       screen: isTTY ? { width: columns ?? 80, hasColour } : undefined,
       signal: ended.signal,
@@ -203,9 +236,10 @@ async function endpointCommand(config: Config, args: string[]): Promise<void> {
 }
 
 function explain(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException; // each field may be missing
+  const { code, message, cause } = error as NodeJS.ErrnoException; // each field may be missing
   // Messages of the system and of DuckDB about a file need no stack.
-  if (code !== undefined || /^(?:IO|Invalid Input) Error: /.test(message)) return message;
+  if (code !== undefined || (cause as NodeJS.ErrnoException | undefined)?.code !== undefined) return message;
+  if (/^(?:IO|Invalid Input) Error: /.test(message)) return message;
   if (error instanceof Error && error.name === 'DefinitionError') return message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

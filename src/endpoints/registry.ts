@@ -182,7 +182,10 @@ async function listFiles(directory: string): Promise<string[]> {
   try {
     return (await readdir(directory)).filter(file => file.endsWith('.sql')).sort();
   } catch (cause) {
-    throw new Error(`The folder of saved queries, ${directory}, can't be read: ${String(cause)}`, { cause });
+    throw new Error(
+      `The folder of saved queries, ${directory}, can't be read: ${(cause as Error).message}. Commands run in the folder of the project, or with SQL_DIR`,
+      { cause },
+    );
   }
 }
 

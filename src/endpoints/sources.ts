@@ -171,7 +171,10 @@ function listFiles(directory: string): string[] {
       .filter(file => file.endsWith('.yaml'))
       .sort();
   } catch (cause) {
-    throw new Error(`The folder of sources, ${directory}, can't be read: ${String(cause)}`, { cause });
+    throw new Error(
+      `The folder of sources, ${directory}, can't be read: ${(cause as Error).message}. Commands run in the folder of the project, or with SOURCES_DIR`,
+      { cause },
+    );
   }
 }
 

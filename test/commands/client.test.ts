@@ -264,7 +264,7 @@ describe('completion', () => {
   });
 
   test('the other shells have theirs; one that is not known is refused', () => {
-    expect(completionScript('zsh', ['query'])).toMatch(/^autoload -U \+X bashcompinit/);
+    expect(completionScript('zsh', ['query'])).toMatch(/\nautoload -U \+X bashcompinit/);
     expect(completionScript('fish', ['query'])).toContain(
       'complete -c sqg -f -n __fish_use_subcommand -a "query"',
     );

@@ -61,8 +61,11 @@ describe('token', () => {
       ['cache', 'invalidate', 'logs.all', '--param', 'project'],
       '--param is "project"; allowed: <name>=<value>',
     ],
-    [['tokens'], 'No command is named "tokens"'],
+    [['tokens'], 'No command is named "tokens"; Did you mean token?'],
     [[], 'No command is given'],
+    [['doctor', 'please'], 'doctor takes nothing, but got "please"'],
+    [['query', 'logs.all', '--profile', 'none'], 'There is no profile "none"'],
+    [['mcp', 'logs.all'], 'mcp takes nothing, but got "logs.all"'],
   ];
 
   test('a mistake is refused with what is allowed', async () => {
@@ -71,7 +74,10 @@ describe('token', () => {
     for (const [at, { code, err }] of refused.entries()) {
       const [args, message] = mistakes[at]!;
       expect([args, code, err]).toEqual([args, 2, expect.stringContaining(message)]);
-      expect(err).toContain('npm run token -- issue --name');
+      // Of a known command its own lines: the whole list would hide what is wrong.
+      expect(err).toContain(`\n  ${args[0] === 'tokens' ? 'token' : (args[0] ?? 'query')} `);
+      expect(err.split('\n').length).toBeLessThan(args[0] === undefined || args[0] === 'tokens' ? 60 : 14);
+      expect(err).toContain('sqg --help ');
     }
   });
 });
@@ -90,6 +96,17 @@ describe('doctor', () => {
     const { code, err } = await cli(['doctor']);
     expect([code, err]).toEqual([1, expect.stringContaining('PORT: ')]);
   });
+});
+
+test.each([
+  ['endpoint', 'lint', 'has no rows yet: npm start writes the sample'],
+  ['endpoint', 'new', "The folder of sources, /nowhere, can't be read"],
+  ['schema', '', "The folder of saved queries, /nowhere, can't be read"],
+])('%s %s says what is not there, without a stack', async (name, action, message) => {
+  const { cli } = await openShell({ SOURCES_DIR: '/nowhere', SQL_DIR: '/nowhere' });
+  const { code, err } = await cli([name, ...(action ? [action] : [])]);
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+  expect(err).not.toContain('    at ');
 });
 
 test.each([

@@ -12,6 +12,7 @@ import { readTable } from './read-table.ts';
 /** What the command writes to. */
 export type QueryDeps = {
   readonly environment: NodeJS.ProcessEnv;
+  /** Resolves when more may be written. */
   readonly out: { write(text: string | Uint8Array): unknown };
   readonly note: (line: string) => void;
   /** Of the terminal; undefined: the output is no terminal. */
@@ -33,7 +34,7 @@ export const shownFormats: readonly ShownFormat[] = [...ownFormats, ...formatNam
 export async function runQueryCommand(deps: QueryDeps, args: readonly string[]): Promise<void> {
   const asked = readQueryArguments(args);
   const format = readFormat(asked.format, deps.screen);
-  const gateway = await reachGateway(deps.environment, asked);
+  const gateway = await reachGateway(deps.environment, asked, deps.note);
   try {
     for (let tag: string | undefined; ; ) {
       tag = await printOnce(deps, gateway, { ...asked, format, tag });
@@ -72,17 +73,25 @@ async function printOnce(
   const isForPeople = format === 'table' || format === 'chart';
   const asked = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
   asked.set('format', isForPeople ? 'arrow' : format);
-  const response = await fetch(`${url}/api/endpoints/query/${encodeURIComponent(endpoint)}?${asked}`, {
-    headers: { authorization: `Bearer ${token}`, ...(tag && { 'if-none-match': tag }) },
-    signal,
+  const path = `/api/endpoints/query/${encodeURIComponent(endpoint)}?${asked}`;
+  const headers = { authorization: `Bearer ${token}`, ...(tag && { 'if-none-match': tag }) };
+  const response = await fetch(url + path, { headers, signal }).catch(error => {
+    throw signal.aborted ? error : unreachable(url, error);
   });
   if (response.status === 304) return tag;
   if (!response.ok) throw await failureOf(response);
-  const body = new Uint8Array(await response.arrayBuffer());
-  const shown = isForPeople ? textFor(format, body, screen ?? { width: 120, hasColour: false }) : body;
-  if (everySeconds !== undefined && isForPeople && screen) out.write('\u001b[2J\u001b[H');
-  out.write(shown);
-  if (format === 'json') out.write('\n');
+  try {
+    if (isForPeople) {
+      const arrow = new Uint8Array(await response.arrayBuffer());
+      const shown = textFor(format, arrow, screen ?? { width: 120, hasColour: false });
+      if (everySeconds !== undefined && screen) out.write('\u001b[2J\u001b[H');
+      await out.write(shown);
+    } else for await (const part of response.body ?? []) await out.write(part);
+  } catch (error) {
+    // An answer that ends before its end: fetch says `terminated`.
+    throw error instanceof TypeError && !signal.aborted ? unreachable(url, error) : error;
+  }
+  if (format === 'json') await out.write('\n');
   if (response.headers.get('result-truncated') === '?1') {
     note(`There are more rows; an answer has at most ${response.headers.get('result-max-rows')}.`);
   }
@@ -98,6 +107,13 @@ function textFor(format: 'table' | 'chart', arrow: Uint8Array, screen: Screen): 
     'invalid_query',
     'No column holds numbers: there is nothing to draw; --format table shows the rows',
   );
+}
+
+/** What fetch says of a connection that failed is in its cause. */
+function unreachable(url: string, error: unknown): GatewayError {
+  const { cause, message } = error as Error; // of fetch
+  const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException; // each may be missing
+  return new GatewayError('unavailable', `${url} did not answer: ${why || code || message}`);
 }
 
 /** The gateway's own words; something else may have answered in its place. */

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../base/clock.ts';
 import { readConfig } from '../../composition/config.ts';
 import { UsageError } from '../command-line.ts';
+import { readProfile } from './profiles.ts';
 
 /** A gateway that answers, and a token that it accepts. */
 export type Reached = {
@@ -12,25 +13,45 @@ export type Reached = {
   close(): Promise<void>;
 };
 
-/** Where to ask; absent members are read from the environment. */
-export type Address = { readonly url?: string | undefined; readonly token?: string | undefined };
+/** Where to ask, as options say it. */
+export type Address = {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+  readonly profile?: string | undefined;
+};
 
 /**
- * Reaches the gateway of `--url` or `GATEWAY_URL`. Without either, one is opened in this process, over the engine and the data that the
- * configuration names; it listens on the loopback interface with a token of its own.
- * @throws UsageError, ConfigError, and as `composeGateway`
+ * Reaches the gateway of `--url`, of `--profile`, of the environment (`GATEWAY_URL`, `SQG_PROFILE`), or of the profile that the user's file
+ * takes by default, the first of these. Without any, one is opened in this process, over the engine and the data that the configuration
+ * names; it listens on the loopback interface with a token of its own.
+ * @throws UsageError, ConfigError, GatewayError, and as `composeGateway`
  */
-export async function reachGateway(environment: NodeJS.ProcessEnv, given: Address): Promise<Reached> {
-  const url = given.url ?? environment.GATEWAY_URL;
-  if (!url) return openOwnGateway(environment);
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(
-      `The address of the gateway is ${JSON.stringify(url)}; allowed: http://… or https://…`,
-    );
-  }
-  const token = given.token ?? (environment.GATEWAY_TOKEN || environment.ACCESS_TOKEN);
-  if (!token) throw new UsageError('There is no token: --token, or GATEWAY_TOKEN in the environment');
-  return { url: new URL(url).origin, token, close: async () => undefined };
+export async function reachGateway(
+  environment: NodeJS.ProcessEnv,
+  given: Address,
+  note: (line: string) => void = () => undefined,
+): Promise<Reached> {
+  const named = given.profile ?? (environment.SQG_PROFILE || undefined);
+  const ownUrl = given.url ?? (given.profile === undefined ? environment.GATEWAY_URL : undefined);
+  const profile = await readProfile(environment, named, note);
+  const address = ownUrl || profile?.url;
+  if (!address) return openOwnGateway(environment);
+  const url = originOf(address);
+  // A token is for its own gateway: that of a profile goes nowhere else.
+  const kept = profile && originOf(profile.url) === url ? profile.token : undefined;
+  const ofEnvironment = environment.GATEWAY_TOKEN || environment.ACCESS_TOKEN;
+  const token = given.token ?? (ownUrl ? ofEnvironment || kept : kept || ofEnvironment);
+  if (!token)
+    throw new UsageError('There is no token: --token, GATEWAY_TOKEN in the environment, or a profile');
+  return { url, token, close: async () => undefined };
+}
+
+/** @throws UsageError */
+function originOf(address: string): string {
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address).origin;
+  throw new UsageError(
+    `The address of the gateway is ${JSON.stringify(address)}; allowed: http://… or https://…`,
+  );
 }
 
 async function openOwnGateway(environment: NodeJS.ProcessEnv): Promise<Reached> {

@@ -9,6 +9,7 @@ const options = {
   every: { type: 'string' },
   url: { type: 'string' },
   token: { type: 'string' },
+  profile: { type: 'string' },
   help: { type: 'boolean' },
 } as const;
 
@@ -22,6 +23,7 @@ export type QueryArguments = {
   readonly everySeconds: number | undefined;
   readonly url: string | undefined;
   readonly token: string | undefined;
+  readonly profile: string | undefined;
 };
 
 const defaultEverySeconds = 5;
@@ -54,8 +56,8 @@ export function readQueryArguments(args: readonly string[]): QueryArguments {
   }
   parameters.push(...Object.entries(readAssignments(values.param ?? [])));
   if (values.sql) parameters.push(['sql', values.sql]);
-  const { format, url, token } = values;
-  return { endpoint, parameters, format, everySeconds: readEvery(values), url, token };
+  const { format, url, token, profile } = values;
+  return { endpoint, parameters, format, everySeconds: readEvery(values), url, token, profile };
 }
 
 const takesValue = (name: string) => options[name as keyof typeof options].type === 'string';

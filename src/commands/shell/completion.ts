@@ -5,11 +5,23 @@ const shells = ['bash', 'zsh', 'fish'];
 
 /** Words that may follow a command. */
 const following: Record<string, readonly string[]> = {
-  query: ['--sql', '--format', '--watch', '--every', '--url', '--token', '--param', '--project', '--help'],
-  mcp: ['--url', '--token'],
+  query: [
+    '--sql',
+    '--format',
+    '--watch',
+    '--every',
+    '--profile',
+    '--url',
+    '--token',
+    '--param',
+    '--project',
+    '--help',
+  ],
+  mcp: ['--profile', '--url', '--token'],
   endpoint: ['new', 'lint', 'test', 'explain'],
+  backup: ['restore'],
   source: ['add', 'list', 'check', 'drop'],
-  token: ['issue', 'list', 'show', 'rotate', 'revoke'],
+  token: ['issue', 'list', 'show', 'rotate', 'revoke', 'allow'],
   cache: ['invalidate'],
   doctor: ['--json'],
   completion: shells,
@@ -19,8 +31,12 @@ const following: Record<string, readonly string[]> = {
 const named = ['query', 'cache', 'endpoint'];
 const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/\\.sql$//p' | grep -v '\\.batch$'`;
 
-/** The same in fish. */
-const fishNames = "path basename -E sql/*.sql 2>/dev/null | string match -v '*.batch'";
+/** The same in fish, as a function. */
+const fishNames = `function __sqg_saved_queries
+  set -l folder sql
+  set -q SQL_DIR; and set folder $SQL_DIR
+  ls $folder 2>/dev/null | string match '*.sql' | string replace -r '\\.sql$' '' | string match -v '*.batch'
+end`;
 
 /**
  * Writes what completes `sqg` in a shell.
@@ -31,7 +47,10 @@ export function completionScript(shell: string | undefined, commands: readonly s
     case 'bash':
       return bashScript(commands);
     case 'zsh':
-      return `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`;
+      // A plain zsh has loaded neither; the second is what understands `complete`.
+      return `(( $+functions[compdef] )) || { autoload -U compinit && compinit -u }
+autoload -U +X bashcompinit && bashcompinit
+${bashScript(commands)}`;
     case 'fish':
       return fishScript(commands);
     default:
@@ -60,10 +79,11 @@ complete -o default -F _sqg sqg
 function fishScript(commands: readonly string[]): string {
   const lines = Object.entries(following).flatMap(([command, words]) => {
     const after = `complete -c sqg -f -n "__fish_seen_subcommand_from ${command}"`;
-    const own = named.includes(command) ? [`${after} -a "(${fishNames})"`] : [];
+    const own = named.includes(command) ? [`${after} -a "(__sqg_saved_queries)"`] : [];
     return [`${after} -a "${words.join(' ')}"`, ...own];
   });
   return [
+    fishNames,
     `complete -c sqg -f -n __fish_use_subcommand -a "${commands.join(' ')}"`,
     ...lines,
     `complete -c sqg -n "__fish_seen_subcommand_from query" -l format -x -a "${shownFormats.join(' ')}"`,
