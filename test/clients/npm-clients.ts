@@ -7,6 +7,8 @@ const run = promisify(execFile);
 /** The versions that the recipes were written against. */
 const packages = {
   '@apollo/client': '4.3.8',
+  '@graphql-codegen/cli': '7.4.3',
+  '@graphql-codegen/client-preset': '6.2.0',
   '@redocly/cli': '2.77.0',
   '@stoplight/spectral-cli': '6.16.3',
   '@urql/core': '6.0.3',
@@ -14,6 +16,8 @@ const packages = {
   graphql: '16.15.0',
   'openapi-fetch': '0.17.0',
   'openapi-typescript': '7.13.0',
+  'relay-compiler': '21.0.1',
+  'relay-runtime': '21.0.1',
   rxjs: '7.8.2',
   typescript: '5.9.3',
 };
@@ -26,7 +30,13 @@ export const clientsDirectory = 'node_modules/.cache/npm-clients';
  * @throws Error if the registry does not give them
  */
 export async function installNpmClients(): Promise<void> {
-  const manifest = JSON.stringify({ private: true, type: 'module', dependencies: packages });
+  const manifest = JSON.stringify({
+    private: true,
+    type: 'module',
+    dependencies: packages,
+    // What codegen asks for of it is newer than what some mirrors of the registry have.
+    overrides: { '@graphql-tools/batch-execute': '10.2.0' },
+  });
   const file = `${clientsDirectory}/package.json`;
   if ((await readFile(file, 'utf8').catch(() => '')) === manifest) return;
   await mkdir(clientsDirectory, { recursive: true });

@@ -8,10 +8,13 @@ const run = promisify(execFile);
 const requirements = {
   'google-cloud-bigquery': '3.47.0',
   duckdb: '2.0.0',
+  gql: '4.4.0',
+  'openapi-python-client': '0.29.1',
   pandas: '3.1.1',
   polars: '2.1.0',
   pyarrow: '26.0.1',
   pytz: '2026.6',
+  'requests-toolbelt': '1.0.0',
 };
 
 /** An environment of its own, kept between runs; nothing of it is committed. */
@@ -46,6 +49,15 @@ export async function runPython(args: readonly string[]): Promise<unknown> {
 export async function runPythonText(text: string, environment: Record<string, string>): Promise<string> {
   const { stdout } = await run(python, ['-c', text], { env: { PATH: process.env.PATH, ...environment } });
   return stdout;
+}
+
+/** Writes a typed client of an OpenAPI document into a folder. */
+export async function generatePythonClient(document: string, folder: string): Promise<void> {
+  const args = ['generate', '--path', document, '--output-path', folder, '--meta', 'none', '--overwrite'];
+  // Its formatter lies beside it.
+  await run(`${directory}/bin/openapi-python-client`, args, {
+    env: { ...process.env, PATH: `${directory}/bin:${process.env.PATH}` },
+  });
 }
 
 async function succeeds(command: string, args: readonly string[]): Promise<boolean> {
