@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { mayHaveBigInteger, parseExactJson } from '../base/exact-json.ts';
+import { keptDigits, mayHaveBigInteger, parseExactJson } from '../base/exact-json.ts';
 import { objectEnd } from '../base/json-scan.ts';
 import { formatTimestamp } from '../base/parse-timestamp.ts';
 import type { Column, ColumnType } from '../base/rows.ts';
@@ -85,7 +85,7 @@ function convert({ type, mode }: Column, value: unknown): unknown {
 
 const converters: Partial<Record<ColumnType, (value: unknown) => unknown>> = {
   // `formatTimestamp` writes six digits; trailing zeros are dropped.
-  TIMESTAMP: micros => formatTimestamp(BigInt(String(micros))).replace(/\.?0+Z$/, 'Z'),
+  TIMESTAMP: micros => formatTimestamp(BigInt(keptDigits(micros) ?? String(micros))).replace(/\.?0+Z$/, 'Z'),
   DATETIME: text => `${text}Z`,
   JSON: text => parseExactJson(String(text)),
 };

@@ -1,4 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
+import { bigqueryEnvironment, sourceTables } from '../bigquery/bigquery-environment.ts';
+import { openExecutingWarehouse } from '../bigquery/executing-warehouse.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 /** A parameter of each type and an array of it, which the rows show as they came. */
@@ -9,6 +13,7 @@ const types = {
   i: 'INT64',
   f: 'FLOAT64',
   n: 'NUMERIC',
+  m: 'BIGNUMERIC',
   t: 'TIMESTAMP',
   d: 'DATETIME',
   y: 'DATE',
@@ -95,6 +100,7 @@ const values: Record<keyof typeof types, readonly [string, unknown, unknown]> = 
   i: ['42', 42, 42],
   f: ['1e-3', 0.001, 0.001],
   n: ['12.50', 12.5, '12.5'],
+  m: ['0.10', '0.1', '0.1'],
   t: ['2026-01-15T10:00:00+01:00', '2026-01-15T09:00:00Z', 1_768_467_600_000_000],
   d: ['2026-01-15 10:00:00', '2026-01-15T10:00:00', '2026-01-15T10:00:00'],
   y: ['2026-1-15', '2026-01-15', '2026-01-15'],
@@ -138,12 +144,12 @@ describe('contract 10.3: a parameter of each type, alone and as an array', () =>
 
   test('by GraphQL, typed, and it is the same entry', async () => {
     const { body } = await gateway.graphql(
-      `query ($s: String, $b: String, $o: Boolean, $i: BigInt, $f: Float, $n: String, $t: DateTime, $d: DateTime, $y: Date,
-        $c: String, $j: JSON, $sl: [String!], $bl: [String!], $ol: [Boolean!], $il: [BigInt!], $fl: [Float!], $nl: [String!],
+      `query ($s: String, $b: String, $o: Boolean, $i: BigInt, $f: Float, $n: String, $m: String, $t: DateTime, $d: DateTime, $y: Date,
+        $c: String, $j: JSON, $sl: [String!], $bl: [String!], $ol: [Boolean!], $il: [BigInt!], $fl: [Float!], $nl: [String!], $ml: [String!],
         $tl: [DateTime!], $dl: [DateTime!], $yl: [Date!], $cl: [String!], $jl: [JSON!]) {
-        echo(s: $s, b: $b, o: $o, i: $i, f: $f, n: $n, t: $t, d: $d, y: $y, c: $c, j: $j, sList: $sl, bList: $bl,
-          oList: $ol, iList: $il, fList: $fl, nList: $nl, tList: $tl, dList: $dl, yList: $yl, cList: $cl, jList: $jl) {
-          s b o i f n t d y c j jList tList } }`,
+        echo(s: $s, b: $b, o: $o, i: $i, f: $f, n: $n, m: $m, t: $t, d: $d, y: $y, c: $c, j: $j, sList: $sl, bList: $bl,
+          oList: $ol, iList: $il, fList: $fl, nList: $nl, mList: $ml, tList: $tl, dList: $dl, yList: $yl, cList: $cl, jList: $jl) {
+          s b o i f n m t d y c j jList tList } }`,
       Object.fromEntries(
         entries.flatMap(([name, [, json]]) => [
           [name, name === 'n' ? '12.5' : json],
@@ -198,6 +204,50 @@ describe('contract 10.3: a parameter of each type, alone and as an array', () =>
       'select @i + 1 as n, @y > date "2026-01-01" as later, (select sum(x) from unnest(@i_list) as x) as s from given';
     const { status, body } = await post('echo', { i: 41, y: '2026-01-15', i_list: [1, 2], sql });
     expect([status, body.result]).toEqual([200, [{ n: 42, later: true, s: 3 }]]);
+  });
+
+  test('the warehouse gets each as a value of its type', async () => {
+    const engine = await createDuckDbEngine({
+      databasePath: join(gateway.directory, 'logs.duckdb'),
+      clock: { now: () => Date.now() },
+      emit: () => undefined,
+    });
+    const warehouse = await openExecutingWarehouse({
+      engine,
+      sourceOf: new Map(sourceTables.map(([source, table]) => [table, source])),
+      pageRows: 10,
+    });
+    const overWarehouse = await openGateway({
+      sqlFiles: { 'echo.sql': echo },
+      environment: bigqueryEnvironment(warehouse.url),
+    });
+    onTestFinished(async () => {
+      await overWarehouse.close();
+      warehouse.close();
+      await engine.close();
+    });
+    const pairs = entries.flatMap(([name, [text]]) => [
+      [name, text],
+      [`${name}_list`, text],
+      [`${name}_list`, text],
+    ]);
+    const { status, body } = await overWarehouse.get(`${query}/echo?${new URLSearchParams(pairs)}`);
+    expect([status, body.result]).toEqual([200, [expected]]);
+    type Sent = { name: string; parameterType: { type: string; arrayType?: { type: string } } };
+    const sent: readonly Sent[] = warehouse.asked.findLast(({ what }) => what === 'insert')?.body
+      .configuration.query.queryParameters;
+    expect(
+      Object.fromEntries(
+        sent.map(({ name, parameterType: { type, arrayType } }) => [name, arrayType?.type ?? type]),
+      ),
+    ).toEqual(
+      Object.fromEntries(
+        Object.entries(types).flatMap(([name, type]) => [
+          [name, type],
+          [`${name}_list`, type],
+        ]),
+      ),
+    );
   });
 
   test('by the batch form, whose key is typed', async () => {

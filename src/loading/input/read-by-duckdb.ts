@@ -1,5 +1,12 @@
-import { type DuckDBConnection, DuckDBInstance, DuckDBTypeId } from '@duckdb/node-api';
-import { columnOf, type Source } from '../../endpoints/sources.ts';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  DuckDBListType,
+  DuckDBStructType,
+  type DuckDBType,
+  DuckDBTypeId,
+} from '@duckdb/node-api';
+import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
 /** A line of a file that is no row. */
@@ -69,17 +76,36 @@ async function selectSql(
   const table = `read_parquet(${path})`;
   const described = await connection.run(`SELECT * FROM ${table} LIMIT 0`);
   const exact = described.columnNames().flatMap((name, at) => {
-    const [column, declared, type] = [
-      quoteName(name),
-      source.columns[columnOf(source, name)],
-      described.columnTypes()[at]!,
-    ];
-    // As JSON numbers decimals would lose digits; bytes have no JSON of their own; JSON has no NaN.
-    if (declared === 'BYTES') return [`to_base64(${column}) AS ${column}`];
-    if (type.typeId === DuckDBTypeId.TIMESTAMP_NS) return [`${column}::TIMESTAMP AS ${column}`];
-    return declared === 'NUMERIC' || declared === 'BIGNUMERIC' ? [`${column}::VARCHAR AS ${column}`] : [];
+    const own = source.columns[columnOf(source, name)];
+    const sql = own && exactSql(quoteName(name), described.columnTypes()[at]!, own);
+    return sql === undefined ? [] : [`${sql} AS ${quoteName(name)}`];
   });
   return `SELECT to_json(r) FROM (SELECT *${replaceSql(exact)} FROM ${table}) r`;
+}
+
+/**
+ * SQL of a value for which JSON has a form that loses nothing; undefined where its own form loses nothing. As JSON numbers decimals would
+ * lose digits, bytes have no JSON of their own, and nanoseconds are more than any type of ours has.
+ */
+function exactSql(sql: string, type: DuckDBType, field: SourceField, depth = 0): string | undefined {
+  if (type instanceof DuckDBListType && Array.isArray(field)) {
+    const element = `e${depth}`;
+    const inner = exactSql(element, type.valueType, field[0], depth + 1);
+    return inner && `list_transform(${sql}, lambda ${element}: ${inner})`;
+  }
+  if (type instanceof DuckDBStructType && typeof field === 'object' && !Array.isArray(field)) {
+    const values = type.entryNames.map((name, at) => {
+      const own = Object.hasOwn(field, name) ? field[name] : undefined;
+      const value = `(${sql}).${quoteName(name)}`;
+      return { name, value, exact: own && exactSql(value, type.entryTypes[at]!, own, depth) };
+    });
+    if (values.every(({ exact }) => exact === undefined)) return undefined;
+    const fields = values.map(({ name, value, exact }) => `${quoteText(name)}: ${exact ?? value}`);
+    return `CASE WHEN ${sql} IS NOT NULL THEN {${fields.join(', ')}} END`;
+  }
+  if (field === 'BYTES') return `to_base64(${sql})`;
+  if (type.typeId === DuckDBTypeId.TIMESTAMP_NS) return `${sql}::TIMESTAMP`;
+  return field === 'NUMERIC' || field === 'BIGNUMERIC' ? `${sql}::VARCHAR` : undefined;
 }
 
 const replaceSql = (replaced: readonly string[]) =>

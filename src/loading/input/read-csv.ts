@@ -1,4 +1,5 @@
 import { type CsvDialect, findDelimiter, readCsvRecords } from '../../base/csv-records.ts';
+import { parseExactJson } from '../../base/exact-json.ts';
 import { decoderFor, encodingOf } from '../../duckdb/files/text-encoding.ts';
 import { timeReader } from '../../endpoints/load-mapping.ts';
 import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
@@ -104,7 +105,7 @@ function createReader({ columns, csv = {} }: Source, column: string): (cell: str
 
 function parseNested(cell: string): unknown {
   try {
-    return JSON.parse(cell);
+    return parseExactJson(cell);
   } catch {
     // It is refused as a value.
     return cell;
