@@ -19,6 +19,7 @@ import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
 import { type PersistedOperations, persistedOperations } from './persisted-operations.ts';
+import { readableSuggestions } from './readable-suggestions.ts';
 import { renderResult } from './render-result.ts';
 
 type GraphqlOptions = {
@@ -70,6 +71,7 @@ export function createGraphqlHandler(
       persistedOperations(options.persisted),
       introspectionScope,
       sameErrorCodes,
+      readableSuggestions(endpoints),
       cacheExtensions,
       reportErrors(options),
       keepResult,

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Caller, mayAsk, requireEndpoint } from '../auth/caller.ts';
+import { type Caller, requireEndpoint } from '../auth/caller.ts';
 import { toGatewayError } from '../base/errors.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { withoutValue } from '../endpoints/typed-parameter.ts';
 import type { Engine, Subset } from '../engine/engine.ts';
-import { findEndpoint } from './plan-request.ts';
+import { findEndpoint, mayRead } from './plan-request.ts';
 
 /** A saved query, as far as a caller may know it. */
 export type ListedEndpoint = {
@@ -26,11 +26,7 @@ type ListDeps = {
  * @throws GatewayError as `engine.subsets`
  */
 export async function listEndpoints(deps: ListDeps, caller: Caller): Promise<ListedEndpoint[]> {
-  const covered = deps.endpoints.all().filter(({ name, parameters }) => {
-    // A saved query that does not take a fixed parameter is refused.
-    const names = parameters.map(parameter => parameter.name);
-    return mayAsk(caller, name) && fixedBy(caller).every(fixed => names.includes(fixed));
-  });
+  const covered = deps.endpoints.all().filter(definition => mayRead(caller, definition));
   const all: ListedEndpoint[] = [];
   for (const definition of covered) {
     all.push(await listed(deps, caller, definition));

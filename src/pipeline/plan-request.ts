@@ -190,21 +190,32 @@ function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string)
 
 /**
  * Finds an endpoint by name or UUID.
- * @param caller who is told the name that was probably meant, of those that the token covers; absent: of all
+ * @param caller who is told the name that was probably meant, of those that the token may ask; absent: of all
  * @throws GatewayError `endpoint_not_found`
  */
 export function findEndpoint(
   endpoints: Pick<EndpointRegistry, 'all' | 'find'>,
   reference: string,
-  caller: Pick<Caller, 'endpoints'> = {},
+  caller: Pick<Caller, 'endpoints' | 'fixedParameters'> = {},
 ): EndpointDefinition {
   const definition = endpoints.find(reference);
   if (definition) return definition;
   const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
-  const names = endpoints.all().flatMap(({ name }) => (mayAsk(caller, name) ? [name] : []));
+  const names = endpoints.all().flatMap(each => (mayRead(caller, each) ? [each.name] : []));
   throw new GatewayError(
     'endpoint_not_found',
     `No endpoint has the name or UUID ${JSON.stringify(shown)}${didYouMean(reference, names)}`,
+  );
+}
+
+/** Whether a token may ask a saved query: it covers its name, and fixes no parameter that the saved query does not take. */
+export function mayRead(
+  caller: Pick<Caller, 'endpoints' | 'fixedParameters'>,
+  { name, parameters }: Pick<EndpointDefinition, 'name' | 'parameters'>,
+): boolean {
+  const names = parameters.map(parameter => parameter.name);
+  return (
+    mayAsk(caller, name) && Object.keys(caller.fixedParameters ?? {}).every(fixed => names.includes(fixed))
   );
 }
 

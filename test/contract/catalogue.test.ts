@@ -120,4 +120,42 @@ describe('an unknown name is answered with the one that was probably meant', () 
     const other = { 'x-api-key': await gateway.issue({ endpoints: ['logs.*'] }) };
     expect(await messageFor(other)).toBe('No endpoint has the name or UUID "usage.api-cuonts"');
   });
+
+  test('of endpoints, none that does not take a parameter which the token fixes', async () => {
+    const headers = { 'x-api-key': await gateway.issue({ parameters: { interval: 'daily' } }) };
+    const message = async (name: string) =>
+      (await gateway.get(`/api/endpoints/query/${name}`, headers)).body.error.message;
+    expect(await message('usage.api-cuonts')).toContain('Did you mean usage.api-counts?');
+    expect(await message('logs.al')).not.toContain('Did you mean');
+  });
+
+  test('by GraphQL, fields, arguments and columns of what the token may ask alone', async () => {
+    const headers = { 'x-api-key': await gateway.issue({ endpoints: ['usage.*'] }) };
+    const message = async (query: string, own = {}) => {
+      const { body } = await gateway.graphql(query, {}, own);
+      return body.errors.map((error: { message: string }) => error.message).join(' ');
+    };
+    const asked = {
+      field: '{ logsAl(project: "x") { id } }',
+      argument: '{ logsAll(projec: "x") { id } }',
+      column: '{ logsAll(project: "x") { event_message } }',
+      type: '{ __typename ...f } fragment f on LogsAllRo { id }',
+      columnOfType: '{ __typename ...f } fragment f on LogsAllRow { eventMesage }',
+    };
+    for (const query of Object.values(asked)) {
+      expect([query, await message(query)]).toEqual([query, expect.stringContaining('Did you mean')]);
+      expect([query, await message(query, headers)]).toEqual([
+        query,
+        expect.not.stringContaining('Did you mean'),
+      ]);
+    }
+    for (const [query, meant] of [
+      ['{ usageApiCount(project: "x", interval: DAILY) { timestamp } }', '"usageApiCounts"'],
+      ['{ usageApiCounts(projct: "x", interval: DAILY) { timestamp } }', '"project"'],
+      ['{ usageApiCounts(project: "x", interval: DAILY) { timestmp } }', '"timestamp"'],
+    ] as const) {
+      expect(await message(query, headers)).toMatch(new RegExp(`Did you mean ${meant}`));
+      expect(await message(query, headers)).not.toMatch(/logs/i);
+    }
+  });
 });

@@ -1,0 +1,50 @@
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
+import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { mayRead } from '../pipeline/plan-request.ts';
+import type { OperationContext } from './operation-context.ts';
+
+const suggestion = / Did you mean [^?]*\?/g;
+
+/**
+ * Leaves out of "Did you mean" what the token may not read (contract 10.5): documents are validated once for all callers, over the whole
+ * schema.
+ */
+export function readableSuggestions(
+  endpoints: Pick<EndpointRegistry, 'all'>,
+): Plugin<object, OperationContext> {
+  return {
+    onResultProcess({ result, setResult, serverContext: { caller } }) {
+      if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
+      if (result.errors.every(({ message }) => !message.includes('Did you mean'))) return;
+      const all = endpoints.all();
+      const readable = all.filter(definition => mayRead(caller, definition));
+      if (readable.length === all.length) return;
+      const fields = readable.flatMap(({ name }) => [graphqlName(name), sqlFieldName(name)]);
+      const rows = readable.map(({ name }) => `${graphqlTypeName(name)}Row`);
+      const isReadable = (message: string) => {
+        // What is asked of a field of the query, or of its rows, concerns a saved query that the message names.
+        const [, subject = ''] = / on (?:field|type) "(?:Query\.)?(\w+)"/.exec(message) ?? [];
+        return fields.includes(subject) || rows.includes(subject);
+      };
+      const shown = (message: string) =>
+        isReadable(message) ? message : message.replace(suggestion, found => onlyOf(fields, found));
+      setResult({ ...result, errors: result.errors.map(error => withMessage(error, shown(error.message))) });
+    },
+  };
+}
+
+/** The names of a suggestion that are among these; nothing if none is. */
+function onlyOf(names: readonly string[], found: string): string {
+  const kept = [...found.matchAll(/"(\w+)"/g)].flatMap(([quoted, name = '']) =>
+    names.includes(name) ? [quoted] : [],
+  );
+  return kept.length === 0 ? '' : ` Did you mean ${kept.join(' or ')}?`;
+}
+
+function withMessage(error: GraphQLError, message: string): GraphQLError {
+  if (message === error.message) return error;
+  const { nodes, source, positions, path, extensions } = error;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions });
+}
