@@ -1,19 +1,17 @@
-import { access, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
-import { databasePath, openEngine } from '../composition/compose-engine.ts';
+import { databasePath } from '../composition/compose-engine.ts';
 import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
 import { sampleTokenName } from '../composition/prepare-data.ts';
-import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { type Check, linesOf, runChecks } from './check.ts';
-import { diskCheck } from './disk-check.ts';
-import { queryChecks } from './query-checks.ts';
-import { redisCheck } from './redis-check.ts';
-import { tokenCheck } from './token-check.ts';
+import { type Check, linesOf, runChecks } from './checks/check.ts';
+import { diskCheck } from './checks/disk-check.ts';
+import { openCheckingEngine } from './checks/open-checking-engine.ts';
+import { queryChecks } from './checks/query-checks.ts';
+import { redisCheck } from './checks/redis-check.ts';
+import { tokenCheck } from './checks/token-check.ts';
 
 type DoctorOptions = {
   readonly clock: Clock;
@@ -32,25 +30,22 @@ export async function runDoctor(
   config: Config,
   { clock, print, json = false }: DoctorOptions,
 ): Promise<boolean> {
-  const empty = temporaryFolder();
   const queries = queryChecks({
     directory: config.SQL_DIR,
     openEngine: async () => {
       const advice: SetupProblem[] = [];
-      const isFirst = config.ENGINE === 'duckdb' && !(await isThere(databasePath(config)));
-      if (isFirst) {
-        const found = `there is no database in ${config.DATA_DIR} yet: the saved queries are checked on empty tables`;
-        advice.push({
-          found,
-          fix: 'npm start makes it; if there should be one, DATA_DIR names another folder',
-        });
-        await makeTables(config, await empty.make());
-      }
       const emit = (event: GatewayEvent) => {
         if (event.type === 'warehouse.warned') advice.push(event);
       };
-      const own = isFirst ? { ...config, DATA_DIR: await empty.make() } : config;
-      return { engine: await openEngine(own, { clock, emit, withLayouts: true }), advice };
+      const opened = await openCheckingEngine(config, { clock, emit, withLayouts: true });
+      if (opened.isEmpty) {
+        const found = `there is no database in ${config.DATA_DIR} yet: the saved queries are checked on empty tables`;
+        advice.unshift({
+          found,
+          fix: 'npm start makes it; if there should be one, DATA_DIR names another folder',
+        });
+      }
+      return { engine: opened.engine, advice, close: opened.close };
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
@@ -82,30 +77,7 @@ export async function runDoctor(
   } finally {
     issued.close();
     await queries.close();
-    await empty.remove();
   }
-}
-
-/** A folder that is made when it is needed. */
-function temporaryFolder() {
-  let made: Promise<string> | undefined;
-  return {
-    make: () => (made ??= mkdtemp(join(tmpdir(), 'doctor-'))),
-    remove: async () => made && rm(await made, { recursive: true, force: true }),
-  };
-}
-
-/** The tables of the sources, without rows. */
-async function makeTables({ SOURCES_DIR: sourcesDirectory }: Config, directory: string): Promise<void> {
-  const path = databasePath({ DATA_DIR: directory });
-  await writeSampleInChild({ databasePath: path, sourcesDirectory, rows: 0, nowMs: 0 }, () => undefined);
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 const fixesForEngine = {

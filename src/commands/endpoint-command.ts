@@ -1,7 +1,5 @@
-import { access } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
-import { databasePath, openEngine } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
@@ -9,6 +7,7 @@ import { readSources } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
 import { findEndpoint } from '../pipeline/plan-request.ts';
+import { openCheckingEngine } from './checks/open-checking-engine.ts';
 import { parseCommand, readAssignments, UsageError } from './command-line.ts';
 import { testEndpoints } from './endpoint-tests.ts';
 import { writeNewEndpoint } from './new-endpoint.ts';
@@ -100,18 +99,11 @@ async function withEngine(
   { clock }: Deps,
   use: (engine: Engine) => Promise<boolean>,
 ): Promise<boolean> {
-  // The engine would make the database that is not there.
-  if (config.ENGINE === 'duckdb') {
-    await access(databasePath(config)).catch(cause => {
-      const message = `${config.DATA_DIR} has no rows yet: npm start writes the sample, npm run import loads rows`;
-      throw new Error(message, { cause });
-    });
-  }
-  const engine = await openEngine(config, { clock, emit: () => undefined });
+  const { engine, close } = await openCheckingEngine(config, { clock, emit: () => undefined });
   try {
     return await use(engine);
   } finally {
-    await engine.close();
+    await close();
   }
 }
 

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDefinition } from '../endpoints/parse-definition.ts';
 import type { Source, SourceField } from '../endpoints/sources.ts';
+import { sqlColumnName, yamlKey } from '../endpoints/written-names.ts';
 
 /**
  * Writes the file of a saved query that shows the columns of a source, to begin with.
@@ -18,10 +19,10 @@ description: Rows of ${source.name}.
 parameters:
   size: { type: INT64, min: 1, max: 1000, default: 100, description: The most rows. }
 columns:
-${columns.map(([column, field]) => `  ${column}: { type: ${typeOf(field)}${Array.isArray(field) ? ', repeated: true' : ''}, description: The column ${column}. }`).join('\n')}
+${columns.map(([column, field]) => `  ${yamlKey(column)}: { type: ${typeOf(field)}${Array.isArray(field) ? ', repeated: true' : ''}, description: The column ${column}. }`).join('\n')}
 maxRows: 1000
 */
-select ${columns.map(([column]) => column).join(', ')}
+select ${columns.map(([column]) => sqlColumnName(column)).join(', ')}
 from (
   select *, row_number() over () as row_at
   from \`${source.name}\`

@@ -4,6 +4,7 @@ import type { Config } from '../composition/config.ts';
 import { checkFiles } from '../duckdb/files/check-files.ts';
 import { type InferredColumn, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { formatOf, parseSource, readSources, type Source, type SourceField } from '../endpoints/sources.ts';
+import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
 const usage = `npm run source -- add <name> <file or glob> …    write the file of a source, with the columns that its files have
@@ -99,7 +100,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     : `npm run endpoint -- new ${name}.first --from ${name}`;
   print(
     { written: path, rows: found.rows, next },
-    `${path} is written, from ${found.rows} rows. Next: ${next}`,
+    `${path} is written, from ${found.rows} rows. A gateway that runs reads it at its next start. Next: ${next}`,
   );
   return true;
 }
@@ -121,10 +122,7 @@ type FoundColumn = Pick<InferredColumn, 'field'> & Partial<Pick<InferredColumn, 
 function columnLines(name: string, { field, from, why }: FoundColumn, indent: string): string[] {
   const element = Array.isArray(field) ? field[0] : field;
   const comment = why ? ` # ${why}` : '';
-  const key = JSON.stringify(name).replace(
-    /^"([A-Za-z_]\w*)"$/,
-    /^(?:y|n|yes|no|on|off|true|false|null)$/i.test(name) ? '"$1"' : '$1',
-  );
+  const key = yamlKey(name);
   if (typeof element === 'string') {
     const more = [
       ...(Array.isArray(field) ? ['repeated: true'] : []),

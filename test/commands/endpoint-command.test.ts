@@ -1,4 +1,4 @@
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runEndpointCommand } from '../../src/commands/endpoint-command.ts';
@@ -93,6 +93,14 @@ test('lint says all that is wrong, by file, line and key', async () => {
   await expect(run('lint')).rejects.toThrow(
     /logs\.all\.sql:\d+: name: must match the file[\s\S]*usage\.api-counts\.sql:\d+: parameters\.project\.type/,
   );
+});
+
+test('before a first start lint and explain check on empty tables, and make nothing', async () => {
+  const { directory, run } = await openCommands();
+  await rm(join(directory, 'logs.duckdb'));
+  expect((await run('lint')).text).toBe('2 saved queries are valid: logs.all, usage.api-counts');
+  expect((await run('explain', 'logs.all', '--param', 'project=x')).text).toContain('cloudflare.logs.prod');
+  expect(await readdir(directory)).toEqual(['sql']);
 });
 
 test('--help says what there is, and another word is refused', async () => {

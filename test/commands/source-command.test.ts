@@ -83,6 +83,19 @@ test('from a CSV to a saved query that is valid', async () => {
   expect((await endpoint('lint')).text).toBe('1 saved queries are valid: orders.first');
 });
 
+test('columns that are words of SQL or of YAML make a saved query that is valid', async () => {
+  const { config, source, endpoint, write } = await openCommands();
+  await cp(new URL('../../schema/sources', import.meta.url), config.SOURCES_DIR, { recursive: true });
+  (await openForWriting(databasePath(config), readSources(config.SOURCES_DIR))).close();
+  await source(
+    'add',
+    'odd',
+    await write('odd.csv', 'select,null,yes,Größe,größe,from,,1st\n1,2,3,4,5,6,7,8\n'),
+  );
+  await endpoint('new', 'odd.first', '--from', 'odd');
+  expect((await endpoint('lint')).text).toBe('1 saved queries are valid: odd.first');
+});
+
 test('check reads each value in its declared type', async () => {
   const { config, source, write } = await openCommands();
   const path = await write('a.csv', 'n\n1\n2\n');

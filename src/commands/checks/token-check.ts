@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
-import { issuedIn, type TokenRecords } from '../auth/token-record.ts';
-import type { Clock } from '../base/clock.ts';
+import { issuedIn, type TokenRecords } from '../../auth/token-record.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Check } from './check.ts';
 
 type TokenCheckOptions = {

@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { leastFreeBytes } from '../composition/free-bytes.ts';
-import { replicasOf } from '../duckdb/replicas.ts';
+import { leastFreeBytes } from '../../composition/free-bytes.ts';
+import { replicasOf } from '../../duckdb/replicas.ts';
 import type { Check, Finding } from './check.ts';
 
 type DiskCheckOptions = {

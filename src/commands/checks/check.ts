@@ -1,4 +1,4 @@
-import { SetupError, type SetupProblem } from '../base/setup-error.ts';
+import { SetupError, type SetupProblem } from '../../base/setup-error.ts';
 
 /** The result of a check: fine, or the problems and how to fix them. */
 export type Finding =

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connectRedis } from '../store/connect-redis.ts';
-import { watchConnection } from '../store/watch-connection.ts';
+import { connectRedis } from '../../store/connect-redis.ts';
+import { watchConnection } from '../../store/watch-connection.ts';
 import type { Check } from './check.ts';
 
 /** Milliseconds for opening a connection. */

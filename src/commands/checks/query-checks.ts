@@ -1,9 +1,9 @@
-import { SetupError, type SetupProblem } from '../base/setup-error.ts';
-import { checkDefinition } from '../endpoints/check-definition.ts';
-import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { createEndpointRegistry } from '../endpoints/registry.ts';
-import { withoutValue } from '../endpoints/typed-parameter.ts';
-import type { Engine } from '../engine/engine.ts';
+import { SetupError, type SetupProblem } from '../../base/setup-error.ts';
+import { checkDefinition } from '../../endpoints/check-definition.ts';
+import type { EndpointDefinition } from '../../endpoints/definition.ts';
+import { createEndpointRegistry } from '../../endpoints/registry.ts';
+import { withoutValue } from '../../endpoints/typed-parameter.ts';
+import type { Engine } from '../../engine/engine.ts';
 import type { Check } from './check.ts';
 
 type QueryChecksOptions = {
@@ -12,7 +12,11 @@ type QueryChecksOptions = {
   /** What to do if it does not open and its error has no fix. */
   readonly fixForEngine: string;
   /** Opens the engine that would run them, and reports its warnings; called once. */
-  readonly openEngine: () => Promise<{ readonly engine: Engine; readonly advice: readonly SetupProblem[] }>;
+  readonly openEngine: () => Promise<{
+    readonly engine: Engine;
+    readonly advice: readonly SetupProblem[];
+    close(): Promise<void>;
+  }>;
   /** Milliseconds that one dry run may take. */
   readonly timeoutMs: number;
   /** Whether to advise against queries that callers can send without bounds on time. */
@@ -29,6 +33,7 @@ export function queryChecks(options: QueryChecksOptions): {
 } {
   const { directory, fixForEngine, openEngine, timeoutMs, advisesOnBounds } = options;
   let engine: Engine | undefined;
+  let closeEngine: (() => Promise<void>) | undefined;
   let definitions: readonly EndpointDefinition[] | undefined;
   const opened = () => {
     if (!engine) throw notLookedAt('the engine did not open', 'see to the engine first');
@@ -40,7 +45,7 @@ export function queryChecks(options: QueryChecksOptions): {
       fixForFailure: fixForEngine,
       async run() {
         const opening = await openEngine();
-        engine = opening.engine;
+        ({ engine, close: closeEngine } = opening);
         return { isFine: true, found: 'opens', advice: opening.advice };
       },
     },
@@ -70,7 +75,7 @@ export function queryChecks(options: QueryChecksOptions): {
       },
     },
   ];
-  return { checks, close: async () => engine?.close() };
+  return { checks, close: async () => closeEngine?.() };
 }
 
 function notLookedAt(why: string, fix: string): SetupError {

@@ -1,0 +1,55 @@
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { databasePath, openEngine } from '../../composition/compose-engine.ts';
+import type { Config } from '../../composition/config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { writeSampleInChild } from '../../sample/write-sample-in-child.ts';
+
+/** An engine for checks. */
+type CheckingEngine = {
+  readonly engine: Engine;
+  /** Whether there is no database yet, so that all tables are empty. */
+  readonly isEmpty: boolean;
+  close(): Promise<void>;
+};
+
+/**
+ * Opens the engine that would run the saved queries, and changes nothing: where the embedded one has no database yet, it is one over empty
+ * tables.
+ */
+export async function openCheckingEngine(
+  config: Config,
+  deps: Parameters<typeof openEngine>[1],
+): Promise<CheckingEngine> {
+  const isEmpty = config.ENGINE === 'duckdb' && !(await isThere(databasePath(config)));
+  if (!isEmpty) {
+    const engine = await openEngine(config, deps);
+    return { engine, isEmpty, close: () => engine.close() };
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'checking-'));
+  const remove = () => rm(directory, { recursive: true, force: true });
+  try {
+    const own = { ...config, DATA_DIR: directory };
+    await makeTables(own);
+    const engine = await openEngine(own, deps);
+    return { engine, isEmpty, close: () => engine.close().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** The tables of the sources, without rows. */
+function makeTables(config: Config): Promise<void> {
+  const { SOURCES_DIR: sourcesDirectory } = config;
+  const to = { databasePath: databasePath(config), sourcesDirectory, rows: 0, nowMs: 0 };
+  return writeSampleInChild(to, () => undefined);
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
