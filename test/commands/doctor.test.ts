@@ -1,11 +1,11 @@
-import { copyFile, mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { issueToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
-import { linesOf, runChecks } from '../../src/commands/check.ts';
-import { diskCheck } from '../../src/commands/disk-check.ts';
+import { linesOf, runChecks } from '../../src/commands/checks/check.ts';
+import { diskCheck } from '../../src/commands/checks/disk-check.ts';
 import { runDoctor } from '../../src/commands/doctor.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
@@ -82,6 +82,21 @@ test('what is found is JSON where scripts want it', async () => {
     isFine: false,
     problems: [{ found: expect.stringContaining('bad.sql'), fix: expect.any(String) }],
   });
+});
+
+test('contract 10.7: saved queries whose names collide are found by file, line and name', async () => {
+  const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
+  const text = await readFile(join(clinic.sqlDirectory, 'logs.all.sql'), 'utf8');
+  const copy = text.replace(/^id: .*$/m, 'id: 00000000-0000-0000-0000-000000000001');
+  await writeFile(
+    join(clinic.sqlDirectory, 'logs-all.sql'),
+    copy.replace('name: logs.all', 'name: logs-all'),
+  );
+  const { isAllFine, text: said } = await clinic.examine();
+  expect(isAllFine).toBe(false);
+  expect(said).toMatch(
+    /WRONG {2}saved queries: logs\.all\.sql:\d+: name: has the GraphQL field logsAll, which is taken by logs-all\.sql already/,
+  );
 });
 
 test('the token of a first start is one, until another is issued', async () => {

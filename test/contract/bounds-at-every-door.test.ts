@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runQueryCommand } from '../../src/commands/client/query-command.ts';
+import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
+import { openWarehouse } from '../bigquery/scripted-warehouse.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
 /** By parameter: its header, and values that are out of its bounds by one step, in the form of the query string. */
@@ -38,14 +41,27 @@ const cases = Object.entries(bounds).flatMap(([name, [, form, ...values]]) =>
   ]),
 );
 
-let gateway: OpenGateway;
+/** By what runs the queries. */
+const gateways = new Map<string, OpenGateway>();
+let warehouse: Awaited<ReturnType<typeof openWarehouse>>;
+let askedAtStart = 0;
 beforeAll(async () => {
-  gateway = await openGateway({ sqlFiles: { 'within.sql': sql } });
+  warehouse = await openWarehouse({});
+  const sqlFiles = { 'within.sql': sql };
+  gateways.set('the embedded engine', await openGateway({ sqlFiles }));
+  gateways.set(
+    'the warehouse',
+    await openGateway({ sqlFiles, environment: bigqueryEnvironment(warehouse.url) }),
+  );
+  askedAtStart = warehouse.asked.length;
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  for (const gateway of gateways.values()) await gateway.close();
+  warehouse.close();
+});
 
 const path = '/api/endpoints/query/within';
-const post = (where: string, body: object, headers: Record<string, string> = {}) =>
+const post = (gateway: OpenGateway, where: string, body: object, headers: Record<string, string> = {}) =>
   gateway.send(where, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -53,16 +69,16 @@ const post = (where: string, body: object, headers: Record<string, string> = {})
   });
 
 /** What each door says of a value; a list has it alone. */
-const doors: Record<string, (asked: (typeof cases)[number]) => Promise<string>> = {
-  'REST, GET': async ({ name, value }) =>
+const doors: Record<string, (gateway: OpenGateway, asked: (typeof cases)[number]) => Promise<string>> = {
+  'REST, GET': async (gateway, { name, value }) =>
     (await gateway.get(`${path}?${new URLSearchParams([[name, value]])}`)).text,
-  'REST, POST': async ({ name, value, isList }) =>
-    (await post(path, { [name]: isList ? [value] : value })).text,
-  'GraphQL, literal': async ({ name, value, form, isList }) => {
+  'REST, POST': async (gateway, { name, value, isList }) =>
+    (await post(gateway, path, { [name]: isList ? [value] : value })).text,
+  'GraphQL, literal': async (gateway, { name, value, form, isList }) => {
     const literal = form === 'bare' ? value : JSON.stringify(value);
     return (await gateway.graphql(`{ within(${name}: ${isList ? `[${literal}]` : literal}) { one } }`)).text;
   },
-  'GraphQL, variable': async ({ name, value, isList }) => {
+  'GraphQL, variable': async (gateway, { name, value, isList }) => {
     const schema = await gateway.graphql(
       '{ __type(name: "Query") { fields { name args { name type { name ofType { ofType { name } } } } } } }',
     );
@@ -74,23 +90,42 @@ const doors: Record<string, (asked: (typeof cases)[number]) => Promise<string>> 
     const query = `query ($v: ${declared}) { within(${name}: $v) { one } }`;
     return (await gateway.graphql(query, { v: isList ? [sent] : sent })).text;
   },
-  MCP: async ({ name, value, isList }) => {
+  'the command line': async (gateway, { name, value }) => {
+    const deps = {
+      environment: { GATEWAY_URL: gateway.origin, GATEWAY_TOKEN: testToken },
+      out: { write: () => true },
+      note: () => undefined,
+      screen: undefined,
+      signal: new AbortController().signal,
+    };
+    return runQueryCommand(deps, ['within', `--${name}`, value]).then(
+      () => 'it ran',
+      ({ message }) => message,
+    );
+  },
+  MCP: async (gateway, { name, value, isList }) => {
     const call = { name: 'within', arguments: { [name]: isList ? [value] : value } };
     const headers = { accept: 'application/json, text/event-stream', authorization: `Bearer ${testToken}` };
-    return (await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, headers)).text;
+    return (
+      await post(gateway, '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, headers)
+    ).text;
   },
 };
 
-test.each(Object.entries(doors))('contract 10.4: %s refuses what is out of bounds before the engine, naming parameter, value and bound', async (_door, ask) => {
-  const started = () => gateway.events.filter(({ type }) => type === 'engine.query_started').length;
-  const before = started();
-  const wrong: string[] = [];
-  for (const asked of cases) {
-    const said = (await ask(asked)).replaceAll('\\', '');
-    const shown = asked.value === '1e300' ? /1e\+?300/ : new RegExp(asked.value.replace(/[.+]/g, '\\$&'));
-    const isNamed = said.includes(`Parameter "${asked.name}"`) && shown.test(said);
-    if (!isNamed || !/at least|at most|a match of/.test(said)) wrong.push(`${asked.name}=${asked.value}: ${said}`);
-  }
-  expect(wrong).toEqual([]);
-  expect(started()).toBe(before);
+describe.each(['the embedded engine', 'the warehouse'])('contract 10.4: over %s', engine => {
+  test.each(Object.entries(doors))('%s refuses what is out of bounds before the engine, naming parameter, value and bound', async (_door, ask) => {
+    const gateway = gateways.get(engine)!;
+    const started = () => gateway.events.filter(({ type }) => type === 'engine.query_started').length;
+    const before = started();
+    const wrong: string[] = [];
+    for (const asked of cases) {
+      const said = (await ask(gateway, asked)).replaceAll('\\', '');
+      const shown = asked.value === '1e300' ? /1e\+?300/ : new RegExp(asked.value.replace(/[.+]/g, '\\$&'));
+      const isNamed = said.includes(`Parameter "${asked.name}"`) && shown.test(said);
+      if (!isNamed || !/at least|at most|a match of/.test(said)) wrong.push(`${asked.name}=${asked.value}: ${said}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(started()).toBe(before);
+    expect(warehouse.asked.length).toBe(askedAtStart);
+  });
 }); // biome-ignore format: long names

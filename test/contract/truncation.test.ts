@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Answered, type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { runQueryCommand } from '../../src/commands/client/query-command.ts';
+import { formatNames } from '../../src/formats/row-formats.ts';
+import { type Answered, type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
 const savedQuery = (name: string, id: number, settings: string) => `/*
 id: 00000000-0000-0000-0000-00000000000${id}
@@ -63,6 +65,56 @@ describe.each(['kept', 'unkept'])('contract 2.14: %s', name => {
     expect(of('c')).toMatchObject({ truncated: true, maxRows: 3 });
     const alone = await gateway.graphql(`{ ${field('a', 55)} }`);
     expect(alone.body.extensions.cache).toMatchObject([{ truncated: true, maxRows: 3 }]);
+  });
+});
+
+describe('contract 2.14: the other doors', () => {
+  test.each(formatNames)('an export as %s', async format => {
+    const headersOf = async (upto: number) => {
+      const path = `/api/endpoints/query/kept?upto=${upto}&format=${format}`;
+      const response = await fetch(gateway.origin + path, { headers: { 'x-api-key': testToken } });
+      await response.arrayBuffer();
+      return [response.headers.get('result-truncated'), response.headers.get('result-max-rows')];
+    };
+    expect([await headersOf(3), await headersOf(4)]).toEqual([whole, cut]);
+  });
+
+  test('an agent', async () => {
+    const call = async (upto: string) => {
+      const params = { name: 'kept', arguments: { upto } };
+      const { body } = await gateway.send('/mcp', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${testToken}`,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      });
+      return body.result.structuredContent;
+    };
+    expect(await call('4')).toMatchObject({
+      row_count: 3,
+      note: expect.stringContaining('an answer has at most 3'),
+    });
+    expect(await call('3')).not.toHaveProperty('note');
+  });
+
+  test.each(['table', 'csv'])('the command line, as %s', async format => {
+    const notesOf = async (upto: string) => {
+      const notes: string[] = [];
+      const deps = {
+        environment: { GATEWAY_URL: gateway.origin, GATEWAY_TOKEN: testToken },
+        out: { write: () => true },
+        note: (line: string) => notes.push(line),
+        screen: undefined,
+        signal: new AbortController().signal,
+      };
+      await runQueryCommand(deps, ['kept', '--upto', upto, '--format', format]);
+      return notes;
+    };
+    expect(await notesOf('3')).toEqual([]);
+    expect(await notesOf('4')).toEqual(['There are more rows; an answer has at most 3.']);
   });
 });
 

@@ -38,6 +38,34 @@ test('a saved query that is broken shows in /readyz and the metrics until it is 
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 1, 0]);
 });
 
+test('contract 10.7: a copied query whose names collide shows there too, and all others are served by GraphQL as well', async () => {
+  const before = await state();
+  const logs = await readFile(join(gateway.directory, 'sql', 'logs.all.sql'), 'utf8');
+  const usage = await readFile(join(gateway.directory, 'sql', 'usage.api-counts.sql'), 'utf8');
+  const fresh = (text: string, name: string, digit: number) =>
+    text
+      .replace(/^id: .*$/m, `id: 00000000-0000-0000-0000-00000000000${digit}`)
+      .replace(/^name: .*$/m, `name: ${name}`);
+  const copies = {
+    // The field of callers' SQL over logs.all, the field of logs.all, and the enum of usage.api-counts.
+    'logs.all-sql': fresh(logs, 'logs.all-sql', 1),
+    'logs-all': fresh(logs, 'logs-all', 2),
+    'usage.copy': fresh(usage, 'usage.copy', 3).replace(/^batch: .*$/m, ''),
+  };
+  const broken = () =>
+    gateway.events.filter(event => event.type === 'endpoint.broken').map(({ file }) => file);
+  for (const [at, [name, text]] of Object.entries(copies).entries()) {
+    await writeFile(join(gateway.directory, 'sql', `${name}.sql`), text);
+    await expect.poll(state).toEqual([200, ['saved_query_broken'], Number(before[2]) + at + 1, 0]);
+    expect(broken()).toContain(`${name}.sql`);
+    const { status, body } = await gateway.graphql('{ logsAll(project: "x") { id } }');
+    expect([status, body]).toMatchObject([200, { data: { logsAll: [] } }]);
+    expect((await gateway.get(`/api/endpoints/query/${name}?project=x`)).status).toBe(404);
+  }
+  for (const name of Object.keys(copies)) await rm(join(gateway.directory, 'sql', `${name}.sql`));
+  await expect.poll(state).toEqual(before);
+});
+
 test('a disk that is almost full shows in /readyz and the metrics, and rows that can not be written in the log', async () => {
   const before = (await gateway.get('/readyz')).body.reasons;
   freeBytes = 1000;
