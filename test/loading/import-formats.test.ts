@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -27,22 +27,21 @@ columns:
   '/',
 );
 
+const page = await readFile(new URL('../../docs/loading.md', import.meta.url), 'utf8');
+
+/** As the page has it. */
 const access = parseSource(
   'access.yaml',
   `name: access
-load:
-  pattern: '^(?<ip>\\S+) \\S+ (?<user>\\S+) \\[(?<at>[^\\]]+)\\] "(?<method>\\S+) (?<path>\\S+) [^"]*" (?<status>\\d+)'
-  fields:
-    time: { from: at, time: '%d/%b/%Y:%H:%M:%S %z' }
-    request.method: method
-    request.path: path
-    project: { value: shop }
-columns:
+${/```yaml\n(load:[\s\S]*?)```/.exec(page)?.[1]}columns:
   time: TIMESTAMP
   project: STRING
   ip: STRING
   user: STRING
   status: INT64
+  bytes: INT64
+  referer: STRING
+  agent: STRING
   request: { type: STRUCT, fields: { method: STRING, path: STRING } }
 `,
   '/',
@@ -53,9 +52,18 @@ const logpush = parseSource(
   `name: logpush
 load:
   fields:
-    time: { from: EdgeStartTimestamp, time: ns }
-    host: Client.Host
-columns: { time: TIMESTAMP, host: STRING }
+    time: EdgeStartTimestamp
+    host: ClientRequestHost
+    status: EdgeResponseStatus
+    ratio: EdgeResponseCompressionRatio
+columns:
+  time: TIMESTAMP
+  host: STRING
+  status: INT64
+  ratio: FLOAT64
+  Cookies: JSON
+  RequestHeaders: JSON
+  SecurityRuleIDs: { type: STRING, repeated: true }
 `,
   '/',
 );
@@ -155,20 +163,45 @@ test('rows of every format come out as they went in, whatever they are compresse
   ]);
 });
 
-test('lines of an access log and of Logpush become rows by the mapping of their source', async () => {
-  const line = '203.0.113.7 - alice [15/Jan/2026:11:00:01 +0100] "GET /a?b=c HTTP/1.1" 200 512';
-  expect(await take(access, `${line}\nnonsense\n`)).toMatchObject({
+test('lines of an access log become rows by the pattern of docs/loading.md, requests that are none as well', async () => {
+  const lines = [
+    '203.0.113.7 - alice [15/Jan/2026:11:00:01 +0100] "GET /a?b=c HTTP/1.1" 200 512',
+    '2001:db8::1 - - [09/Jun/2026:12:10:39 -0700] "GET /A%20b/x.mp4 HTTP/2.0" 206 7648063 "http://a.test/" "Mozilla/5.0 (X11; Linux) \\x22q\\x22"',
+    // TLS on the port of HTTP, and a connection that sent nothing.
+    '198.51.100.7 - - [09/Jun/2026:12:11:00 -0700] "\\x16\\x03\\x01" 400 157 "-" "-"',
+    '198.51.100.8 - - [09/Jun/2026:12:11:01 -0700] "" 400 - "-" "-"',
+    'nonsense',
+  ];
+  expect(await take(access, `${lines.join('\n')}\n`)).toMatchObject({
     format: 'lines',
-    rows: 1,
-    problems: [{ line: 2, reason: 'does not fit the pattern of the source' }],
+    rows: 4,
+    ignoredFields: [],
+    problems: [{ line: 5, reason: 'does not fit the pattern of the source' }],
   });
-  await take(logpush, '{"EdgeStartTimestamp":1768471200123456789,"Client":{"Host":"x.test"}}\n');
-  expect(await rowsOf('SELECT time::VARCHAR, project, ip, status, request FROM access')).toEqual([
-    ['2026-01-15 10:00:01+00', 'shop', '203.0.113.7', '200', { method: 'GET', path: '/a?b=c' }],
+  expect(
+    await rowsOf(
+      'SELECT time::VARCHAR, project, ip, user, status, bytes, referer, agent, request FROM access ORDER BY time, ip',
+    ),
+  ).toEqual([
+    ['2026-01-15 10:00:01+00', 'shop', '203.0.113.7', 'alice', '200', '512', null, null, { method: 'GET', path: '/a?b=c' }],
+    ['2026-06-09 19:10:39+00', 'shop', '2001:db8::1', null, '206', '7648063', 'http://a.test/', 'Mozilla/5.0 (X11; Linux) \\x22q\\x22', { method: 'GET', path: '/A%20b/x.mp4' }],
+    ['2026-06-09 19:11:00+00', 'shop', '198.51.100.7', null, '400', '157', null, null, null],
+    ['2026-06-09 19:11:01+00', 'shop', '198.51.100.8', null, '400', null, null, null, null],
   ]);
-  expect(await rowsOf('SELECT time::VARCHAR, host FROM logpush')).toEqual([
-    ['2026-01-15 10:00:00.123456+00', 'x.test'],
-  ]);
+}); // biome-ignore format: a table
+
+test.each([
+  ['rfc3339', '"2026-01-15T10:00:00Z"', '2026-01-15 10:00:00+00'],
+  ['unix', '1768471200', '2026-01-15 10:00:00+00'],
+  ['unixnano', '1768471200123456789', '2026-01-15 10:00:00.123456+00'],
+])('lines of Logpush have their time in each of its forms: %s', async (form, time, shown) => {
+  const line = `{"ClientRequestHost":"${form}.test","EdgeStartTimestamp":${time},"EdgeResponseStatus":200,"EdgeResponseCompressionRatio":3.1,"Cookies":{"a":"b"},"RequestHeaders":{},"SecurityRuleIDs":[]}\n`;
+  expect(await take(logpush, line)).toMatchObject({ rows: 1, rejected: 0 });
+  expect(
+    await rowsOf(
+      `SELECT time::VARCHAR, status, ratio, "Cookies", "SecurityRuleIDs" FROM logpush WHERE host = '${form}.test'`,
+    ),
+  ).toEqual([[shown, '200', 3.1, '{"a":"b"}', []]]);
 });
 
 test('a row with a key that is there takes the place of the earlier one, in a load and between loads', async () => {
