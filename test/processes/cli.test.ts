@@ -99,7 +99,7 @@ describe('doctor', () => {
 });
 
 test.each([
-  ['endpoint', 'lint', 'has no rows yet: npm start writes the sample'],
+  ['endpoint', 'lint', "The folder of sources, /nowhere, can't be read"],
   ['endpoint', 'new', "The folder of sources, /nowhere, can't be read"],
   ['schema', '', "The folder of saved queries, /nowhere, can't be read"],
 ])('%s %s says what is not there, without a stack', async (name, action, message) => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { databasePath, openEngine } from '../../composition/compose-engine.ts';
 import type { Config } from '../../composition/config.ts';
+import { readSources } from '../../endpoints/sources.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { writeSampleInChild } from '../../sample/write-sample-in-child.ts';
 
@@ -27,6 +28,8 @@ export async function openCheckingEngine(
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
   }
+  // What is wrong with them is said without the stack of the process that makes their tables.
+  readSources(config.SOURCES_DIR);
   const directory = await mkdtemp(join(tmpdir(), 'checking-'));
   const remove = () => rm(directory, { recursive: true, force: true });
   try {
