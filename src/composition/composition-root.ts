@@ -60,7 +60,7 @@ export type GatewayDeps = {
 export type Gateway = {
   readonly server: Server;
   /** For tests and metrics. */
-  readonly http: Pick<HttpServer, 'connections' | 'unreadBytes'>;
+  readonly http: Pick<HttpServer, 'connections' | 'unreadBytes' | 'stop'>;
   readonly endpoints: EndpointRegistry;
   readonly tokens: Pick<Tokens, 'refresh'>;
   /** From now on rows of the sample appear as time goes by. */

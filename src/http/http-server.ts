@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
+import { afterReading } from '../http-messages/after-reading.ts';
 import { answerRaw, clientFault } from '../http-messages/answer-raw.ts';
 import { createConnections, type RequestPair } from '../http-messages/connections.ts';
 import type { EndReason } from '../http-messages/http-events.ts';
@@ -96,6 +98,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     );
   });
   server.on('clientError', (error, socket) => refuse(socket, clientFault(error)));
+  server.on('timeout', endUnlessRead);
   server.on('connect', (_request, socket) => {
     refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is no proxy'));
   });
@@ -111,6 +114,13 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       unread.close();
     },
   };
+}
+
+/** Ends a connection that has been idle for too long, unless its client has sent something just now. */
+async function endUnlessRead(socket: Socket): Promise<void> {
+  const { bytesRead } = socket;
+  await afterReading();
+  if (socket.bytesRead === bytesRead) socket.destroy();
 }
 
 function openServer(receiveTimeoutMs: number): Server {

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { afterReading } from '../http-messages/after-reading.ts';
 import type { Connections } from '../http-messages/connections.ts';
 import type { RequestHandler } from './handle-request.ts';
 
@@ -41,6 +42,7 @@ export async function stopServer(
   handler.closesConnections();
   const closedMs = elapsedMs();
   while (connections.count > 0 && elapsedMs() < deadlineMs * 0.8) {
+    await afterReading();
     if (elapsedMs() - closedMs >= Math.min(idleMs, quietMs)) connections.endIdle(Math.min(idleMs, quietMs));
     await setTimeout(lookMs);
   }
