@@ -121,9 +121,10 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
     owed.fail(gone);
     void removeFolder(spillDirectory).then(() => ended.resolve(reason));
   };
-  living.add(child);
   child.once('exit', (code, signal) => {
     living.delete(child);
+    // Killed from outside before it was ready, which says nothing against the next one.
+    if (signal && !child.killed && why === 'no start') why = 'crash';
     end(why === 'out of memory' ? why : (signal ?? `exit code ${code} ${standardError()}`.trim()));
   });
   // It could not be started, or ended while a command was on its way.
@@ -163,12 +164,14 @@ function removeFolder(folder: string): Promise<void> {
 }
 
 function forkEngine(started: EngineArguments): ChildProcess {
-  return fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
+  const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: [],
     env: childEnvironment(),
   });
+  living.add(child);
+  return child;
 }
 
 function sender(child: ChildProcess): (command: EngineCommand) => void {

@@ -167,6 +167,23 @@ test('after kill -9 of its process a query is run again, and answered', async ()
   expect(events.map(({ type }) => type)).toEqual(['engine.started', 'engine.stopped', 'engine.started']);
 });
 
+test('contract 11.5: a query whose process is killed while it starts is run in another one', async () => {
+  const { engine, events } = await openEngine();
+  process.kill(engine.pids[0]!, 'SIGKILL');
+  await expect.poll(() => engine.pids).toEqual([]);
+  const running = rowsOf(engine, 'SELECT 1 AS n');
+  await expect.poll(() => engine.pids).not.toEqual([]);
+  process.kill(engine.pids[0]!, 'SIGKILL');
+  expect(await running).toEqual([{ n: 1 }]);
+  // The second process was never ready.
+  expect(events.map(({ type }) => type)).toEqual([
+    'engine.started',
+    'engine.stopped',
+    'engine.stopped',
+    'engine.started',
+  ]);
+});
+
 test('a query is run again in a new process, for idle ones may have been killed together with its own', async () => {
   const { engine, events } = await openEngine();
   const started = () => events.filter(({ type }) => type === 'engine.started').length;
