@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** Milliseconds of work before the event loop gets a turn, by default. */
 const defaultSliceMs = 8;
 
@@ -28,14 +30,32 @@ export function takeTurns(sliceMs = defaultSliceMs): Turns {
   };
 }
 
+/** Milliseconds of a turn after which nobody is kept waiting for the next one. */
+const shortMs = 8;
+
+/** Milliseconds of rest at most. */
+const maxRestMs = 100;
+
 /**
  * Makes a function that waits for a turn of the event loop that no other of its callers gets: what each does next, promises that
- * are ready included, never adds up with what the others do.
+ * are ready included, never adds up with what the others do. After a long turn the next one rests for as long as that took: a request has
+ * some ten turns until it is answered, and half of the time is for those of others.
  */
 export function createOwnTurns(): () => Promise<void> {
   let last = Promise.resolve();
   return () => {
-    last = last.then(() => new Promise(resolve => setImmediate(resolve)));
-    return last;
+    const turn = last.then(nextTurn);
+    // Called before the turn's own work, which it measures.
+    last = turn.then(restAfterwards);
+    return turn;
   };
+}
+
+const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve));
+
+async function restAfterwards(): Promise<void> {
+  const startedMs = performance.now();
+  await nextTurn();
+  const tookMs = performance.now() - startedMs;
+  if (tookMs > shortMs) await setTimeout(Math.min(tookMs, maxRestMs));
 }

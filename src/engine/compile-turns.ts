@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { takeTurns } from '../base/turns.ts';
 import type { RunOptions } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
@@ -15,21 +16,44 @@ export type CompileTurns = <Result>(work: () => Result, options: CompileOptions)
 /** One text at a time, callers in turn. */
 const queueOptions = { permits: 1, maxWaiting: 512, maxWaitingPerCaller: 128 };
 
-/** Makes the turns of one engine. */
+/** Milliseconds of a text after which nobody is kept waiting for the next one. */
+const shortMs = 8;
+
+/** Milliseconds of rest at most. */
+const maxRestMs = 100;
+
+/**
+ * Makes the turns of one engine. After a long text the front-end rests for as long as that took: a request has some ten turns of the event loop
+ * until it is answered, and would wait for a text in each of them.
+ */
 export function createCompileTurns(): CompileTurns {
   const queue = createFairQueue(queueOptions);
   const turns = takeTurns();
+  let restEndsMs = 0;
 
-  async function inTurn<Result>(work: () => Result): Promise<Result> {
+  async function inTurn<Result>(work: () => Result, signal: AbortSignal): Promise<Result> {
+    const restMs = restEndsMs - performance.now();
+    if (restMs > 0) await setTimeout(restMs);
     while (turns.isOver()) await turns.next();
-    return work();
+    signal.throwIfAborted();
+    const startedMs = performance.now();
+    try {
+      return work();
+    } finally {
+      const tookMs = performance.now() - startedMs;
+      if (tookMs > shortMs) restEndsMs = performance.now() + Math.min(tookMs, maxRestMs);
+    }
   }
 
   return async (work, options) => {
-    options.signal.throwIfAborted();
+    const { signal, caller } = options;
+    signal.throwIfAborted();
     // Of no caller are the checks of a start: there are as many as saved queries.
-    if (options.caller === undefined) return inTurn(work);
-    const release = await queue.take(options.signal, options);
-    return inTurn(work).finally(release);
+    if (caller === undefined) {
+      while (turns.isOver()) await turns.next();
+      return work();
+    }
+    const release = await queue.take(signal, options);
+    return inTurn(work, signal).finally(release);
   };
 }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { createOwnTurns } from '../../src/base/turns.ts';
 
@@ -22,4 +23,17 @@ test('each has a turn of the event loop for itself, in the order of the calls', 
   isOver = true;
   expect(new Set(turns).size).toBe(20);
   expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+});
+
+test('contract 11.1: half of the time is for others, however long each turn takes', async () => {
+  const ownTurn = createOwnTurns();
+  const act = async () => {
+    await ownTurn();
+    for (const startedMs = performance.now(); performance.now() - startedMs < 40; ) {
+      /* works */
+    }
+  };
+  const before = performance.eventLoopUtilization();
+  await Promise.all(Array.from({ length: 6 }, act));
+  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.75);
 });

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { createCompileTurns } from '../../src/engine/compile-turns.ts';
 
@@ -51,4 +52,24 @@ test('too many texts of one caller are refused, and who leaves waits no more', a
   // Of no caller are the checks of a start.
   const many = Array.from({ length: 1000 }, () => inTurn(() => 1, { signal }));
   expect(await Promise.all(many)).toHaveLength(1000);
+});
+
+test('contract 11.1: half of the time is for others, whatever is sent to the front-end', async () => {
+  const inTurn = createCompileTurns();
+  const before = performance.eventLoopUtilization();
+  const texts = Array.from({ length: 6 }, () => inTurn(() => work(40), { signal, caller: 'one' }));
+  await Promise.all(texts);
+  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.75);
+});
+
+test('who leaves while the front-end rests has nothing compiled', async () => {
+  const inTurn = createCompileTurns();
+  const leaving = new AbortController();
+  const first = inTurn(() => work(40), { signal, caller: 'one' });
+  let isCompiled = false;
+  const left = inTurn(() => (isCompiled = true), { signal: leaving.signal, caller: 'two' });
+  await first;
+  leaving.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  expect(isCompiled).toBe(false);
 });
