@@ -4,7 +4,12 @@ import { graphqlName, sqlFieldName } from '../endpoints/names.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
-import { type ListedEndpoint, listEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
+import {
+  coveredEndpoints,
+  type ListedEndpoint,
+  listEndpoint,
+  listEndpoints,
+} from '../pipeline/list-endpoints.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 
 /**
@@ -19,14 +24,15 @@ export async function answerCatalogue(
 ): Promise<HttpResponse> {
   const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
   countRequests(caller.meter, 1);
+  const text = (listed: ListedEndpoint) => JSON.stringify(render(listed));
   const body =
     reference === undefined
-      ? { endpoints: (await listEndpoints(deps, caller)).map(render) }
-      : render(await listEndpoint(deps, caller, reference));
+      ? `{"endpoints":[${await listEndpoints(deps, caller, coveredEndpoints(deps, caller), text)}]}`
+      : text(await listEndpoint(deps, caller, reference));
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify(body)),
+    body: Buffer.from(body),
   };
 }
 

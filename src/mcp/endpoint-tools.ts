@@ -1,4 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
@@ -20,6 +21,13 @@ export function toolsOf(listed: ListedEndpoint): EndpointTool[] {
 
 /** Names of tools have letters, digits, `_` and `-`; two saved queries of one GraphQL name are refused, so no two are equal. */
 const toolName = (name: string) => name.replaceAll('.', '_');
+
+const sqlToolName = (name: string) => `${toolName(name)}_sql`;
+
+/** Whether a tool of this name may be one of the saved query's. */
+export function mayHaveTool({ name }: EndpointDefinition, tool: string): boolean {
+  return tool === toolName(name) || tool === sqlToolName(name);
+}
 
 /** What an agent's program may know of each tool: it only reads, and from here alone. */
 export const annotations = {
@@ -52,7 +60,7 @@ function sqlTool(listed: ListedEndpoint): Tool {
   const sql = { type: 'string', description: 'One SELECT statement; it reads nothing but the subsets.' };
   const title = `SQL over ${name}`;
   return {
-    name: `${toolName(name)}_sql`,
+    name: sqlToolName(name),
     title,
     description,
     inputSchema: inputSchema(listed, { sql }),

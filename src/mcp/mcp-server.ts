@@ -14,11 +14,11 @@ import { toGatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
-import { type ListedEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
+import { coveredEndpoints, type ListedEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundRows } from './bounded-rows.ts';
 import { describeSubsets, describeTool, sqlHint } from './describe-subsets.ts';
-import { type EndpointTool, toolsOf } from './endpoint-tools.ts';
+import { type EndpointTool, mayHaveTool, toolsOf } from './endpoint-tools.ts';
 import { describeToolName, sqlResources } from './sql-resources.ts';
 
 /** One message of an agent, and who sent it. */
@@ -45,7 +45,7 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     { name: 'saved-query-gateway', version: '1' },
     { capabilities: { tools: {}, resources: {} }, instructions, jsonSchemaValidator: noValidator },
   );
-  const listed = () => listEndpoints(deps, caller);
+  const listed = () => listEndpoints(deps, caller, coveredEndpoints(deps, caller));
   const resources = async () => sqlResources(await listed());
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: toolsFor(await listed()) }));
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({
@@ -57,14 +57,16 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const all = await listed();
-    const found = all.flatMap(toolsOf).find(({ tool }) => tool.name === params.name);
+    const near = coveredEndpoints(deps, caller).filter(each => mayHaveTool(each, params.name));
+    const tools = (await listEndpoints(deps, caller, near)).flatMap(toolsOf);
+    const found = tools.find(({ tool }) => tool.name === params.name);
     if (found) return callTool(deps, request, found, params.arguments ?? {});
-    const tools = toolsFor(all).map(({ name }) => name);
-    if (params.name === describeToolName && tools.includes(describeToolName)) {
+    const all = await listed();
+    const names = toolsFor(all).map(({ name }) => name);
+    if (params.name === describeToolName && names.includes(describeToolName)) {
       return describeSubsets(all, params.arguments ?? {});
     }
-    const meant = didYouMean(params.name, tools);
+    const meant = didYouMean(params.name, names);
     throw new McpError(
       ErrorCode.InvalidParams,
       `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${meant}`,

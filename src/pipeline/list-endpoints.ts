@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Caller, requireEndpoint } from '../auth/caller.ts';
 import { toGatewayError } from '../base/errors.ts';
+import { createOwnTurns } from '../base/turns.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { withoutValue } from '../endpoints/typed-parameter.ts';
@@ -21,17 +21,38 @@ type ListDeps = {
   readonly engine: Pick<Engine, 'subsets'>;
 };
 
+/** The saved queries that a caller may ask, in the order of their names (contract 10.5). */
+export function coveredEndpoints(
+  { endpoints }: Pick<ListDeps, 'endpoints'>,
+  caller: Caller,
+): EndpointDefinition[] {
+  return endpoints.all().filter(definition => mayRead(caller, definition));
+}
+
+/** Milliseconds of listing before other requests go on. */
+const sliceMs = 5;
+
+const ownTurn = createOwnTurns();
+
 /**
- * The saved queries that a caller may ask, in the order of their names (contract 10.5).
+ * Makes something of each of these saved queries; of thousands in many turns of the event loop.
+ * @param show default: what a caller may know of it
  * @throws GatewayError as `engine.subsets`
  */
-export async function listEndpoints(deps: ListDeps, caller: Caller): Promise<ListedEndpoint[]> {
-  const covered = deps.endpoints.all().filter(definition => mayRead(caller, definition));
-  const all: ListedEndpoint[] = [];
+export async function listEndpoints<Shown = ListedEndpoint>(
+  deps: Pick<ListDeps, 'engine'>,
+  caller: Caller,
+  covered: readonly EndpointDefinition[],
+  show: (listed: ListedEndpoint) => Shown = listed => listed as Shown, // the default of both
+): Promise<Shown[]> {
+  const all: Shown[] = [];
+  let endMs = 0;
   for (const definition of covered) {
-    all.push(await listed(deps, caller, definition));
-    // Resolving a large query takes some milliseconds; other requests go on in between.
-    await setImmediate();
+    if (performance.now() >= endMs) {
+      await ownTurn();
+      endMs = performance.now() + sliceMs;
+    }
+    all.push(show(await listed(deps, caller, definition)));
   }
   return all;
 }
@@ -54,7 +75,7 @@ export async function listEndpoint(
 const fixedBy = ({ fixedParameters = {} }: Caller) => Object.keys(fixedParameters);
 
 async function listed(
-  { engine }: ListDeps,
+  { engine }: Pick<ListDeps, 'engine'>,
   caller: Caller,
   definition: EndpointDefinition,
 ): Promise<ListedEndpoint> {
