@@ -273,7 +273,8 @@ describe('a job', () => {
     const [answer] = await job.cancel();
     expect(answer).toMatchObject({
       kind: 'bigquery#jobCancelResponse',
-      job: { kind: 'bigquery#job', jobReference: { jobId: job.id, location } },
+      // It does not wait for the end of the job.
+      job: { kind: 'bigquery#job', jobReference: { jobId: job.id, location }, status: { state: 'RUNNING' } },
     });
     await expect(job.getQueryResults()).rejects.toMatchObject({
       code: 499,

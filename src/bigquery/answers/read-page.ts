@@ -36,6 +36,12 @@ export type Page = {
 /** Bytes of one value: it is rendered in one piece, which blocks the event loop. */
 const maxValueBytes = 16 * 1024 * 1024;
 
+/**
+ * Bytes of a page for which no other page is waited for: large ones that are being read use up each slice, and a small one would wait for
+ * several.
+ */
+const smallBytes = 64 * 1024;
+
 /** Bytes of a page besides its rows: more than the widest schema that BigQuery allows. */
 const maxEnvelopeBytes = 8 * 1024 * 1024;
 
@@ -52,11 +58,12 @@ export async function readPage(
 ): Promise<Page> {
   const page = createPageHandler(request);
   const reader = createJsonReader(page.handler);
-  let envelopeBytes = 0;
+  let [readBytes, envelopeBytes] = [0, 0];
   try {
     for await (const chunk of body) {
       // Asked again after each wait: another page may have used the whole slice.
-      while (turns.isOver()) await turns.next();
+      while (readBytes > smallBytes && turns.isOver()) await turns.next();
+      readBytes += chunk.length;
       reader.push(chunk);
       if (reader.heldBytes() > maxValueBytes) throw valueTooLarge();
       const heldBytes = page.renderedBytes() + reader.heldBytes();

@@ -270,6 +270,8 @@ test('contract 11.2: pages that are read at the same time share one slice of eac
   const rows = Array.from({ length: 20 }, (_, at) => ({ f: [{ v: `${at}` }] }));
   const text = Buffer.from(JSON.stringify(pageOf([{ name: 'x', type: 'STRING' }], rows)));
   async function* chunks() {
+    // The beginning of a page waits for no turn.
+    yield Buffer.alloc(70_000, ' ');
     for (let at = 0; at < text.length; at += 50) yield text.subarray(at, at + 50);
   }
   // Each turn of the event loop begins a count of its own.
@@ -281,7 +283,8 @@ test('contract 11.2: pages that are read at the same time share one slice of eac
   };
   turn();
   /** Two milliseconds of work for a chunk. */
-  const onHeld = () => {
+  const onHeld = (bytes: number) => {
+    if (bytes === 0) return undefined;
     for (const startedMs = performance.now(); performance.now() - startedMs < 2; );
     chunksOfTurns[chunksOfTurns.length - 1]! += 1;
     return undefined;
@@ -293,4 +296,28 @@ test('contract 11.2: pages that are read at the same time share one slice of eac
   expect(pages.map(({ rows: read }) => read?.rowCount)).toEqual(Array(5).fill(20));
   // Three times two milliseconds are more than five; a busy machine fits fewer.
   expect(Math.max(...chunksOfTurns)).toBeLessThanOrEqual(3);
+});
+
+test('contract 11.1: a small page waits for none of those that are read at the same time, a large one does', async () => {
+  let waiting = 0;
+  const never = {
+    isOver: () => true,
+    next() {
+      waiting++;
+      return new Promise<void>(() => undefined);
+    },
+  };
+  const room = { maxRows: 10, roomBytes: 10_000_000, maxResultBytes: 10_000_000 };
+  const readRow = (bytes: number) => {
+    const page = pageOf([{ name: 'x', type: 'STRING' }], [{ f: [{ v: 'y'.repeat(bytes) }] }]);
+    const text = Buffer.from(JSON.stringify(page));
+    async function* chunks() {
+      for (let at = 0; at < text.length; at += 16_384) yield text.subarray(at, at + 16_384);
+    }
+    return readPage(chunks(), { ours: [], ...room }, never);
+  };
+  expect((await readRow(30_000)).rows?.rowCount).toBe(1);
+  expect(waiting).toBe(0);
+  void readRow(300_000);
+  await expect.poll(() => waiting).toBe(1);
 });
