@@ -1,9 +1,16 @@
 import { createReadStream } from 'node:fs';
-import { createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { BodyError } from './split-events.ts';
 
+/** Of zstd: a window of 8 MB. Source: RFC 9659, which forbids larger ones; a decoder takes as much memory. */
+const windowLogMax = 23;
+
 /** Content codings of a body with events. */
-const decoders = { gzip: createGunzip, deflate: createInflate, zstd: createZstdDecompress };
+const decoders = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: windowLogMax } }),
+};
 export type BodyCoding = keyof typeof decoders;
 
 export const bodyCodings = Object.keys(decoders) as readonly BodyCoding[]; // the keys of a literal
