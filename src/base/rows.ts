@@ -29,6 +29,17 @@ export type Column = {
   readonly fields?: readonly Column[];
 };
 
+/** What an object of a column takes, in bytes. */
+const columnBytes = 150;
+
+/** Bytes of memory that columns take, and the fields of records. */
+export function bytesOfColumns(columns: readonly Column[]): number {
+  return columns.reduce(
+    (bytes, { name, fields = [] }) => bytes + columnBytes + name.length + bytesOfColumns(fields),
+    0,
+  );
+}
+
 /**
  * The rows of one query, already in the wire form of contract 2.12.
  *

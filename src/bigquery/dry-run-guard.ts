@@ -41,8 +41,13 @@ export type DryRunGuard = {
   ask(request: GuardRequest, waiting: Waiting): Promise<Verdict>;
 };
 
-/** Texts whose verdict is kept, and for how many milliseconds: a table may be replaced by a view. */
-const kept = { max: 2000, ttl: 3_600_000 };
+/** Texts whose verdict is kept, their characters, and for how many milliseconds: a table may be replaced by a view. */
+const kept = {
+  max: 2000,
+  maxSize: 16_000_000,
+  sizeCalculation: (_passed: object, key: string) => key.length,
+  ttl: 3_600_000,
+};
 
 export type DryRunGuardOptions = {
   readonly api: Pick<BigQueryApi, 'insert'>;

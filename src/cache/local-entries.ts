@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { bytesOfColumns } from '../base/rows.ts';
 import type { StoreMessage } from '../store/store.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Entry } from './entry.ts';
@@ -32,7 +33,7 @@ type Held = {
 
 /**
  * Makes an empty cache; the least recently used entries are dropped first.
- * @param maxBytes of all entries, each counted twice for its redacted and compressed forms; 0 = nothing is kept
+ * @param maxBytes of all entries, each body counted twice, for it may be redacted; 0 = nothing is kept
  */
 export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
   const entries =
@@ -92,5 +93,5 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
 const overheadBytes = 1024;
 
 function bytesOf({ entry }: Held): number {
-  return 2 * entry.body.length + entry.canonical.length + overheadBytes;
+  return 2 * entry.body.length + entry.canonical.length + bytesOfColumns(entry.columns) + overheadBytes;
 }

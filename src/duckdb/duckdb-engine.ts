@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
-import type { ResultSet } from '../base/rows.ts';
+import { bytesOfColumns, type ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { type CompileOptions, createCompileTurns } from '../engine/compile-turns.ts';
@@ -52,8 +52,9 @@ export type DuckDbEngine = Engine & { readonly pids: readonly number[] };
 
 /** Compiled statements that are kept. */
 const maxCompiled = 500;
-/** Characters of their texts, as sent and as printed, together. */
+/** Characters of their texts, as sent and as printed, and of what else takes as much memory: columns, with their shapes, and errors. */
 const maxCompiledCharacters = 16_000_000;
+const refusalLength = 2000;
 
 /** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
 const maxRuns = 3;
@@ -234,7 +235,7 @@ function createCompiler(options: CompilerOptions): Compiler {
   const known = new LRUCache<string, Compilation>({
     max: maxCompiled,
     maxSize: maxCompiledCharacters,
-    sizeCalculation: (value, key) => key.length + ('compiled' in value ? value.compiled.sql.length : 1000),
+    sizeCalculation: (value, key) => key.length + lengthOf(value),
   });
   return async (catalog, statement, turn) => {
     const { sql, callerSql, maxRows } = statement;
@@ -247,6 +248,12 @@ function createCompiler(options: CompilerOptions): Compiler {
     if ('refusal' in found) throw found.refusal;
     return found.compiled;
   };
+}
+
+function lengthOf(compilation: Compilation): number {
+  if ('refusal' in compilation) return refusalLength + compilation.refusal.message.length;
+  const { sql, columns } = compilation.compiled;
+  return sql.length + 2 * bytesOfColumns(columns);
 }
 
 function compile(

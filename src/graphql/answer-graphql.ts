@@ -9,6 +9,7 @@ import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
+import { bytesOfPlan } from '../pipeline/plan-request.ts';
 import { areRepeatable, factsOfRepeat, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
@@ -242,7 +243,7 @@ async function encoded(
   return {
     ...response,
     headers: { ...headers, 'content-encoding': encoding, vary: 'Accept-Encoding' },
-    body: await encodeBody(body, encoding),
+    body: await encodeBody(body, encoding, { isKept: false }),
   };
 }
 
@@ -277,7 +278,10 @@ function repeatOf(
     vary: 'Accept-Encoding',
   };
   return {
-    bytes: answers.reduce((bytes, answer) => bytes + answer.body.length, 2 * startLength),
+    bytes: answers.reduce(
+      (bytes, { body: rows, plan }) => bytes + rows.length + bytesOfPlan(plan),
+      2 * startLength,
+    ),
     facts: factsOfRepeat(answers),
     again(requestId) {
       const next = repeatAnswers(pipeline, answers, requestId);

@@ -12,6 +12,7 @@ import {
   zstdCompress,
   zstdCompressSync,
 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { listStart } from '../base/header-start.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
@@ -113,20 +114,42 @@ export function preferredEncoding<Offered extends ContentEncoding>(
   return best;
 }
 
-/** Encoded bodies live as long as the body that they were made of. */
-const encodedBodies = new WeakMap<Buffer, Map<ContentEncoding, Buffer>>();
+/** Bytes of encoded bodies that are kept, of all plain ones together: three of each, of what hardly compresses, would be twice the cache. */
+const maxKeptBytes = 32 * 1024 * 1024;
+
+/** Encoded bodies by the number of the plain one. */
+const kept = new LRUCache<string, Buffer>({
+  maxSize: maxKeptBytes,
+  sizeCalculation: encoded => encoded.length + keptOverhead,
+});
+
+/** What an encoded body takes beside its bytes. */
+const keptOverhead = 256;
+
+/** Numbers of plain bodies: equal bytes may be several bodies. */
+const bodyIds = new WeakMap<Buffer, number>();
+let lastBodyId = 0;
 
 /** For shorter bodies, handing over to the thread pool costs more than compressing inline. */
 const maxInlineBytes = 64 * 1024;
 
-/** Encodes a body, once for each encoding. */
-export async function encodeBody(body: Buffer, encoding: ContentEncoding): Promise<Buffer> {
-  const known = encodedBodies.get(body)?.get(encoding);
+/**
+ * Encodes a body.
+ * @param options.isKept whether the same body may be sent again: then it is encoded again only where many others were since
+ */
+export async function encodeBody(
+  body: Buffer,
+  encoding: ContentEncoding,
+  { isKept }: { readonly isKept: boolean },
+): Promise<Buffer> {
+  const id = bodyIds.get(body) ?? ++lastBodyId;
+  bodyIds.set(body, id);
+  const key = `${id} ${encoding}`;
+  const known = kept.get(key);
   if (known) return known;
   const { inline, inThreadPool } = encoders[encoding];
   const encoded = body.length <= maxInlineBytes ? inline(body) : await inThreadPool(body);
-  const all = encodedBodies.get(body) ?? new Map<ContentEncoding, Buffer>();
-  encodedBodies.set(body, all.set(encoding, encoded));
+  if (isKept) kept.set(key, encoded);
   return encoded;
 }
 

@@ -20,7 +20,7 @@ import { hasBody, type RequestContext } from '../http-messages/request-context.t
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type ExplainedEndpoint, explainEndpoint } from '../pipeline/explain-endpoint.ts';
-import type { EndpointRequest, Plan } from '../pipeline/plan-request.ts';
+import { bytesOfPlan, type EndpointRequest, type Plan } from '../pipeline/plan-request.ts';
 import type { Rendered } from '../pipeline/representation.ts';
 import {
   type Answer,
@@ -44,9 +44,6 @@ export type RestHandler = (context: RequestContext, endpoint: string) => Promise
 /** Plans of earlier requests. */
 const maxPlansLength = 16 * 1024 * 1024;
 
-/** What a plan keeps beside its texts. */
-const planLength = 1024;
-
 /** What a request meant, and the format that it asked for. */
 type Known = { readonly plan: Plan; readonly format: RowFormat };
 
@@ -56,7 +53,7 @@ export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, '
 export function createRestHandler(deps: RestDeps): RestHandler {
   const plans = new LRUCache<string, Known>({
     maxSize: maxPlansLength,
-    sizeCalculation: (_plan, key) => planLength + key.length,
+    sizeCalculation: ({ plan }, key) => key.length + bytesOfPlan(plan),
   });
 
   async function ask(
@@ -107,7 +104,8 @@ async function answerWhole(
   const encoding = encodingOf(request, format, shown.body.length);
   const headers = headersOf(answer, { format, encoding });
   if (hasIt(request, headers)) return notModified(headers);
-  const body = encoding ? await encodeBody(shown.body, encoding) : shown.body;
+  const isKept = answer.bodyDigest !== undefined;
+  const body = encoding ? await encodeBody(shown.body, encoding, { isKept }) : shown.body;
   return { status: 200, headers, body, repeat: repeatOf(deps, shown, body, encoding) };
 }
 
@@ -201,7 +199,7 @@ function repeatOf(
   let text: string | undefined;
   return {
     // The body, its text, and the rows that it was encoded from.
-    bytes: 2 * body.length + (encoding ? plain.length : 0),
+    bytes: 2 * body.length + (encoding ? plain.length : 0) + bytesOfPlan(answer.plan),
     facts: factsOfRepeat([answer]),
     again(requestId) {
       const [next] = repeatAnswers(deps, [answer], requestId) ?? [];

@@ -105,6 +105,6 @@ async function httpResponse(response: Response, acceptEncoding: string | undefin
       'cache-control': 'no-store',
       ...(encoding && { 'content-encoding': encoding }),
     },
-    body: encoding ? await encodeBody(plain, encoding) : plain,
+    body: encoding ? await encodeBody(plain, encoding, { isKept: false }) : plain,
   };
 }

@@ -19,6 +19,14 @@ import { requireFixedSubsets } from './fixed-parameters.ts';
 import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
+/** What a plan, and an answer by it, keep beside their texts: parameters, functions, headers, stages. */
+const planBytes = 2048;
+
+/** Bytes of memory that a plan keeps, and an answer by it beside its rows. */
+export function bytesOfPlan({ query }: Plan): number {
+  return planBytes + 2 * query.key.canonical.length;
+}
+
 export type PlanDeps = {
   readonly tokens: Authenticator;
   readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'version'>;

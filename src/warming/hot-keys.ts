@@ -21,6 +21,9 @@ type HotKeysOptions = {
   readonly flushMs?: number;
 };
 
+/** Characters of a key's parameters and SQL; longer ones are not kept warm: twenty thousand of 64 KiB would fill the schedule's memory. */
+const maxPayloadLength = 4 * 1024;
+
 /** Starts to collect reads. */
 export function createHotKeys(options: HotKeysOptions): HotKeys {
   const { schedule, emit, maxPending = 10_000, flushMs = 1000 } = options;
@@ -30,7 +33,8 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
 
   async function send(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
     try {
-      await schedule.recordReads([...read].map(([digest, query]) => toWarmKey(digest, query)));
+      const keys = [...read].map(([digest, query]) => toWarmKey(digest, query));
+      await schedule.recordReads(keys.filter(({ payload }) => payload.length <= maxPayloadLength));
     } catch (error) {
       emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
     }

@@ -94,3 +94,29 @@ test('a verdict is remembered for the types of its parameters: with others the s
   expect(asked).toBe(3);
   waiting.limit.clear();
 });
+
+test('contract 11.3: verdicts of long texts take no more memory than those of short ones', async () => {
+  let asked = 0;
+  const statistics = { totalBytesProcessed: '0', query: { statementType: 'SELECT' } };
+  const guard = createDryRunGuard({
+    api: {
+      async insert() {
+        asked++;
+        return jobAnswer.parse({ jobReference: {}, status: { state: 'DONE' }, statistics });
+      },
+    },
+    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
+    isEmulator: false,
+  });
+  const check = async (text: string) => {
+    const waiting = startWaiting();
+    await guard.check({ text, sources: [], parameters: [] }, waiting).finally(waiting.limit.clear);
+  };
+  const long = (n: number) => `select ${n}${' '.repeat(100_000)}`;
+  await check('select 1');
+  for (let n = 0; n < 2; n++) await check(long(0));
+  expect(asked).toBe(2);
+  for (let n = 0; n < 200; n++) await check(long(n));
+  await check(long(0));
+  expect(asked).toBe(2 + 199 + 1);
+});

@@ -36,6 +36,8 @@ describe('the content encoding of a body', () => {
   });
 });
 
+const kept = { isKept: true };
+
 describe.each([
   ['zstd', zstdDecompressSync],
   ['br', brotliDecompressSync],
@@ -50,20 +52,26 @@ describe.each([
 
   test.each([2048, 200_000])('gives a body of %d bytes back as it was', async bytes => {
     const body = bodyOf(bytes);
-    const encoded = await encodeBody(body, encoding);
+    const encoded = await encodeBody(body, encoding, kept);
     expect(encoded.length).toBeLessThan(body.length);
     expect(decode(encoded)).toEqual(body);
   });
 
   test.each([2048, 200_000])('is made once of a body of %d bytes', async bytes => {
     const body = bodyOf(bytes);
-    expect(await encodeBody(body, encoding)).toBe(await encodeBody(body, encoding));
+    expect(await encodeBody(body, encoding, kept)).toBe(await encodeBody(body, encoding, kept));
+  });
+
+  test('is made anew of a body that is not kept', async () => {
+    const body = bodyOf(2048);
+    const once = await encodeBody(body, encoding, { isKept: false });
+    expect(await encodeBody(body, encoding, kept)).not.toBe(once);
   });
 
   test('is made in the thread pool of a long body, inline of a short one', async () => {
     const isMadeInline = async (bytes: number) => {
       let isMade = false;
-      const making = encodeBody(bodyOf(bytes), encoding).then(() => {
+      const making = encodeBody(bodyOf(bytes), encoding, kept).then(() => {
         isMade = true;
       });
       // Microtasks alone run here: what the thread pool has made arrives after them.
@@ -74,4 +82,12 @@ describe.each([
     };
     expect([await isMadeInline(2048), await isMadeInline(200_000)]).toEqual([true, false]);
   });
+});
+
+test('contract 11.3: encoded bodies that are kept have a limit of their own, whatever their plain ones take', async () => {
+  const [first, ...others] = Array.from({ length: 6 }, () => randomBytes(8_000_000));
+  const encoded = await encodeBody(first!, 'zstd', kept);
+  expect(await encodeBody(first!, 'zstd', kept)).toBe(encoded);
+  for (const body of others) await encodeBody(body, 'zstd', kept);
+  expect(await encodeBody(first!, 'zstd', kept)).not.toBe(encoded);
 });

@@ -55,6 +55,14 @@ test('under pressure reads are forgotten', async () => {
   expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['a', 'b']]);
 });
 
+test('contract 11.3: a key of long SQL is not kept warm: twenty thousand of them would fill the memory of the schedule', async () => {
+  const { hotKeys, recorded } = openHotKeys();
+  hotKeys.recordRead('long', { ...query, callerSql: `select ${'1, '.repeat(2000)} 2 as n` });
+  hotKeys.recordRead('short', query);
+  await hotKeys.flush();
+  expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['short']]);
+});
+
 test('a schedule that does not answer is reported as an event, and fails no request', async () => {
   const { hotKeys, events } = openHotKeys(() => Promise.reject(new Error('away')));
   hotKeys.recordRead('a', query);
