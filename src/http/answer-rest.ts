@@ -229,6 +229,7 @@ async function readRaw(
   const lists = new Set(parameters.filter(({ repeated }) => repeated).map(({ name }) => name));
   const query = readQueryString(context.queryText, lists);
   rejectLql(query);
+  rejectExplain(query);
   if (!hasBody(context.request)) return query;
   const getMayHaveBody = sandbox && query.sql === undefined;
   if (context.request.method !== 'POST' && !getMayHaveBody) return query;
@@ -249,6 +250,15 @@ function rejectLql(parameters: RawParameters): void {
 /** Whether a request asks what its query would do: `explain=true` in the query string (contract 4.10). */
 function asksToExplain(queryText: string): boolean {
   return queryText.includes('explain') && readQueryString(queryText).explain === 'true';
+}
+
+/** Who writes `explain` in another way wants no query to run. */
+function rejectExplain({ explain = '' }: RawParameters): void {
+  if (explain === '' || explain === 'true' || explain === 'false') return;
+  throw new GatewayError(
+    'invalid_parameter',
+    `Parameter "explain" is ${JSON.stringify(explain)?.slice(0, 60)}; allowed: true, false`,
+  );
 }
 
 /** The body that `docs/rest.md` and OpenAPI describe; unknown members are left out. */

@@ -23,7 +23,7 @@ const explain = {
   required: false,
   description:
     'Says what the query would do, as `{"explain":{…}}`, and runs none; for tokens with the scope `explain`.',
-  schema: { type: 'string', enum: ['true'] },
+  schema: { type: 'string', enum: ['true', 'false'] },
 };
 
 const format = {

@@ -69,9 +69,13 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
     ],
     responses: { 200: rowsResponse(endpoint, { anyOf: [any, explained] }), 304: notModified, ...failures },
   };
+  const postById = {
+    ...byName.post,
+    ...operation(endpoint, 'PostById', 'The same by the UUID, which stays when the name changes.'),
+  };
   return [
     [`/api/endpoints/query/${name}`, byName],
-    [`/api/endpoints/query/${id}`, { get: byId }],
+    [`/api/endpoints/query/${id}`, { get: byId, post: postById }],
   ];
 }
 

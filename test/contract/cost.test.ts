@@ -246,7 +246,11 @@ describe('explain=true', () => {
     expect((await explain('open?explain=true&sql=away')).status).toBe(503);
   });
 
-  test('any other value runs the query', async () => {
+  test('false runs the query, and any other value is refused: who writes 1 wants none to run', async () => {
     expect((await explain('kept?project=a&explain=false')).body).toEqual({ result: [{ n: 1 }] });
+    for (const value of ['1', 'TRUE', 'yes']) {
+      const { status, body } = await explain(`kept?project=a&explain=${value}`);
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining('allowed: true, false')]);
+    }
   });
 });
