@@ -9,6 +9,7 @@ import {
   mapChildren,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
+import { mayFailItself } from '../tree/may-fail.ts';
 import { scalar } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
@@ -79,11 +80,7 @@ function guarded(
     case 'inQuery': {
       const inside = mapChildren(expression, child => guarded(child, conditions, rules)) as typeof expression; // of the same kind
       const known = conditions.filter(rules.allows);
-      if (
-        known.length === 0 ||
-        !mayFail(expression.query, expression.kind === 'subquery' && expression.form === 'SCALAR')
-      )
-        return inside;
+      if (known.length === 0 || !mayFail(expression.query)) return inside;
       return { ...inside, query: withConditions(expression.query, known) };
     }
     case 'aggregate':
@@ -159,12 +156,9 @@ function bodyWithConditions(body: BoundBody, conditions: readonly BoundExpressio
   return { ...body, where };
 }
 
-/** Whether a subquery could fail: it may give more rows than one where one is wanted, or calculates something. */
-function mayFail({ body, limit, subsets, orderBy }: BoundQuery, wantsOne: boolean): boolean {
+/** Whether a subquery could fail: it calculates something. That it gives one row alone is asked where its value is. */
+function mayFail({ body, subsets, orderBy }: BoundQuery): boolean {
   if (body.kind !== 'select' || subsets.length > 0) return true;
-  const isOne =
-    limit === 0 || limit === 1 || !body.from || (!body.groupBy && body.items.some(holdsAnyAggregate));
-  if (wantsOne && !isOne) return true;
   const order = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   const values = [...body.items, body.where, body.having, body.qualify, ...order];
   return values.some(value => value && mayFailItself(value)) || Boolean(body.from && fromMayFail(body.from));
@@ -176,7 +170,7 @@ function fromMayFail(from: BoundFrom): boolean {
     case 'subset':
       return false;
     case 'derived':
-      return mayFail(from.query, false);
+      return mayFail(from.query);
     case 'join':
       return fromMayFail(from.left) || fromMayFail(from.right) || Boolean(from.on && mayFailItself(from.on));
     case 'unnest':
@@ -186,61 +180,4 @@ function fromMayFail(from: BoundFrom): boolean {
         Boolean(from.input && fromMayFail(from.input))
       );
   }
-}
-
-const harmlessKinds: ReadonlySet<string> = new Set([
-  ...[
-    'literal',
-    'null',
-    'parameter',
-    'now',
-    'column',
-    'field',
-    'struct',
-    'array',
-    'arrayLength',
-    'isNull',
-    'case',
-  ],
-  ...['let', 'named', 'try'],
-]);
-const harmlessCalls: ReadonlySet<string> = new Set([
-  ...[
-    'AND',
-    'OR',
-    'NOT',
-    '=',
-    '!=',
-    '<',
-    '<=',
-    '>',
-    '>=',
-    'IS TRUE',
-    'IS FALSE',
-    'IN',
-    'IN UNNEST',
-    'IF',
-    'IFNULL',
-  ],
-  ...[
-    'COALESCE',
-    'NULLIF',
-    'STARTS_WITH',
-    'ENDS_WITH',
-    'LENGTH',
-    'IS DISTINCT FROM',
-    'JSON_VALUE',
-    'CONCAT',
-    '||',
-  ],
-  ...['COUNT', 'COUNTIF', 'MIN', 'MAX', 'ANY_VALUE', 'LOGICAL_OR', 'LOGICAL_AND', 'ARRAY_AGG', 'STRING_AGG'],
-]);
-
-function mayFailItself(value: BoundExpression): boolean {
-  if (value.kind === 'try') return false;
-  const isHarmless =
-    value.kind === 'call' || value.kind === 'aggregate'
-      ? harmlessCalls.has(value.name)
-      : harmlessKinds.has(value.kind);
-  return !isHarmless || childrenOf(value).some(mayFailItself);
 }

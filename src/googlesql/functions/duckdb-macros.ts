@@ -191,10 +191,10 @@ const macros: Readonly<Record<string, string>> = {
   'bq_regexp_extract_all(x, p, g)':
     "case when regexp_matches('', p) or (regexp_matches(p, '\\\\[bB]') and list_contains(regexp_extract_all(x, p, 0), '')) then bq_regexp_extract_each(x, p) else list_transform(regexp_extract_all(x, p, g), lambda e: coalesce(e, '')) end",
   // Whether DuckDB's own reader may read a text, if it is JSON: no NaN and infinities, halves of surrogate pairs and the like, no deep
-  // nesting. The patterns that begin with letters are five times as fast as the one that decides. CASE, not AND: as a value, DuckDB
+  // nesting. The pattern that begins with a letter is five times as fast as the one that decides. CASE, not AND: as a value, DuckDB
   // calculates all that AND joins.
-  'bq_json_plain(x, escapes)': String.raw`case when (regexp_matches(x, '(?i)nan') or regexp_matches(x, '(?i)inf(?:[^o]|$)')) and regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)') then false when contains(x, '\u') and regexp_matches(x, escapes) then false when strlen(x) > 2000 and strlen(x) - strlen(translate(x, '[{', '')) > 1000 then false else true end`,
-  'bq_json_opens(x)': String.raw`(starts_with(x, '{') or regexp_matches(x, '^\s*[\[{]'))`,
+  'bq_json_plain(x, escapes)': String.raw`case when regexp_matches(x, '(?i)n(?:an|f)(?:[\s,\]}]|$|inity)') and regexp_matches(x, '(?i)(?:^|[\s:,\[-])(?:nan|inf|infinity)(?:[\s,\]}]|$)') then false when contains(x, '\u') and regexp_matches(x, escapes) then false when strlen(x) > 2000 and strlen(x) - strlen(translate(x, '[{', '')) > 1000 then false else true end`,
+  'bq_json_opens(x)': String.raw`case when x[1] = '{' then true else regexp_matches(x, '^\s*[\[{]') end`,
   // What each path leads to, as JSON; NULL of what is no object or array. All are `!`, the list of `doubts`, for what is not JSON, and
   // where it is not `sure` that DuckDB's reader may read it. `json_valid` in the place of TRY would go through the text once more.
   'bq_json_read(x, sure, paths, doubts)':
@@ -203,7 +203,7 @@ const macros: Readonly<Record<string, string>> = {
     "case when bq_json_opens(x) then case when sure then coalesce(cast(try(json_extract(x, path)) as varchar), case when not json_valid(x) then '!' end) else '!' end end",
   // The scalar `e`, as DuckDB writes it in JSON. A number counts where it can't be written in two ways. In ASCII, `!` and `"` stand
   // before digits and `-`, and these before `:`.
-  'bq_json_scalar(e, x, steps)': `case when starts_with(e, '"') then json_extract_string(e, '$') when e in ('true', 'false') or regexp_full_match(e, '-?[0-9]+') and (e <> '0' or not contains(x, '-0')) then e when e < ':' then bq_read_json_value(x, steps) end`,
+  'bq_json_scalar(e, x, steps)': `case when starts_with(e, '"') then case when contains(e, '\\') then list_transform([e], lambda t: json_extract_string(t, '$'))[1] else replace(e, '"', '') end when e in ('true', 'false') or regexp_full_match(e, '-?[0-9]+') and (e <> '0' or not contains(x, '-0')) then e when e < ':' then bq_read_json_value(x, steps) end`,
   // The scalar as a number, as its text would be read: most are numbers, which go without one.
   ...jsonNumber(
     'int64',

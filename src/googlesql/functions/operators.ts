@@ -122,17 +122,18 @@ export function operator(name: string, values: readonly BoundExpression[], at: S
     return nestedOperators[name]!(values, at);
   const rows = operatorRows.get(name);
   if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
+  const makesSmaller = name === '/' && Math.abs(constantNumber(values[1]!) ?? 0) >= 1;
   const bound = bindRow(
     rows,
     `operator ${name}`,
-    arithmeticNames.has(name)
+    arithmeticNames.has(name) && !makesSmaller
       ? values.map((value, i) => (name === '/' && i === 1 ? value : unchecked(value)))
       : name === '||'
         ? concatenable(values, at)
         : values,
     at,
   );
-  if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name)) return finite(bound);
+  if (bound.type.kind === 'FLOAT64' && arithmeticNames.has(name) && !makesSmaller) return finite(bound);
   return name === 'LIKE' ? withPattern(bound, at) : bound;
 }
 
@@ -156,7 +157,7 @@ const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' &&
 
 /**
  * An overflow fails. It is looked for once, at the top of a calculation, and not at every step of it; nor where the operands are too
- * small for one. In a divisor it would be lost.
+ * small for one, or a quotient by a constant is none. In a divisor it would be lost.
  */
 export function finite(of: BoundExpression): BoundExpression {
   if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;

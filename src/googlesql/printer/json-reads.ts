@@ -6,7 +6,8 @@ type JsonPath = Pick<BoundJsonValue, 'path' | 'passed' | 'positions'>;
 
 /**
  * The JSON texts of a statement that columns hold, and what is read of each: it is read once, for all paths together, where its
- * table stands in FROM. One more path costs a tenth of another reading.
+ * table stands in FROM. One more path costs a tenth of another reading. The paths of conditions are read before the others, which
+ * are then read of the rows that are left: DuckDB puts a condition below what it does not name.
  */
 export type JsonReads = {
   /** A table of FROM under its alias, with what is read of its texts. Known is what an earlier print has asked for. */
@@ -16,13 +17,14 @@ export type JsonReads = {
    * @param text DuckDB text
    * @returns where the JSON at that path will be; undefined where the text is no column of a table in FROM
    */
-  ask(text: string, path: JsonPath): string | undefined;
+  ask(text: string, path: JsonPath, options: { isCondition: boolean }): string | undefined;
   /** Whether anything was asked for. */
   isEmpty(): boolean;
 };
 
 type TextRead = {
   readonly text: string;
+  readonly isCondition: boolean;
   /** The column of what is read. */
   readonly name: string;
   readonly paths: Map<string, JsonPath & { readonly position: number }>;
@@ -33,43 +35,58 @@ const columnText = /^\(*(r\d+)\.(?:"(?:[^"]|"")*"|\w+)(?:\)\.(?:"(?:[^"]|"")*"|\
 
 export function createJsonReads(): JsonReads {
   const sources = new Set<string>();
-  const reads = new Map<string, Map<string, TextRead>>();
+  const reads = new Map<string, TextRead[]>();
   return {
     source(sql, alias) {
       sources.add(alias);
-      const texts = [...(reads.get(alias)?.values() ?? [])];
-      if (texts.length === 0) return `${sql} as ${alias}`;
-      const columns = texts.map(
-        ({ text, paths, name }) => `${printJsonRead(text, [...paths.values()])} as ${name}`,
-      );
-      const read = `(select ${alias}.*, ${columns.join(', ')} from ${sql} as ${alias}) as ${alias}`;
-      // An element is named several times, and each name is planned.
-      const elements = texts.flatMap(({ paths, name }) =>
-        paths.size === 1
-          ? []
-          : [...paths.values()].map(
-              ({ position }) =>
-                `list_extract(${alias}.${name}, ${position}) as ${elementName(name, position)}`,
-            ),
-      );
-      if (elements.length === 0) return read;
-      return `(select ${alias}.*, ${elements.join(', ')} from ${read}) as ${alias}`;
+      const texts = reads.get(alias) ?? [];
+      const first = texts.filter(({ isCondition }) => isCondition);
+      const others = texts.filter(({ isCondition }) => !isCondition);
+      return withReads(withReads(`${sql} as ${alias}`, alias, first), alias, others);
     },
-    ask(text, path) {
+    ask(text, path, { isCondition }) {
       const alias = columnText.exec(text)?.[1];
       if (alias === undefined || !sources.has(alias)) return undefined;
-      const texts = reads.get(alias) ?? new Map<string, TextRead>();
+      const texts = reads.get(alias) ?? [];
       reads.set(alias, texts);
+      const ofText = texts.filter(read => read.text === text);
+      const known =
+        ofText.find(read => read.isCondition && read.paths.has(path.path)) ??
+        ofText.find(read => read.isCondition === isCondition);
       // No column of a table has a space in its name.
-      const read = texts.get(text) ?? { text, name: `"json ${texts.size}"`, paths: new Map() };
-      texts.set(text, read);
+      const read = known ?? { text, isCondition, name: `"json ${texts.length}"`, paths: new Map() };
+      if (!known) texts.push(read);
       const position = read.paths.get(path.path)?.position ?? read.paths.size + 1;
       read.paths.set(path.path, { ...path, position });
-      return `${alias}.${read.paths.size === 1 ? read.name : elementName(read.name, position)}`;
+      return `${alias}.${elementName(read.name, position)}`;
     },
     isEmpty: () => reads.size === 0,
   };
 }
+
+/** A table under its alias with more columns: what is read of its texts. */
+function withReads(source: string, alias: string, texts: readonly TextRead[]): string {
+  if (texts.length === 0) return source;
+  const columns = texts.map(
+    ({ text, paths, name }) => `${printJsonRead(text, [...paths.values()])} as ${name}`,
+  );
+  const read = `(select ${alias}.*, ${columns.join(', ')} from ${source}) as ${alias}`;
+  // An element is named several times, and each name is planned.
+  const elements = texts.flatMap(({ paths, name }) => {
+    const value = `${alias}.${name}`;
+    if (paths.size === 1) return [`${stays(value)} as ${elementName(name, 1)}`];
+    return [...paths.values()].map(
+      ({ position }) => `list_extract(${value}, ${position}) as ${elementName(name, position)}`,
+    );
+  });
+  return `(select ${alias}.*, ${elements.join(', ')} from ${read}) as ${alias}`;
+}
+
+/**
+ * A value as it is. DuckDB puts what stands for a column into a condition on it, once for each time that it is named there, but puts no
+ * condition below what may fail: here the cast of a NULL.
+ */
+const stays = (value: string) => `coalesce(${value}, cast(cast(${value} as integer) as varchar))`;
 
 const elementName = (name: string, position: number) => `${name.slice(0, -1)} ${position}"`;
 

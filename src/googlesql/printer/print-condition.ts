@@ -9,6 +9,7 @@ import {
 import { plainStorage, sameStorage } from '../tree/coercion.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { isRepeatable } from '../tree/let-in.ts';
+import { mayFailItself } from '../tree/may-fail.ts';
 import { sameType } from '../tree/types.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
@@ -18,13 +19,21 @@ import { type Printer, placeKey } from './printer.ts';
  * array a plain predicate that DuckDB pushes into the scan.
  */
 export function printConjuncts(printer: Printer, condition: BoundExpression): string[] {
-  if (condition.kind === 'call' && condition.name === 'AND') {
-    return condition.arguments.flatMap(part => printConjuncts(printer, part));
-  }
-  const test =
-    condition.kind === 'subquery' ? existsInArray(printer, condition.query, condition.form) : undefined;
-  return [test ?? structInQuery(printer, condition) ?? printer.expression(printer, condition)];
+  return conjunctsOf(condition).map(part => {
+    const test = part.kind === 'subquery' ? existsInArray(printer, part.query, part.form) : undefined;
+    return test ?? structInQuery(printer, part) ?? printer.expression(asCondition(printer, part), part);
+  });
 }
+
+/** The terms of AND. */
+export function conjunctsOf(condition: BoundExpression): readonly BoundExpression[] {
+  const isChain = condition.kind === 'call' && condition.name === 'AND';
+  return isChain ? condition.arguments.flatMap(conjunctsOf) : [condition];
+}
+
+/** The printer for a condition that decides which rows stay. One that may fail DuckDB looks at after all else. */
+export const asCondition = (printer: Printer, condition: BoundExpression): Printer =>
+  mayFailItself(condition) ? printer : { ...printer, isCondition: true };
 
 /**
  * `(a, b) IN (query)`, by DuckDB's own comparison, which hashes: it takes two NULLs for equal, and NaN for NaN, so that no part may

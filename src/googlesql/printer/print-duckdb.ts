@@ -55,6 +55,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     usedTables: new Set(),
     letDepth: 0,
     jsonReads,
+    filteredColumns: new Map(),
     keyOf: createExpressionKeys(),
     expression: printExpression,
     query: (self, inner, order) => {

@@ -8,6 +8,7 @@ import {
   type BoundOrder,
   type BoundWindow,
   call,
+  givesOneRow,
 } from '../tree/bound-tree.ts';
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
@@ -26,6 +27,8 @@ import { type Printer, placeKey } from './printer.ts';
 
 /** Prints one bound expression. */
 export function printExpression(printer: Printer, expression: BoundExpression): string {
+  if (expression.kind === 'subquery' && mayHaveMoreRows(expression))
+    return printOnlyElement(printer, expression);
   if (printer.let && mustLift(printer, expression)) return printer.let.lift(expression);
   const print = (inner: BoundExpression) => printExpression(printer, inner);
   switch (expression.kind) {
@@ -198,6 +201,21 @@ function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): str
   }
   const sql = printer.query(printer, query, { keepsOrder: form === 'ARRAY' });
   return form === 'ARRAY' ? `coalesce(array(${sql}), [])` : `(${sql})`;
+}
+
+/** Whether a query whose only value is wanted may have more rows. */
+const mayHaveMoreRows = ({ form, query }: Node<'subquery'>): boolean =>
+  form === 'SCALAR' && !givesOneRow(query);
+
+/**
+ * All values of the query as a list, and one of them where it is asked for: DuckDB's own subquery fails for more rows whether or not
+ * a branch takes its value.
+ */
+function printOnlyElement(printer: Printer, expression: Node<'subquery'>): string {
+  const { type } = expression;
+  const fails = `cast(bq_fail_text('Scalar subquery produced more than one element') as ${duckDbType(type)})`;
+  const list = printExpression(printer, { ...expression, form: 'ARRAY', type: arrayOf(type) });
+  return `list_reduce(nullif(${list}, []), lambda one, more: ${fails})`;
 }
 
 /** NaN equals nothing: without it in the list, it is in no list. */

@@ -33,7 +33,7 @@ export function printJsonNumber(
 function printRead(printer: Printer, value: BoundJsonValue, macro: string): string | undefined {
   if (!isColumn(value.of)) return undefined;
   const text = printer.expression(printer, value.of);
-  const read = printer.jsonReads.ask(text, value);
+  const read = printer.jsonReads.ask(text, value, { isCondition: printer.isCondition ?? false });
   return read && `${macro}(${read}, ${text}, ${quoteText(value.steps)})`;
 }
 

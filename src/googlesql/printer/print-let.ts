@@ -41,7 +41,7 @@ export function printLet(
   const inside: Printer = { ...around, let: { names, lift: nameOf } };
   const text = body(inside);
   const record = members.join(', ');
-  return `list_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
+  return `array_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   type BoundOrder,
   type BoundQuery,
   type BoundSelect,
+  childrenOf,
   holdsAnyAggregate,
   isConstant,
   type OutputColumn,
@@ -12,7 +13,8 @@ import {
 import { sameStorage } from '../tree/coercion.ts';
 import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
-import { printConjuncts } from './print-condition.ts';
+import { mayFailItself } from '../tree/may-fail.ts';
+import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { convertStorage } from './print-storage.ts';
@@ -23,10 +25,10 @@ import type { OwnRow, Printer } from './printer.ts';
  * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
  */
 export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
-  const printer: Printer = { ...outer, own: undefined };
+  const printer: Printer = { ...outer, own: undefined, isCondition: false };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
-  const inner = printBody(printer, query.body);
+  const inner = printBody(printer, query.body, printer.filteredColumns.get(query));
   const body = isWrapped ? `select * from (${inner})` : inner;
   const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
   const slice = [
@@ -66,10 +68,10 @@ function readsOneSource({ body, limit }: BoundQuery): boolean {
   );
 }
 
-function printBody(printer: Printer, body: BoundBody): string {
+function printBody(printer: Printer, body: BoundBody, filtered: ReadonlySet<number> = new Set()): string {
   switch (body.kind) {
     case 'select':
-      return printSelect(printer, body);
+      return printSelect(printer, body, filtered);
     case 'query':
       // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
       return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
@@ -121,7 +123,10 @@ function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type
   return `timezone('UTC', cast(${sql} as timestamp))`;
 }
 
-function printSelect(printer: Printer, select: BoundSelect): string {
+/** @param filtered positions of items that a query around has conditions on, which DuckDB puts below all but groups */
+function printSelect(printer: Printer, select: BoundSelect, filtered: ReadonlySet<number>): string {
+  const conditional = select.groupBy ? [] : select.items.filter((_, i) => filtered.has(i));
+  noteFiltered(printer, select, conditional);
   if (select.from) {
     for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
   }
@@ -132,7 +137,11 @@ function printSelect(printer: Printer, select: BoundSelect): string {
   ];
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
-  const print = (expression: BoundExpression) => printer.expression(inside, expression);
+  const print = (expression: BoundExpression) =>
+    printer.expression(
+      conditional.includes(expression) ? asCondition(inside, expression) : inside,
+      expression,
+    );
   const items = select.items.map((item, i) => `${print(item)} as c${i}`);
   const last = [
     conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
@@ -150,6 +159,41 @@ function printSelect(printer: Printer, select: BoundSelect): string {
     ...last,
   ].join('');
 }
+
+/** Notes of which columns of the queries in FROM conditions are made. */
+function noteFiltered(
+  { filteredColumns }: Printer,
+  { from, where }: BoundSelect,
+  conditional: readonly BoundExpression[],
+): void {
+  const conditions = [...(where ? conjunctsOf(where) : []), ...conditional].filter(c => !mayFailItself(c));
+  const queries = from && conditions.length > 0 ? queriesOf(from) : [];
+  if (queries.length === 0) return;
+  for (const { relation, index } of conditions.flatMap(columnsOf)) {
+    const query = queries.find(found => found.relation === relation)?.query;
+    if (query) filteredColumns.set(query, (filteredColumns.get(query) ?? new Set()).add(index));
+  }
+}
+
+function queriesOf(from: BoundFrom): readonly { relation: number; query: BoundQuery }[] {
+  switch (from.kind) {
+    case 'table':
+      return [];
+    case 'subset':
+      return [{ relation: from.relation, query: from.subset.query }];
+    case 'derived':
+      return [from];
+    case 'join':
+      return [...queriesOf(from.left), ...queriesOf(from.right)];
+    case 'unnest':
+      return from.input ? queriesOf(from.input) : [];
+  }
+}
+
+type Column = Extract<BoundExpression, { kind: 'column' }>;
+
+const columnsOf = (expression: BoundExpression): readonly Column[] =>
+  expression.kind === 'column' ? [expression] : childrenOf(expression).flatMap(columnsOf);
 
 /** A record needs no scan; but without a FROM an aggregate would be one of the query around this one. */
 function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom): PrintedFrom {

@@ -20,6 +20,10 @@ export type Printer = {
   /** How deep lambdas stand in one another here, see `printLet`. */
   readonly letDepth: number;
   readonly jsonReads: JsonReads;
+  /** What is printed decides which rows stay. */
+  readonly isCondition?: boolean;
+  /** Columns, by position, on which a query around has a condition. */
+  readonly filteredColumns: Map<BoundQuery, Set<number>>;
   readonly keyOf: KeyOf;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */

@@ -317,6 +317,12 @@ export function holdsAggregate(expression: BoundExpression): boolean {
   return childrenOf(expression).some(holdsAggregate);
 }
 
+/** Whether a query cannot have more rows than one. */
+export function givesOneRow({ body, limit }: BoundQuery): boolean {
+  if (limit === 0 || limit === 1) return true;
+  return body.kind === 'select' && (!body.from || (!body.groupBy && body.items.some(holdsAggregate)));
+}
+
 /** Whether an aggregate or analytic call is in an expression. */
 export function holdsAnyAggregate(expression: BoundExpression): boolean {
   return expression.kind === 'aggregate' || childrenOf(expression).some(holdsAnyAggregate);

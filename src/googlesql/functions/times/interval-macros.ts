@@ -19,9 +19,9 @@ export const intervalMacros: Readonly<Record<string, string>> = {
   'bq_carry(high, low, size)':
     'case when high + low // size > 0 and low % size < 0 then -1 when high + low // size < 0 and low % size > 0 then 1 else 0 end',
   'bq_justify_hours(x)':
-    "list_extract(list_transform([row(bq_interval_months(x), date_part('day', x), bq_interval_micros(x))], lambda i: bq_interval(i[1], i[2] + i[3] // 86400000000 + bq_carry(i[2], i[3], 86400000000), i[3] % 86400000000 - bq_carry(i[2], i[3], 86400000000) * 86400000000)), 1)",
+    "array_extract(list_transform([row(bq_interval_months(x), date_part('day', x), bq_interval_micros(x))], lambda i: bq_interval(i[1], i[2] + i[3] // 86400000000 + bq_carry(i[2], i[3], 86400000000), i[3] % 86400000000 - bq_carry(i[2], i[3], 86400000000) * 86400000000)), 1)",
   'bq_justify_days(x)':
-    "list_extract(list_transform([row(bq_interval_months(x), date_part('day', x), bq_interval_micros(x))], lambda i: bq_interval(i[1] + i[2] // 30 + bq_carry(i[1], i[2], 30), i[2] % 30 - bq_carry(i[1], i[2], 30) * 30, i[3])), 1)",
+    "array_extract(list_transform([row(bq_interval_months(x), date_part('day', x), bq_interval_micros(x))], lambda i: bq_interval(i[1] + i[2] // 30 + bq_carry(i[1], i[2], 30), i[2] % 30 - bq_carry(i[1], i[2], 30) * 30, i[3])), 1)",
   'bq_justify_interval(x)':
     "list_extract(list_transform(list_transform(list_transform([row(bq_interval_months(x), date_part('day', x), bq_interval_micros(x))], " +
     'lambda i: row(i[1] + (i[2] + i[3] // 86400000000) // 30, (i[2] + i[3] // 86400000000) % 30, i[3] % 86400000000)), ' +
