@@ -2,7 +2,8 @@ import type { Column } from '../base/rows.ts';
 import { type BindRequest, type BoundStatement, bindStatement } from './binder/bind-statement.ts';
 import { resultColumns } from './binder/result-columns.ts';
 import { printDuckDb } from './printer/print-duckdb.ts';
-import { invalidQuery } from './tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from './tree/sql-error.ts';
+import type { SqlType } from './tree/types.ts';
 import type { WireShape } from './tree/wire-shape.ts';
 
 export type CompileRequest = BindRequest & {
@@ -50,6 +51,8 @@ export function compileForDuckDb(request: CompileRequest): CompiledStatement {
 }
 
 function print(bound: BoundStatement, { parameterNames, maxRows }: CompileRequest): CompiledStatement {
+  const sketch = bound.query.columns.find(({ type }) => holdsSketch(type));
+  if (sketch) throw onlyOnWarehouse(`A sketch as column ${sketch.name} of a result`, { line: 1, column: 1 });
   const placeholderOf = (name: string) => `p${parameterNames.indexOf(name) + 1}`;
   const nowPlaceholder = 'now';
   const printed = printDuckDb(bound.query, { maxRows, placeholderOf, nowPlaceholder });
@@ -68,4 +71,9 @@ function print(bound: BoundStatement, { parameterNames, maxRows }: CompileReques
     tables: printed.tables,
     functions: bound.functions,
   };
+}
+
+function holdsSketch(type: SqlType): boolean {
+  if (type.kind === 'ARRAY') return holdsSketch(type.element);
+  return type.kind === 'STRUCT' ? type.fields.some(field => holdsSketch(field.type)) : 'isSketch' in type;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { assembleSql } from '../../src/bigquery/assemble-sql.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
+import { literalArguments } from '../../src/googlesql/functions/functions-aggregate.ts';
 import { warehouseAggregateRows, warehouseRows } from '../../src/googlesql/functions/warehouse-functions.ts';
 import { typeName } from '../../src/googlesql/tree/types.ts';
 import { catalog, compileCaller, parameterNames, savedSql } from '../sandbox/compile-caller.ts';
@@ -35,7 +36,11 @@ test.each([
     'function ARRAY_REVERSE',
     'select array_reverse(m.request) as x from edge_logs left join unnest(metadata) as m',
   ],
-  ['HLL_COUNT.INIT', 'select hll_count.merge(s) as n from (select hll_count.init(id) as s from edge_logs)'],
+  ['HLL_COUNT.INIT', 'select hll_count.init(cast(id as bignumeric)) as s from edge_logs'],
+  [
+    'A sketch as column s',
+    'select array_agg((select as struct s)) as s from (select hll_count.init(id) as s from edge_logs)',
+  ],
   ['NET.REG_DOMAIN', 'select safe.net.reg_domain(event_message) as x from edge_logs'],
   ['SEARCH', "select id from edge_logs where search(event_message, 'timeout')"],
   ['C in a regular expression', String.raw`select regexp_extract(id, r'\C') as x from edge_logs`],
@@ -88,10 +93,11 @@ test('binds every signature that only the warehouse answers', () => {
     if (parameter.kind === 'exact') return nullOf(typeName(parameter.type));
     return nullOf(parameter.kind === 'variable' ? 'INT64' : 'ARRAY<INT64>');
   };
-  const texts = [...warehouseRows, ...warehouseAggregateRows].map(
-    ({ name, parameters }) =>
-      `select ${name}(${parameters.map(argument).join(', ')}) is null as x from edge_logs`,
-  );
+  const texts = [...warehouseRows, ...warehouseAggregateRows].map(({ name, parameters }) => {
+    const rule = literalArguments[name];
+    const values = parameters.map((parameter, i) => (rule?.index === i ? rule.from : argument(parameter)));
+    return `select ${name}(${values.join(', ')}) is null as x from edge_logs`;
+  });
   const refused = texts.flatMap(text => {
     try {
       forWarehouse(text);

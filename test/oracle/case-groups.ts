@@ -28,6 +28,7 @@ import { queryCases } from './cases-queries.ts';
 import { rangeCases } from './cases-ranges.ts';
 import { recursionCases } from './cases-recursion.ts';
 import { setOperationCases } from './cases-set-operations.ts';
+import { sketchCases } from './cases-sketches.ts';
 import { sliceCases } from './cases-slices.ts';
 import { textFunctionCases } from './cases-text-functions.ts';
 import { textCases } from './cases-texts.ts';
@@ -54,6 +55,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['json', jsonCases],
   ['json values', jsonValueCases],
   ['aggregates', aggregateCases],
+  ['sketches', sketchCases],
   ['exact aggregates', exactAggregateCases],
   ['arrays', arrayCases],
   ['slices and parts', sliceCases],

@@ -8,6 +8,7 @@ import { timeFunctions, timeRows } from './functions-time.ts';
 import { jsonValueFunctions, jsonValueRows } from './json/functions-json-values.ts';
 import { floatRows } from './numbers/functions-float.ts';
 import { numericRows } from './numbers/functions-numeric.ts';
+import { sketchRows } from './numbers/sketches.ts';
 import { bytesRows, netRows } from './texts/functions-bytes.ts';
 import { formatFunctions } from './texts/functions-format.ts';
 import { textFunctions, textRows } from './texts/functions-text.ts';
@@ -31,6 +32,7 @@ export const scalarFunctionRows = [
   ...timeRows,
   ...intervalRows,
   ...rangeRows,
+  ...sketchRows,
 ];
 
 /** Functions by name that bind their calls themselves. */
@@ -45,9 +47,5 @@ export const specialFunctions: Readonly<Record<string, SpecialFunction>> = {
   ...textFunctions,
 };
 
-/** Functions that BigQuery has and nobody here has written, by what they are about: sketches, JSON. */
-export const unsupportedFunctions: ReadonlySet<string> = new Set([
-  ...['INIT', 'MERGE', 'MERGE_PARTIAL', 'EXTRACT'].map(name => `HLL_COUNT.${name}`),
-  'APPROX_TOP_SUM',
-  'JSON_FLATTEN',
-]);
+/** Functions that BigQuery has and nobody here has written. */
+export const unsupportedFunctions: ReadonlySet<string> = new Set(['JSON_FLATTEN']);

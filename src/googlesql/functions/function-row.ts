@@ -9,8 +9,8 @@ type ParameterType =
   | { readonly kind: 'exact'; readonly type: SqlType }
   | { readonly kind: 'variable'; readonly comparable: boolean }
   | { readonly kind: 'arrayOfVariable' }
-  /** An array of values with their counts. */
-  | { readonly kind: 'top' };
+  /** An array of values with their counts, or with sums of this type. */
+  | { readonly kind: 'top'; readonly sum?: SqlType };
 
 /**
  * One signature of one function, and how DuckDB says it.
@@ -45,7 +45,7 @@ export const unsupported = '';
 
 /**
  * Writes a row: `row('SUBSTR(STRING, INT64) STRING', 'substr($1, $2)')`.
- * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`; `...` after the last repeats it.
+ * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`, `TOP<T>`, `SKETCH` (BYTES); `...` after the last repeats it.
  */
 export function row(
   signature: string,
@@ -185,7 +185,7 @@ function filled(parameter: ParameterType, variable: SqlType): SqlType {
   if (parameter.kind === 'top') {
     const fields = [
       { name: 'value', type: variable },
-      { name: 'count', type: scalar('INT64') },
+      parameter.sum ? { name: 'sum', type: parameter.sum } : { name: 'count', type: scalar('INT64') },
     ];
     return arrayOf(structOf(fields));
   }
@@ -194,8 +194,10 @@ function filled(parameter: ParameterType, variable: SqlType): SqlType {
 
 function parameterType(word: string): ParameterType {
   if (word === 'T' || word === 'C') return { kind: 'variable', comparable: word === 'C' };
-  if (word === 'TOP<T>') return { kind: 'top' };
+  const [, isTop, sum] = /^(TOP<T>)(?: OF (\w+))?$/.exec(word) ?? [];
+  if (isTop) return { kind: 'top', sum: sum ? scalar(sum as ScalarKind) : undefined };
   if (word === 'ARRAY<T>') return { kind: 'arrayOfVariable' };
+  if (word === 'SKETCH') return { kind: 'exact', type: { kind: 'BYTES', isSketch: true } };
   const element = /^ARRAY<(.+)>$/.exec(word)?.[1];
   // The words are written in the tables of this folder, and a test binds every row.
   const type = scalar((element ?? word) as ScalarKind);

@@ -1,6 +1,7 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
 import { isAlwaysFinite, magnitude, maxRowsExponent } from './magnitude.ts';
+import { sketchAggregateRows, topSumRows } from './numbers/sketches.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
@@ -134,6 +135,8 @@ export const aggregateRows = [
     'APPROX_TOP_COUNT(C, INT64) TOP<T>',
     "list_transform(list_slice(list_reverse_sort(list_transform(map_entries(histogram({'v': $1})), lambda e: {'c': e.value, 'k': e.key.v})), 1, $2), lambda e: {'value': e.k, 'count': cast(e.c as bigint)})",
   ),
+  ...topSumRows,
+  ...sketchAggregateRows,
   row('APPROX_COUNT_DISTINCT(C) INT64', 'approx_count_distinct($1)$over'),
   ...sortable.map(type =>
     row(
@@ -188,6 +191,8 @@ const maxDistance = Number.MAX_SAFE_INTEGER;
 export const literalArguments: Readonly<Record<string, { index: number; from: number; to: number }>> = {
   APPROX_QUANTILES: { index: 1, from: 1, to: 10_000 },
   APPROX_TOP_COUNT: { index: 1, from: 1, to: 100_000 },
+  APPROX_TOP_SUM: { index: 2, from: 1, to: 100_000 },
+  'HLL_COUNT.INIT': { index: 1, from: 10, to: 24 },
   LAG: { index: 1, from: 0, to: maxDistance },
   LEAD: { index: 1, from: 0, to: maxDistance },
   NTH_VALUE: { index: 1, from: 1, to: maxDistance },

@@ -9,6 +9,10 @@ export const conditionalRows = [
   row('NULLIF(NUMERIC, NUMERIC) NUMERIC', 'nullif($1, $2)'),
   row('NULLIF(FLOAT64, FLOAT64) FLOAT64', '(case when isnan($1) then $1 else nullif($1, $2) end)'),
   row('NULLIF(C, C) C', 'nullif($1, $2)'),
+  ...['INT64', 'FLOAT64', 'NUMERIC'].flatMap(type => [
+    row(`NULLIFZERO(${type}) ${type}`, 'nullif($1, 0)'),
+    row(`ZEROIFNULL(${type}) ${type}`, 'coalesce($1, 0)'),
+  ]),
   // DuckDB passes over NULL here, BigQuery answers NULL; NaN wins both in BigQuery.
   row('GREATEST(C...) C', '(case when $null then null else greatest($*) end)'),
   row(

@@ -4,8 +4,6 @@ import { row, rowsByName, unsupported } from './function-row.ts';
 const all = (names: string, ...signatures: readonly string[]) =>
   names.split(' ').flatMap(name => signatures.map(signature => `${name}${signature}`));
 
-const numbers = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
-
 /**
  * Scalar functions of BigQuery that the embedded engine has no form of, and further signatures of those that it has: only the warehouse
  * answers them. All of them read their arguments and nothing else. A row of the other tables with the same signature goes before.
@@ -22,7 +20,7 @@ const scalarSignatures: readonly string[] = [
   // Numbers
   'PARSE_BIGNUMERIC(STRING) BIGNUMERIC',
   'RANGE_BUCKET(BIGNUMERIC, ARRAY<BIGNUMERIC>) INT64',
-  ...numbers.flatMap(type => all('NULLIFZERO ZEROIFNULL', `(${type}) ${type}`)),
+  ...all('NULLIFZERO ZEROIFNULL', '(BIGNUMERIC) BIGNUMERIC'),
   'TRUNC(NUMERIC, INT64, STRING) NUMERIC',
   ...all('ABS SIGN ROUND TRUNC CEIL CEILING FLOOR SQRT EXP LN LOG10 SAFE_NEGATE', '(BIGNUMERIC) BIGNUMERIC'),
   ...all('ROUND TRUNC', '(BIGNUMERIC, INT64) BIGNUMERIC', '(BIGNUMERIC, INT64, STRING) BIGNUMERIC'),
@@ -42,7 +40,6 @@ const scalarSignatures: readonly string[] = [
   // Networks
   ...all('NET.PUBLIC_SUFFIX NET.REG_DOMAIN', '(STRING) STRING'),
   // Sketches
-  'HLL_COUNT.EXTRACT(BYTES) INT64',
   'KLL_QUANTILES.EXTRACT_INT64(BYTES, INT64) ARRAY<INT64>',
   'KLL_QUANTILES.EXTRACT_FLOAT64(BYTES, INT64) ARRAY<FLOAT64>',
   'KLL_QUANTILES.EXTRACT_POINT_INT64(BYTES, FLOAT64) INT64',
@@ -53,11 +50,9 @@ const scalarSignatures: readonly string[] = [
 const aggregateSignatures: readonly string[] = [
   ...all('SUM AVG MIN MAX', '(BIGNUMERIC) BIGNUMERIC'),
   ...all('BIT_AND BIT_OR BIT_XOR', '(BYTES) BYTES'),
-  ...['INT64', 'NUMERIC', 'BIGNUMERIC', 'STRING', 'BYTES'].flatMap(type =>
-    all('HLL_COUNT.INIT', `(${type}) BYTES`, `(${type}, INT64) BYTES`),
-  ),
-  'HLL_COUNT.MERGE(BYTES) INT64',
-  ...all('HLL_COUNT.MERGE_PARTIAL KLL_QUANTILES.MERGE_PARTIAL', '(BYTES) BYTES'),
+  ...all('HLL_COUNT.INIT', '(BIGNUMERIC) BYTES', '(BIGNUMERIC, INT64) BYTES'),
+  'APPROX_TOP_SUM(C, BIGNUMERIC, INT64) TOP<T> OF BIGNUMERIC',
+  'KLL_QUANTILES.MERGE_PARTIAL(BYTES) BYTES',
   ...all('KLL_QUANTILES.INIT_INT64', '(INT64) BYTES', '(INT64, INT64) BYTES'),
   ...all('KLL_QUANTILES.INIT_FLOAT64', '(FLOAT64) BYTES', '(FLOAT64, INT64) BYTES'),
   'KLL_QUANTILES.MERGE_INT64(BYTES, INT64) ARRAY<INT64>',

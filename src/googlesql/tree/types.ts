@@ -8,7 +8,11 @@ export type RangeKind = (typeof rangeKinds)[number];
 
 export const isRange = (kind: string): kind is RangeKind => kind.startsWith('RANGE<');
 
-export type ScalarType = { readonly kind: ScalarKind };
+export type ScalarType = {
+  readonly kind: ScalarKind;
+  /** BYTES of the embedded engine's own, which mean nothing to BigQuery. */
+  readonly isSketch?: true;
+};
 
 /**
  * An array, to every caller. `single` says how it is stored: the repeated record is one plain DuckDB STRUCT

@@ -6,6 +6,7 @@ import { numberTexts } from './casts/number-texts.ts';
 import { timeCasts } from './casts/time-casts.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatValues } from './float-values.ts';
+import { hllValues } from './hll-values.ts';
 import { jsonAccess } from './json-access.ts';
 import { jsonChange } from './json-change.ts';
 import { netValues } from './net-values.ts';
@@ -15,6 +16,7 @@ import { regexpValues } from './regexp-values.ts';
 import { sqlLiterals } from './sql-literals.ts';
 import { textValues } from './text-values.ts';
 import { timeFormats } from './times/time-formats.ts';
+import { topSums } from './top-sums.ts';
 
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {
@@ -22,6 +24,7 @@ export const engineFunctions: EngineFunctions = {
   ...byteCasts,
   ...byteValues,
   ...floatValues,
+  ...hllValues,
   ...jsonAccess,
   ...jsonChange,
   ...netValues,
@@ -34,4 +37,5 @@ export const engineFunctions: EngineFunctions = {
   ...textValues,
   ...timeCasts,
   ...timeFormats,
+  ...topSums,
 };
