@@ -32,9 +32,17 @@ export async function buildPages(directory = pagesDirectory): Promise<void> {
     if (!found) throw new Error(`There is no asset ${name}`);
     return assetsPath + found;
   };
+  // What a module imports would be asked for only once the module has come.
+  const preload = (name: string): string =>
+    modulesOf(basename(asset(name)), bundles.imports)
+      .map(file => `<link rel="modulepreload" href="${assetsPath}${file}">`)
+      .join('\n');
   const pages = { explorer: explorerPage, graphiql: graphiqlPage, docs: docsPage };
   for (const [name, page] of Object.entries(pages)) {
-    files.push({ name: `${name}.html`, bytes: Buffer.from(page(asset, assetsPath + icon.name)) });
+    files.push({
+      name: `${name}.html`,
+      bytes: Buffer.from(page({ asset, preload, icon: assetsPath + icon.name })),
+    });
   }
   await Promise.all(files.map(file => writeCompressed(next, file)));
   await rm(directory, { recursive: true, force: true });
@@ -49,7 +57,7 @@ type Files = {
 };
 
 /** Our own sources. */
-async function bundle(): Promise<Files> {
+async function bundle(): Promise<Files & { readonly imports: ReadonlyMap<string, readonly string[]> }> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -61,7 +69,7 @@ async function bundle(): Promise<Files> {
     },
     outdir: 'out',
     entryNames: '[name]-[hash]',
-    chunkNames: 'chunk-[hash]',
+    chunkNames: '[name]-[hash]',
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -74,14 +82,26 @@ async function bundle(): Promise<Files> {
     logLevel: 'warning',
   });
   const names = new Map<string, string>();
-  for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+  const imports = new Map<string, readonly string[]>();
+  for (const [path, { entryPoint, ...output }] of Object.entries(metafile.outputs)) {
     if (entryPoint) names.set(basename(entryPoint), basename(path));
+    const needed = output.imports.filter(({ kind }) => kind === 'import-statement');
+    imports.set(
+      basename(path),
+      needed.map(own => basename(own.path)),
+    );
   }
   const files = outputFiles.map(({ path, contents }) => ({
     name: basename(path),
     bytes: Buffer.from(contents),
   }));
-  return { files, names };
+  return { files, names, imports };
+}
+
+/** A module, and what it imports at once. */
+function modulesOf(file: string, imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const found = (imports.get(file) ?? []).flatMap(each => modulesOf(each, imports));
+  return [...new Set([file, ...found])];
 }
 
 /** Libraries that come built: GraphiQL with the workers of its editor, and Swagger UI. */
@@ -129,13 +149,21 @@ async function writeCompressed(directory: string, { name, bytes }: File): Promis
   ]);
 }
 
-type AssetPath = (name: string) => string;
+/** What a page is made with. */
+type Parts = {
+  /** The address of an asset. */
+  readonly asset: (name: string) => string;
+  /** Links that ask for a module, and for what it imports, at once. */
+  readonly preload: (name: string) => string;
+  readonly icon: string;
+};
 
 const page = (title: string, icon: string, head: string, body: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${icon}">
 ${head}
@@ -147,42 +175,48 @@ ${body}
 </html>
 `;
 
-const explorerPage = (asset: AssetPath, icon: string) =>
+// The header is there before the script; so is the answer to what the script asks first.
+const explorerPage = ({ asset, preload, icon }: Parts) =>
   page(
     'Saved queries',
     icon,
     `<link rel="stylesheet" href="${asset('explorer.css')}">
-<script type="module" src="${asset('explorer.tsx')}"></script>`,
-    '<div id="app"></div>',
+<script type="module" src="${asset('explorer.tsx')}"></script>
+${preload('explorer.tsx')}
+<link rel="preload" href="/api/sample" as="fetch" crossorigin>
+${preload('time-chart.tsx')}`,
+    '<div id="app"><header><h1>Saved queries</h1></header></div>',
   );
 
-const tokenBar = `<form id="token-bar">
+const tokenBar = `<header><form id="token-bar">
 <a href="/">Saved queries</a>
 <label for="token-field">Token</label>
 <input id="token-field" type="password" autocomplete="off">
 <button>Use it</button>
-</form>`;
+</form></header>`;
 
-const graphiqlPage = (asset: AssetPath, icon: string) =>
+const graphiqlPage = ({ asset, preload, icon }: Parts) =>
   page(
     'GraphiQL: saved queries',
     icon,
     `<link rel="stylesheet" href="${asset('graphiql-library.css')}">
 <link rel="stylesheet" href="${asset('tool-page.css')}">
 <script defer src="${asset('graphiql-library.js')}"></script>
-<script type="module" src="${asset('graphiql.ts')}"></script>`,
-    `${tokenBar}
-<div id="root" data-editor-worker-service="${asset('graphiql-editor-worker.js')}" data-json="${asset('graphiql-json-worker.js')}" data-graphql="${asset('graphiql-graphql-worker.js')}"></div>`,
+<script type="module" src="${asset('graphiql.ts')}"></script>
+${preload('graphiql.ts')}`,
+    `${tokenBar.replace('<header>', '<header><h1 class="hidden">GraphiQL</h1>')}
+<main id="root" data-editor-worker-service="${asset('graphiql-editor-worker.js')}" data-json="${asset('graphiql-json-worker.js')}" data-graphql="${asset('graphiql-graphql-worker.js')}"></main>`,
   );
 
-const docsPage = (asset: AssetPath, icon: string) =>
+const docsPage = ({ asset, preload, icon }: Parts) =>
   page(
     'API: saved queries',
     icon,
     `<link rel="stylesheet" href="${asset('swagger-ui.css')}">
 <link rel="stylesheet" href="${asset('tool-page.css')}">
 <script defer src="${asset('swagger-ui.js')}"></script>
-<script type="module" src="${asset('docs.ts')}"></script>`,
+<script type="module" src="${asset('docs.ts')}"></script>
+${preload('docs.ts')}`,
     `${tokenBar}
 <div id="root"></div>`,
   );

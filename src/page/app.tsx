@@ -12,16 +12,18 @@ import { readView, type View, writeView } from './view-url.ts';
 export function App() {
   const session = useSession();
   const [view, setView] = useState<View | undefined>(() => readView(location.hash));
+  // Counts the views that came by the address: each is asked for anew.
+  const [arrivals, setArrivals] = useState(0);
   const { endpoints, sample, problem } = session;
 
   useEffect(() => {
-    const follow = () => setView(readView(location.hash));
-    addEventListener('hashchange', follow);
-    addEventListener('popstate', follow);
-    return () => {
-      removeEventListener('hashchange', follow);
-      removeEventListener('popstate', follow);
+    // Also where the fragment alone changed.
+    const follow = () => {
+      setView(readView(location.hash));
+      setArrivals(before => before + 1);
     };
+    addEventListener('popstate', follow);
+    return () => removeEventListener('popstate', follow);
   }, []);
 
   /** @param isStep whether going back leads to the view before it */
@@ -67,7 +69,7 @@ export function App() {
           )}
           {session.client && endpoint && view && (
             <EndpointView
-              key={endpoint.name}
+              key={`${endpoint.name} ${arrivals}`}
               client={session.client}
               endpoint={endpoint}
               view={view}

@@ -1,14 +1,15 @@
-import { useEffect } from 'preact/hooks';
-import type { Endpoint, Values } from './api/catalogue.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Endpoint, timeBounds, type Values } from './api/catalogue.ts';
 import type { Client } from './api/client.ts';
 import { SqlPanel } from './editor/sql-panel.tsx';
 import { ParameterForm } from './form/parameter-form.tsx';
 import { missingValues, requestValues } from './form/request-values.ts';
 import { ProblemBox } from './problem-box.tsx';
 import { ResultView } from './result/result-view.tsx';
+import { toIso } from './row-times.ts';
 import { TakeAlongPanel } from './take-along-panel.tsx';
-import { useQuery } from './use-query.ts';
-import type { View } from './view-url.ts';
+import { type Query, useQuery } from './use-query.ts';
+import type { View, Zoom } from './view-url.ts';
 
 type EndpointViewProps = {
   readonly client: Client;
@@ -21,10 +22,14 @@ type EndpointViewProps = {
 /** One saved query: its form, SQL of one's own, and the rows. */
 export function EndpointView({ client, endpoint, view, onView, onToken }: EndpointViewProps) {
   const query = useQuery(client, endpoint);
+  const form = useRef<HTMLFormElement>(null);
   const { values } = view;
   const missing = missingValues(endpoint, values);
+  const [isSqlOpen, setSqlOpen] = useState(values.sql !== undefined);
+  const [isExporting, setExporting] = useState(false);
+  // Other rows have other times.
   const change = (next: Values, isFinal: boolean) => {
-    onView({ ...view, values: next });
+    onView({ ...view, values: next, zoom: undefined });
     if (isFinal && missingValues(endpoint, next).length === 0) query.run(next);
   };
 
@@ -32,61 +37,51 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
     if (missing.length === 0) query.run(values);
   }, [client, endpoint.name]);
 
-  const { answer, problem, isRunning, isLive } = query;
+  const { answer, problem, isRunning } = query;
+  const toRange = rangeOf(endpoint);
   return (
     <>
       <section class="ask" aria-label={endpoint.name}>
         <h2>{endpoint.name}</h2>
         <p class="description">{endpoint.description}</p>
         <form
-          noValidate
+          ref={form}
           onSubmit={event => {
             event.preventDefault();
             query.run(values);
           }}
         >
           <ParameterForm endpoint={endpoint} values={values} onChange={change} />
-          {endpoint.subsets && (
+          <div class="actions">
+            <RunButtons query={query} missing={missing} />
+            <span class="spacer" />
+            {endpoint.subsets && (
+              <button type="button" aria-expanded={isSqlOpen} onClick={() => setSqlOpen(!isSqlOpen)}>
+                <span class="wide-only">Your own </span>SQL
+              </button>
+            )}
+            <button type="button" aria-expanded={isExporting} onClick={() => setExporting(!isExporting)}>
+              Export
+            </button>
+          </div>
+          {endpoint.subsets && isSqlOpen && (
             <SqlPanel
               client={client}
               endpoint={endpoint}
               subsets={endpoint.subsets}
               values={values}
               onChange={change}
-              onRun={() => query.run(values)}
+              onRun={() => form.current?.requestSubmit()}
             />
           )}
-          <div class="actions">
-            {isRunning && !isLive ? (
-              // With keys: the same element would become the button that submits before its click is over.
-              <button key="cancel" type="button" class="primary" onClick={query.cancel}>
-                Cancel
-              </button>
-            ) : (
-              <button key="run" type="submit" class="primary" disabled={missing.length > 0}>
-                Run
-              </button>
-            )}
-            <button
-              type="button"
-              aria-pressed={isLive}
-              disabled={!answer}
-              onClick={() => query.setLive(!isLive)}
-              class={isLive ? 'live' : ''}
-            >
-              {isLive ? 'Pause live' : 'Live'}
-            </button>
-            {missing.length > 0 && <span class="hint">Still needed: {missing.join(', ')}</span>}
-            <span class="running" role="status">
-              {isRunning && !isLive ? 'Running…' : ''}
-            </span>
-          </div>
         </form>
-        <TakeAlongPanel
-          endpoint={endpoint}
-          values={requestValues(endpoint, values, Date.now())}
-          answer={answer}
-        />
+        {isExporting && (
+          <TakeAlongPanel
+            endpoint={endpoint}
+            values={requestValues(endpoint, values, Date.now())}
+            answer={answer}
+          />
+        )}
       </section>
       {problem && <ProblemBox problem={problem} onToken={onToken} onRetry={() => query.run(values)} />}
       {answer && (
@@ -94,8 +89,10 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
           columns={answer.columns}
           rows={answer.rows}
           facts={answer.facts}
-          shown={view.shown}
-          onShow={shown => onView({ ...view, shown })}
+          view={view}
+          onView={onView}
+          onFresh={() => query.run(values, true)}
+          onRange={toRange && (zoom => change({ ...values, ...toRange(zoom) }, true))}
         />
       )}
       {answer && query.loadOlder && answer.rows.length > 0 && (
@@ -105,4 +102,47 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
       )}
     </>
   );
+}
+
+/** Runs, cancels, and keeps running. */
+function RunButtons({ query, missing }: { readonly query: Query; readonly missing: readonly string[] }) {
+  const { answer, isRunning, isLive } = query;
+  return (
+    <>
+      {isRunning && !isLive ? (
+        // With keys: the same element would become the button that submits before its click is over.
+        <button key="cancel" type="button" class="primary" onClick={query.cancel}>
+          Cancel
+        </button>
+      ) : (
+        <button key="run" type="submit" class="primary" disabled={missing.length > 0}>
+          Run
+        </button>
+      )}
+      <button
+        type="button"
+        aria-pressed={isLive}
+        disabled={!answer}
+        onClick={() => query.setLive(!isLive)}
+        class={isLive ? 'live' : ''}
+      >
+        {isLive ? 'Pause live' : 'Live'}
+      </button>
+      {missing.length > 0 && <span class="hint">Still needed: {missing.join(', ')}</span>}
+      <span class="running" role="status">
+        {isRunning && !isLive ? 'Running…' : ''}
+      </span>
+    </>
+  );
+}
+
+/** The values that ask for a part of the time axis; undefined where no parameters bound the time. */
+function rangeOf(endpoint: Endpoint): ((zoom: Zoom) => Values) | undefined {
+  const { start, end } = timeBounds(endpoint);
+  if (start === undefined || end === undefined) return undefined;
+  const bounds = endpoint.parameters.filter(({ name }) => name === start || name === end);
+  if (bounds.some(({ fixed, type }) => fixed || type === 'DATETIME')) return undefined;
+  // The lower bound is exclusive, the upper one inclusive; a part of the axis is the other way round.
+  const before = (seconds: number) => toIso(seconds * 1e6 - 1);
+  return ({ from, to }) => ({ [start]: before(from), [end]: before(to) });
 }

@@ -1,29 +1,14 @@
 import { useState } from 'preact/hooks';
+import { keepTheme, readTheme, themes } from './theme.ts';
 
 type HeaderProps = { readonly hasToken: boolean; readonly onToken: () => void };
-
-const key = 'saved-query-gateway.theme';
-const themes = ['auto', 'light', 'dark'] as const;
-
-type Theme = (typeof themes)[number];
-
-/** The theme that was chosen here before. */
-export function applyTheme(theme: Theme = readTheme()): void {
-  if (theme === 'auto') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
-
-function readTheme(): Theme {
-  return themes.find(theme => theme === localStorage.getItem(key)) ?? 'auto';
-}
 
 /** Where else to go, the token, and the theme. */
 export function Header({ hasToken, onToken }: HeaderProps) {
   const [theme, setTheme] = useState(readTheme);
   const change = () => {
     const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
-    localStorage.setItem(key, next);
-    applyTheme(next);
+    keepTheme(next);
     setTheme(next);
   };
   return (
@@ -34,11 +19,12 @@ export function Header({ hasToken, onToken }: HeaderProps) {
         <a href="/docs">API</a>
       </nav>
       <span class="spacer" />
-      <button type="button" class="small" onClick={change}>
-        Theme: {theme}
+      <button type="button" class="small" aria-label={`Theme: ${theme}`} onClick={change}>
+        <span class="wide-only">Theme: </span>
+        {theme}
       </button>
       <button type="button" class="small" onClick={onToken}>
-        {hasToken ? 'Token: given' : 'Give a token'}
+        {hasToken ? 'Token' : 'Give a token'}
       </button>
     </header>
   );

@@ -18,7 +18,11 @@ export function ProblemBox({ problem, onToken, onRetry }: ProblemBoxProps) {
       </p>
       <p class="problem-more">
         {retryAfterSeconds !== undefined && <span>Worth another try in {retryAfterSeconds} s. </span>}
-        {requestId && <span class="mono">{requestId}</span>}
+        {requestId && (
+          <span>
+            Request <span class="mono">{requestId}</span>
+          </span>
+        )}
       </p>
       {isToken && (
         <button type="button" onClick={onToken}>

@@ -25,8 +25,7 @@ export function TakeAlongPanel({ endpoint, values, answer }: TakeAlongProps) {
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   return (
-    <details class="take-along">
-      <summary>Take it along: curl, GraphQL, TypeScript, CSV</summary>
+    <div class="take-along">
       <div class="result-bar">
         <fieldset class="segments">
           <legend class="hidden">As</legend>
@@ -49,6 +48,6 @@ export function TakeAlongPanel({ endpoint, values, answer }: TakeAlongProps) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <pre tabIndex={0}>{text}</pre>
-    </details>
+    </div>
   );
 }

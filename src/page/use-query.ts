@@ -20,7 +20,8 @@ export type QueryState = {
 };
 
 export type Query = QueryState & {
-  run(values: Values): void;
+  /** @param isFresh whether the gateway's cache is not to answer. Default: it may */
+  run(values: Values, isFresh?: boolean): void;
   cancel(): void;
   /** Rows before the oldest one; absent where the endpoint can't say it. */
   readonly loadOlder?: () => void;
@@ -52,10 +53,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     return () => running.current?.abort();
   }, [client, endpoint?.name]);
 
-  async function ask(
-    sent: Values,
-    merge?: (answer: Answer, shown: readonly Row[]) => readonly Row[],
-  ): Promise<boolean> {
+  async function ask(sent: Values, isFresh: boolean, merge?: Merge): Promise<boolean> {
     if (!client || !endpoint) return false;
     running.current?.abort();
     const own = new AbortController();
@@ -63,7 +61,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     setState(before => ({ ...before, isRunning: true }));
     try {
       const [answer, columns] = await Promise.all([
-        client.run(endpoint, sent, own.signal),
+        client.run(endpoint, sent, own.signal, isFresh),
         columnsOf(client, endpoint, sent, own.signal),
       ]);
       if (own.signal.aborted) return false;
@@ -91,12 +89,13 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
   const older = endpoint && state.answer && olderOf(endpoint, state.answer);
   return {
     ...state,
-    run: values => endpoint && void ask(requestValues(endpoint, values, Date.now())),
+    run: (values, isFresh = false) =>
+      endpoint && void ask(requestValues(endpoint, values, Date.now()), isFresh),
     cancel() {
       running.current?.abort();
       setState(before => ({ ...before, isRunning: false }));
     },
-    ...(older && { loadOlder: () => void ask(older.values, older.merge) }),
+    ...(older && { loadOlder: () => void ask(older.values, false, older.merge) }),
     isLive: isLive(),
     setLive,
   };
@@ -113,7 +112,7 @@ function useLive(): [() => boolean, (isLive: boolean) => void] {
   return [() => now.current, set];
 }
 
-type Ask = (sent: Values, merge?: Merge) => Promise<boolean>;
+type Ask = (sent: Values, isFresh: boolean, merge?: Merge) => Promise<boolean>;
 
 /** Asks again and again while it is live, and while somebody can see it. */
 function usePolling(
@@ -134,8 +133,8 @@ function usePolling(
       const tail = answer && tailOf(endpoint, answer);
       if (!isLive()) return;
       if (answer && !isRunning && document.visibilityState !== 'hidden') {
-        if (tail) await current.current(tail.values, tail.merge);
-        else await current.current(answer.values);
+        if (tail) await current.current(tail.values, true, tail.merge);
+        else await current.current(answer.values, true);
       }
       const pauseMs = (latest().problem?.retryAfterSeconds ?? 0) * 1000;
       if (!isOver) timer = setTimeout(poll, Math.max(tail ? tailMs : rerunMs, pauseMs));

@@ -1,13 +1,22 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { format, promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { bringPages } from './built-pages.ts';
-import { chromiumPath, launchChromium, openPage, violationsOf } from './open-browser.ts';
+import {
+  chromiumPath,
+  launchChromium,
+  openPage,
+  violationsInEveryLook,
+  violationsOf,
+} from './open-browser.ts';
 
 const now = '2026-01-15T12:00:30Z';
 
-/** Requests of one project by minute and area; the last row has HTML in every text. */
+/** Requests of one project by minute and area; the last row has HTML in every text, and failed. */
 const counts = [
   ['11:50', { rest: 3, auth: 1 }],
   ['11:51', { rest: 6, storage: 2, realtime: 1 }],
@@ -27,14 +36,22 @@ function rows() {
       }),
     ),
   );
-  const nasty = {
-    ...edgeRow({ id: script, timestamp: '2026-01-15T11:59:59.5Z', project: 'abc', path: '/x' }),
-  };
-  return [...requests, { ...nasty, event_message: script }];
+  const nasty = edgeRow({ id: script, timestamp: '2026-01-15T11:59:59.5Z', project: 'abc', path: '/x' });
+  const failed = [{ request: [{ method: 'GET', path: '/x' }], response: [{ status_code: 503 }] }];
+  return [...requests, { ...nasty, event_message: script, metadata: failed }];
 }
+
+const countsView = '/#/usage.api-counts?project=abc&interval=minutely';
+const logsView = '/#/logs.all?project=abc';
+
+const secondsOf = (minute: string) => Date.parse(`2026-01-15T${minute}:00Z`) / 1000;
 
 let gateway: OpenGateway;
 let browser: Browser;
+
+/** Opens a view with the token of the tests. */
+const open = (view: string, options = {}) =>
+  openPage(browser, gateway.origin + view, { token: testToken, ...options });
 
 describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 }, () => {
   beforeAll(async () => {
@@ -57,24 +74,28 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 },
     const { body } = await gateway.get('/api/endpoints/query/usage.api-counts?interval=minutely&project=abc');
     expect(body.result).toHaveLength(counts.length);
 
+    const names = await page.locator('.legend-item').allInnerTexts();
+    expect(names.map(name => name.split(/\s/)[0])).toEqual(['rest', 'storage', 'auth', 'realtime']);
     const plot = page.locator('.plot');
+    const times = body.result.map(
+      ({ timestamp }: { timestamp: string }) => Date.parse(`${timestamp}Z`) / 1000,
+    );
+    // By the keyboard and under the pointer.
     await plot.focus();
-    for (const row of body.result) {
-      await page.keyboard.press('ArrowRight');
-      expect(await page.locator('.legend-time').innerText()).toBe(
-        `${row.timestamp.slice(0, 16).replace('T', ' ')} UTC`,
-      );
-      for (const [series, value] of Object.entries(row).slice(1)) {
-        expect([series, await page.locator(`[data-series=${series}] output`).innerText()]).toEqual([
-          series,
-          String(value),
-        ]);
+    for (const show of [
+      async () => page.keyboard.press('ArrowRight'),
+      async (at: number) => hover(page, times[at], [times[0], times.at(-1)]),
+    ]) {
+      for (const [at, row] of body.result.entries()) {
+        await show(at);
+        await page
+          .getByText(`${row.timestamp.slice(0, 16).replace('T', ' ')} UTC`, { exact: true })
+          .waitFor();
+        const { timestamp: _, ...numbers } = row;
+        expect(await legendOf(page)).toEqual(numbers);
       }
     }
-    const drawn = await drawnPixels(
-      page,
-      body.result.map(({ timestamp }: { timestamp: string }) => Date.parse(`${timestamp}Z`) / 1000),
-    );
+    const drawn = await drawnPixels(page, times, [times[0], times.at(-1)]);
     // One request is as many pixels everywhere.
     const unit = drawn[1]!['series-1']! / 6;
     expect(unit).toBeGreaterThan(5);
@@ -89,37 +110,199 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 },
         ).toBeLessThan(4);
       });
     });
-    expect(await violationsOf(page)).toEqual([]);
     expect(page.url()).not.toContain(testToken);
     expect(complaints).toEqual([]);
     await close();
   });
 
-  test('shows log rows as text, whatever they hold, and opens them', async () => {
-    const { page, complaints, close } = await openPage(browser, `${gateway.origin}/#/logs.all?project=abc`, {
-      colorScheme: 'dark',
+  test('asks at the first visit for everything that it can ask for at once', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    // Each round begins only after the one before it was answered.
+    const rounds = [
+      ['/'],
+      ['explorer.js', 'explorer-style.css', 'time-chart.js', '/api/sample'],
+      ['/api/endpoints'],
+      ['/api/endpoints/query/usage.api-counts'],
+    ];
+    const held = new Map<string, () => Promise<void>>();
+    const scripts: string[] = [];
+    await page.route('**/*', route => {
+      const path = new URL(route.request().url()).pathname;
+      if (path.endsWith('.js')) scripts.push(path);
+      const name = path.replace(/^\/assets\/(.*)-\w{8}\./, '$1.');
+      if (!rounds.flat().includes(name)) return route.continue();
+      held.set(name, () => route.continue());
     });
+    const visit = page.goto(gateway.origin, { waitUntil: 'commit' });
+    for (const round of rounds) {
+      await expect.poll(() => [...held.keys()].sort(), { timeout: 60_000 }).toEqual([...round].sort());
+      const answers = [...held.values()];
+      held.clear();
+      await Promise.all(answers.map(answer => answer()));
+    }
+    await visit;
+    await page.locator('.plot canvas').waitFor();
+    const html = await (await fetch(gateway.origin, { headers: { accept: 'text/html' } })).text();
+    expect(scripts.filter(path => !html.includes(path))).toEqual([]);
+    await context.close();
+  });
+
+  test('zooms by dragging and by keys, hides series, and shares what is shown', async () => {
+    const { page, complaints, close } = await open(countsView);
+    await page.locator('.plot canvas').waitFor();
+    const whole = [secondsOf('11:50'), secondsOf('11:59')];
+    const all = { rest: 10, storage: 6, auth: 3, realtime: 1 };
+    const expectSums = (sums: Partial<typeof all>, of = page) => {
+      const named = Object.entries(sums).map(([area, sum]) => [`total_${area}_requests`, sum]);
+      return expect.poll(() => legendOf(of)).toMatchObject(Object.fromEntries(named));
+    };
+    await drag(page, [secondsOf('11:51') - 20, secondsOf('11:53') + 20], whole);
+    await page.mouse.move(0, 0);
+    await expectSums({ rest: 7, storage: 2, auth: 0 });
+    expect(page.url()).toContain('~from=2026-01-15T11%3A51%3A00.000Z&~to=2026-01-15T11%3A54%3A00.000Z');
+
+    const other = await open(new URL(page.url()).hash.replace('#', '/#'));
+    await expectSums({ rest: 7, storage: 2, auth: 0 }, other.page);
+    const times = [secondsOf('11:51'), secondsOf('11:53')];
+    const [bar] = await drawnPixels(other.page, times, times);
+    expect(bar!['series-1']! / bar!['series-2']!).toBeCloseTo(3, 0);
+    await other.close();
+
+    await page.locator('[data-series=total_rest_requests]').click();
+    await expect.poll(async () => (await drawnPixels(page, times, times))[0]!['series-1']).toBeUndefined();
+    await page.locator('.plot .u-over').dblclick();
+    await page.mouse.move(0, 0);
+    await expectSums(all);
+    expect(page.url()).not.toContain('~from');
+    await page.locator('.plot').press('+');
+    await expect.poll(() => page.url()).toContain('~from');
+    await page.locator('.plot').press('0');
+    await expectSums(all);
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await page.getByRole('button', { name: 'All of it' }).click();
+    await expectSums(all);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('shows log rows as text, whatever they hold, by level, opens, copies, orders and filters them', async () => {
+    const { page, complaints, close } = await open(logsView, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const { body } = await gateway.get('/api/endpoints/query/logs.all?project=abc');
     const grid = page.getByRole('treegrid', { name: 'Rows' });
     await grid.getByText(script).first().waitFor();
+    expect(await grid.getAttribute('aria-rowcount')).toBe(String(rows().length + 1));
+    const colour = (css: string) =>
+      page.evaluate<string>(`(() => {
+        const found = document.querySelector(${JSON.stringify(css)});
+        return getComputedStyle(found)[found.matches('.swatch') ? 'backgroundColor' : 'borderLeftColor'];
+      })()`);
+    expect(await grid.locator('.row.error .level').innerText()).toBe('503');
+    expect(await colour('.row.error')).toBe(await colour('.swatch.level-error'));
+    expect(await colour('.row.info')).toBe(await colour('.swatch.level-info'));
+
     await grid.focus();
     await page.keyboard.press('Enter');
     await page.locator('.details .json-string', { hasText: '/x' }).first().waitFor();
-    expect(await grid.getAttribute('aria-rowcount')).toBe(String(rows().length + 1));
-    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Copy row' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(JSON.parse(await page.evaluate('navigator.clipboard.readText()'))).toEqual(body.result[0]);
+    await page.keyboard.press('Escape');
+    await grid.focus();
+    await page.keyboard.press('Enter');
+
+    await page.getByRole('button', { name: 'event_message' }).click();
+    await expect.poll(() => grid.locator('.row').nth(1).innerText()).toContain('<img');
+    await page.getByLabel('Filter these rows').fill('/STORAGE/v1');
+    await page.getByText('6 of 21 rows').waitFor();
+    expect(await grid.getAttribute('aria-rowcount')).toBe('7');
+    expect(await legendOf(page)).toEqual({ info: 6 });
+    expect(page.url()).toContain('~filter=');
+    await page.getByLabel('Filter these rows').fill('');
+
+    // The bars above the rows choose them, and the rows of a part can be asked for.
+    await grid.locator('.row').nth(20).waitFor();
+    const bars = await page.locator('.plot .u-over').boundingBox();
+    await page.mouse.move(bars!.x + bars!.width * 0.6, bars!.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(bars!.x + bars!.width - 2, bars!.y + 10, { steps: 3 });
+    await page.mouse.up();
+    await page.getByText('7 of 21 rows').waitFor();
+    const asked = page.waitForRequest(request => request.method() === 'POST');
+    await page.getByRole('button', { name: 'Ask for this range' }).click();
+    const { iso_timestamp_start, iso_timestamp_end } = (await asked).postDataJSON();
+    const range = new URLSearchParams({ project: 'abc', iso_timestamp_start, iso_timestamp_end });
+    const part = await gateway.get(`/api/endpoints/query/logs.all?${range}`);
+    expect(part.body.result).toHaveLength(7);
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('8');
+    expect(await page.getByLabel('iso_timestamp_start: time in UTC').inputValue()).toContain(
+      '2026-01-15T11:5',
+    );
+
     expect(await page.evaluate('window.isHurt')).toBeUndefined();
     expect(complaints).toEqual([]);
     await close();
   });
 
-  test('underlines what is wrong in SQL at its place, and completes columns', async () => {
-    const { page, complaints, close } = await openPage(browser, `${gateway.origin}/#/logs.all?project=abc`);
-    await page.getByText('Your own SQL over its 9 subsets').click();
+  test('shows new rows as they come, and no more once it is paused', async () => {
+    const { page, complaints, close } = await open('/#/logs.all?project=live');
+    const send = (id: string) =>
+      gateway.send('/api/sources/cloudflare.logs.prod/rows', {
+        method: 'POST',
+        body: JSON.stringify(
+          edgeRow({ id, timestamp: `2026-01-15T12:00:0${id}Z`, project: 'live', path: `/${id}` }),
+        ),
+      });
+    await page.getByText('No rows.').waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Live' }).click();
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    const arrived = async () => {
+      await page.clock.fastForward(2000);
+      return (await grid.count()) === 0 ? 0 : Number(await grid.getAttribute('aria-rowcount')) - 1;
+    };
+    for (const id of ['1', '2']) {
+      expect((await send(id)).status).toBe(200);
+      await expect.poll(arrived, { timeout: 60_000 }).toBe(Number(id));
+    }
+    await page.getByRole('button', { name: 'Pause live' }).click();
+    const sent: string[] = [];
+    page.on('request', request => sent.push(request.url()));
+    expect((await send('3')).status).toBe(200);
+    expect(await arrived()).toBe(2);
+    expect(sent).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('highlights SQL, underlines what is wrong at its place, and completes', async () => {
+    const { page, complaints, close } = await open(logsView);
+    await page.getByRole('button', { name: 'Your own SQL' }).click();
     const editor = page.locator('.cm-content');
     await editor.click();
     await page.keyboard.type('select evnt_message from edge_logs');
     expect(await page.locator('.cm-lintRange-error').innerText()).toBe('evnt_message');
-    expect(await violationsOf(page)).toEqual([]);
+    // The editor stands in a shadow root.
+    const colourOf = (css: string) =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('.editor').shadowRoot.querySelector('${css}')).color`,
+      );
+    expect(await page.locator('.cm-line span').first().innerText()).toBe('select');
+    expect(await colourOf('.cm-line span')).not.toBe(await colourOf('.cm-content'));
 
+    for (const [text, option] of [
+      ['select * from postg', 'postgres_logs'],
+      ['select event_m', 'event_message'],
+      ['select timestamp_tru', 'TIMESTAMP_TRUNC'],
+      ['select r.pa', 'path'],
+    ] as const) {
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(text);
+      await page.locator('.cm-tooltip-autocomplete li', { hasText: option }).first().waitFor();
+      await page.keyboard.press('Escape');
+    }
     await page.keyboard.press('Control+A');
     await page.keyboard.type('select event_message, count(*) as n from edge_logs group by event_m');
     // By the mouse: for a moment after the list has opened, Enter begins a new line still.
@@ -129,16 +312,76 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 },
     await page.getByRole('radio', { name: 'Table' }).check();
     await found.getByRole('columnheader', { name: 'n', exact: true }).waitFor();
     await expect.poll(() => page.locator('.cm-lintRange-error').count()).toBe(0);
+
+    // Examples of a subset run; a name and a number are a bar for each name.
+    await page.getByRole('button', { name: 'Rows by path' }).click();
+    await page.getByRole('radio', { name: 'Chart' }).check();
+    const bars = page.locator('.name-chart tr');
+    await expect.poll(() => bars.count()).toBe(5);
+    expect(await bars.first().innerText()).toMatch(/\/rest\/v1\/x\s+10/);
+    const widthOf = async (at: number) => (await bars.nth(at).locator('.bar').boundingBox())!.width;
+    expect((await widthOf(1)) / (await widthOf(0))).toBeCloseTo(0.6, 1);
     // Where a selection is typed over, Chromium itself would keep its style on the new text; the policy forbids that, rightly.
     expect(complaints.filter(text => !text.startsWith('Applying inline style'))).toEqual([]);
     await close();
   });
 
-  test('shares a view by its address, without the token', async () => {
-    const first = await openPage(
-      browser,
-      `${gateway.origin}/#/usage.api-counts?project=abc&interval=minutely`,
+  test('cuts a million rows of the editor, says so, and stays small', async () => {
+    const sql = `select a.id, a.event_message, n from edge_logs a cross join unnest(generate_array(1, 50000)) as n`;
+    const { page, complaints, close } = await open(
+      `/#/logs.all?${new URLSearchParams({ project: 'abc', sql })}`,
     );
+    await page.getByText('Cut at 1,000 rows: there are more').waitFor();
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    expect(await grid.getAttribute('aria-rowcount')).toBe('1001');
+    await grid.focus();
+    for (const key of ['End', 'Enter', 'Home', 'Enter']) await page.keyboard.press(key);
+    await page.locator('.cm-content').waitFor();
+    // All of the memory that no other process has, of the largest tab of this browser.
+    const session = await browser.newBrowserCDPSession();
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    const tabs = processInfo.filter(({ type }) => type === 'renderer');
+    expect(tabs.length).toBeGreaterThan(0);
+    for (const { id } of tabs) {
+      const status = await readFile(`/proc/${id}/status`, 'utf8');
+      expect(Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) / 1000).toBeLessThan(200);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('exports what other programs can run: the same rows', async () => {
+    const { page, close } = await open(countsView);
+    await page.locator('.plot canvas').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    const textOf = async (name: string) => {
+      await page.getByRole('radio', { name }).check();
+      return page.locator('.take-along pre').innerText();
+    };
+    const path = '/api/endpoints/query/usage.api-counts?interval=minutely&project=abc';
+    const { body } = await gateway.get(path);
+    const run = promisify(execFile);
+    const env = { ...process.env, TOKEN: testToken };
+    const curl = await run('sh', ['-c', `${await textOf('curl')} -s`], { env });
+    expect(JSON.parse(curl.stdout)).toEqual(body);
+    const typescript = ['--input-type=module-typescript', '-e', await textOf('TypeScript')];
+    const printed = await run(process.execPath, typescript, { env: { ...env, NO_COLOR: '1' } });
+    expect(printed.stdout).toBe(`${format(body.result)}\n`);
+    const { body: graph } = await gateway.graphql(await textOf('GraphQL'));
+    expect(graph.data.usageApiCounts.map((row: object) => Object.values(row).slice(1))).toEqual(
+      body.result.map((row: object) => Object.values(row).slice(1)),
+    );
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe('usage.api-counts.csv');
+    const csv = await fetch(`${gateway.origin}${path}&format=csv`, { headers: { 'x-api-key': testToken } });
+    expect(await readFile(await download.path(), 'utf8')).toBe(await csv.text());
+    await close();
+  });
+
+  test('shares a view by its address, without the token, which each tab asks for once', async () => {
+    const first = await open(countsView);
     await first.page.getByRole('radio', { name: 'hourly' }).check();
     await first.page.getByRole('radio', { name: 'Table' }).check();
     await first.page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor();
@@ -148,82 +391,148 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 },
     await first.close();
 
     // Another machine's browser: it has no token yet.
-    const second = await openPage(browser, address.replace('127.0.0.1', 'localhost'), {
+    const { page, complaints, close } = await openPage(browser, address, {
       extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' },
     });
-    await second.page.getByLabel('Token', { exact: true }).fill('not a token');
-    await second.page.getByRole('button', { name: 'Use it' }).click();
-    await second.page.getByRole('dialog').getByRole('alert').waitFor();
-    expect(await violationsOf(second.page)).toEqual([]);
-    await second.page.getByLabel('Token', { exact: true }).fill(testToken);
-    await second.page.getByRole('button', { name: 'Use it' }).click();
-    await second.page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor();
-    expect(await second.page.getByRole('radio', { name: 'hourly' }).isChecked()).toBe(true);
-    expect(second.complaints).toEqual([]);
-    await second.close();
+    await page.getByLabel('Token', { exact: true }).fill('not a token');
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByLabel('Token', { exact: true }).fill(testToken);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    const column = page.getByRole('columnheader', { name: 'total_rest_requests' });
+    await column.waitFor();
+    expect(await page.getByRole('radio', { name: 'hourly' }).isChecked()).toBe(true);
+
+    await page.reload();
+    await column.waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    const kept = 'JSON.stringify([localStorage, document.cookie, location.href])';
+    expect(await page.evaluate(kept)).not.toContain(testToken);
+    const tab = await page.context().newPage();
+    await tab.goto(address);
+    await tab.getByRole('dialog').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
   });
 
-  test('fits a phone', async () => {
-    const { page, complaints, close } = await openPage(browser, gateway.origin, {
-      viewport: { width: 360, height: 740 },
-    });
+  test('survives nonsense in the address, and follows it', async () => {
+    const { page, complaints, close } = await open('/#/%E0%A4%A');
     await page.locator('.plot canvas').waitFor();
+    const go = (view: string) => page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+    await go('#/nothing.here?project=abc');
+    await page.getByText('No saved query of yours is named nothing.here').waitFor();
+    await go('#/usage.api-counts?project=abc&interval=yearly&~show=film');
+    await page.getByRole('alert').getByText('interval').waitFor();
+    await go(
+      '#/logs.all?project=abc&project=xyz&__proto__=1&~from=never&~to=2026-01-15&~filter=%00&iso_timestamp_start=soon',
+    );
+    await page
+      .getByRole('alert')
+      .getByText(/project|iso_timestamp_start/)
+      .waitFor();
+    // The same saved query with other values is asked for anew.
+    await go(`${countsView.slice(1)}&~show=table`);
+    await page.getByText('4 rows').waitFor();
+    await go(`${countsView.slice(1).replace('abc', 'nobody')}&~show=table`);
+    await page.getByText('No rows.').waitFor();
+    await page.goBack();
+    await page.getByText('4 rows').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('fits a phone, in two lines a row, and keeps the chosen theme', async () => {
+    const { page, complaints, close } = await open('/', { viewport: { width: 360, height: 740 } });
+    await page.locator('.plot canvas').waitFor();
+    // What was asked for begins on the first screen.
+    expect((await page.locator('.plot').boundingBox())!.y).toBeLessThan(740);
     for (const endpoint of ['logs.all', 'usage.api-counts']) {
       await page.getByRole('button', { name: endpoint }).click();
       await page.locator('.result').waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     }
-    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'logs.all' }).click();
+    await page.locator('.narrow .row').nth(2).waitFor();
+    const [when, , message] = await page.locator('.row').nth(2).locator('span').all();
+    expect((await message!.boundingBox())!.y).toBeGreaterThan((await when!.boundingBox())!.y + 10);
+
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const light = await ground();
+    await page.getByRole('button', { name: 'Theme: auto' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    await page.reload();
+    await page.locator('.plot canvas').waitFor();
+    expect(await ground()).toBe(dark);
     expect(complaints).toEqual([]);
     await close();
   });
 
-  test('GraphiQL runs a shared operation, and again after a reload', async () => {
-    const query = '{ usageApiCounts(project: "abc", interval: DAILY) { totalRestRequests } }';
-    const { page, complaints, close } = await openPage(
-      browser,
-      `${gateway.origin}/graphql?query=${encodeURIComponent(query)}`,
-    );
-    for (const _ of ['first', 'after a reload']) {
-      await page.getByRole('button', { name: /Execute query/ }).click();
-      await page.locator('.graphiql-response', { hasText: '"totalRestRequests": 10' }).waitFor();
-      await page.reload();
-    }
-    expect(page.url()).not.toContain(testToken);
-    expect(complaints.filter(text => /Content Security Policy|Refused/.test(text))).toEqual([]);
-    await close();
-  });
-
-  test('the page of the API tries an endpoint', async () => {
-    const { page, complaints, close } = await openPage(browser, `${gateway.origin}/docs`);
-    await page.getByText('/api/endpoints/query/usage.api-counts').first().click();
-    const block = page.locator('.opblock.is-open').first();
-    await block.locator('tr[data-param-name=project] input').fill('abc');
-    await block.locator('tr[data-param-name=interval] select').selectOption('daily');
-    await block.getByRole('button', { name: 'Execute' }).click();
-    await block.locator('.live-responses-table', { hasText: '"total_rest_requests": 10' }).waitFor();
-    expect(complaints).toEqual([]);
+  test('is accessible in both themes, on a desktop and on a phone, whatever is open', async () => {
+    const { page, close } = await open(`${countsView}&~show=both&sql=select+nothing+from+edge_logs`);
+    await page.locator('.cm-lintRange-error').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await page.evaluate(`location.hash = '#/logs.all?project=abc&iso_timestamp_start=2026-01-15T11:00:00Z'`);
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    await grid.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.details').waitFor();
+    await page.locator('.plot canvas').waitFor();
+    expect(await violationsInEveryLook(page)).toEqual([]);
     await close();
   });
 });
 
+/** The numbers of the legend by the name of their series. */
+async function legendOf(page: Page): Promise<Record<string, number>> {
+  return page.evaluate(`Object.fromEntries([...document.querySelectorAll('.legend-item')].map(item =>
+    [item.dataset.series, Number(item.querySelector('output').textContent)]))`);
+}
+
+/** Where a bar stands in the window; minutes are the bars of these tests. */
+async function placeOf(page: Page, seconds: number, [first, last]: readonly number[]) {
+  const box = (await page.locator('.plot .u-over').boundingBox())!;
+  const share = (seconds - first! + 30) / (last! - first! + 60);
+  return { x: box.x + share * box.width, y: box.y + box.height / 2 };
+}
+
+async function hover(page: Page, seconds: number, shown: readonly number[]): Promise<void> {
+  const { x, y } = await placeOf(page, seconds, shown);
+  await page.mouse.move(x, y);
+}
+
+async function drag(
+  page: Page,
+  [from, to]: readonly [number, number],
+  shown: readonly number[],
+): Promise<void> {
+  await hover(page, from, shown);
+  await page.mouse.down();
+  await hover(page, (from + to) / 2, shown);
+  await hover(page, to, shown);
+  await page.mouse.up();
+}
+
 /** For each bar, the pixels of each colour in the column of its middle. */
-async function drawnPixels(page: Page, seconds: readonly number[]): Promise<Record<string, number>[]> {
+async function drawnPixels(
+  page: Page,
+  seconds: readonly number[],
+  shown: readonly number[],
+): Promise<Record<string, number>[]> {
+  await page.locator('.plot canvas').waitFor();
   await page.mouse.move(0, 0);
+  const places = await Promise.all(seconds.map(async at => (await placeOf(page, at, shown)).x));
   return page.evaluate(`(() => {
-    const seconds = ${JSON.stringify(seconds)};
     const canvas = document.querySelector('.plot canvas');
-    const over = document.querySelector('.plot .u-over').getBoundingClientRect();
     const box = canvas.getBoundingClientRect();
     const scale = canvas.width / box.width;
-    const style = getComputedStyle(document.documentElement);
-    const colours = [1, 2, 3, 4].map(n => 'series-' + n).map(name => [name, style.getPropertyValue('--' + name).trim()]);
-    const rgb = colour => [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16)).join();
-    const names = new Map(colours.map(([name, colour]) => [rgb(colour), name]));
-    const step = 60, from = seconds[0] - step / 2, to = seconds.at(-1) + step / 2;
-    return seconds.map(at => {
-      const x = Math.round((over.left - box.left + ((at - from) / (to - from)) * over.width) * scale);
-      const data = canvas.getContext('2d').getImageData(x, 0, 1, canvas.height).data;
+    const names = new Map([...document.querySelectorAll('.swatch')].map(swatch =>
+      [getComputedStyle(swatch).backgroundColor.match(/\\d+/g).join(), swatch.classList[1]]));
+    return ${JSON.stringify(places)}.map(x => {
+      const data = canvas.getContext('2d').getImageData(Math.round((x - box.left) * scale), 0, 1, canvas.height).data;
       const found = {};
       for (let i = 0; i < data.length; i += 4) {
         const name = names.get([data[i], data[i + 1], data[i + 2]].join());

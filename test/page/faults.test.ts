@@ -1,11 +1,11 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { Column } from '../../src/base/rows.ts';
+import type { Column, Receipt } from '../../src/base/rows.ts';
 import type { Statement } from '../../src/engine/engine.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { bringPages } from './built-pages.ts';
-import { chromiumPath, launchChromium, type OpenedPage, openPage } from './open-browser.ts';
+import { chromiumPath, launchChromium, type OpenedPage, openPage, violationsOf } from './open-browser.ts';
 
 const events = `/*
 id: 0d7c1f0a-55a1-4f0e-8a5b-3c1f9a2b4d77
@@ -22,6 +22,33 @@ maxRows: 30000
 */
 select 1`;
 
+/** A parameter of each kind, and an answer that is cached. */
+const form = `/*
+id: 0d7c1f0a-55a1-4f0e-8a5b-3c1f9a2b4d78
+name: form
+description: Everything that a form can have.
+parameters:
+  area: { type: enum, values: [north, south], required: true, description: One of few. }
+  size: { type: INT64, min: 1, max: 50, default: 20, description: Within bounds. }
+  states: { type: STRING, repeated: true, values: [open, paid, sent], description: Several of few. }
+  names: { type: STRING, repeated: true, description: A list. }
+  day: { type: DATE, min: 2020-01-01, description: A day. }
+  at: { type: DATETIME, description: A time without a zone. }
+  isNew: { type: BOOL, description: Yes or no. }
+columns:
+  id: { type: STRING, required: true, description: An id. }
+  timestamp: { type: TIMESTAMP, required: true, description: When. }
+  message: { type: STRING, description: What. }
+cacheSeconds: 60
+*/
+select 1`;
+
+/** Saved queries enough to be searched. */
+const others = Array.from({ length: 7 }, (_, at) => {
+  const text = events.replace('4d77', `4e7${at}`).replace('name: events', `name: other.n${at}`);
+  return [`other.n${at}.sql`, text] as const;
+});
+
 const columns: Column[] = [
   { name: 'id', type: 'STRING', mode: 'NULLABLE' },
   { name: 'timestamp', type: 'TIMESTAMP', mode: 'NULLABLE' },
@@ -32,7 +59,7 @@ type Row = { id: string; timestamp: number; message: string | null };
 type Answering = (
   statement: Statement,
   signal: AbortSignal,
-) => Promise<{ rows: Row[]; isTruncated?: boolean }>;
+) => Promise<{ rows: Row[]; isTruncated?: boolean; receipt?: Receipt }>;
 
 /** Microseconds of a row so many seconds after noon. */
 const at = (seconds: number) => Date.parse('2026-01-15T12:00:00Z') * 1000 + seconds * 1_000_000;
@@ -43,14 +70,15 @@ let browser: Browser;
 let opened: OpenedPage;
 
 async function run(statement: Statement, { signal }: { signal: AbortSignal }) {
-  const { rows, isTruncated = false } = await answer(statement, signal);
-  return { columns, rowsJson: Buffer.from(JSON.stringify(rows)), rowCount: rows.length, isTruncated };
+  const { rows, isTruncated = false, receipt } = await answer(statement, signal);
+  const rowsJson = Buffer.from(JSON.stringify(rows));
+  return { columns, rowsJson, rowCount: rows.length, isTruncated, ...(receipt && { receipt }) };
 }
 
 /** Opens the page of the endpoint, answered so. */
-async function open(answering: Answering) {
+async function open(answering: Answering, view = '/#/events') {
   answer = answering;
-  opened = await openPage(browser, `${gateway.origin}/#/events`, { token: testToken });
+  opened = await openPage(browser, gateway.origin + view, { token: testToken });
   return opened.page;
 }
 
@@ -60,7 +88,7 @@ describe.skipIf(!chromiumPath)('the Explorer, of a gateway with faults', { timeo
     gateway = await openGateway({
       now: '2026-01-15T12:00:30Z',
       engine: { describe: async () => columns, run },
-      sqlFiles: { 'events.sql': events },
+      sqlFiles: { 'events.sql': events, 'form.sql': form, ...Object.fromEntries(others) },
     });
     browser = await launchChromium();
   }, 240_000);
@@ -187,5 +215,73 @@ describe.skipIf(!chromiumPath)('the Explorer, of a gateway with faults', { timeo
     await page.route('**/api/**', route => route.abort('connectionrefused'));
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('alert').getByText('Nobody answers.').waitFor();
+  });
+
+  test('makes a form of the parameters, sends what was chosen, and keeps to the bounds', async () => {
+    const page = await open(async () => ({ rows: [] }), '/#/form');
+    await page.getByText('Still needed: area').waitFor();
+    const run = page.getByRole('button', { name: 'Run' });
+    expect(await run.isDisabled()).toBe(true);
+    await page.getByLabel('size').fill('51');
+    await page.getByLabel('names').fill('first\nsecond, with a comma');
+    await page.getByLabel('day').fill('2026-01-14');
+    await page.getByLabel('at: moving with the clock').selectOption('at (UTC)…');
+    await page.getByLabel('at: time in UTC').fill('2026-01-14T09:30:00');
+    for (const choice of ['open', 'sent']) await page.getByRole('checkbox', { name: choice }).check();
+    await page.getByRole('radio', { name: 'true' }).check();
+    await page.getByRole('radio', { name: 'south' }).check();
+    await page.getByRole('alert').getByText('size').waitFor();
+    const sent: unknown[] = [];
+    page.on('request', request => request.method() === 'POST' && sent.push(request.postDataJSON()));
+    await run.click();
+    expect(await page.evaluate('document.activeElement.name')).toBe('size');
+    expect(sent).toEqual([]);
+
+    await page.getByLabel('size').fill('50');
+    await page.keyboard.press('Enter');
+    await page.getByText('No rows.').waitFor();
+    const values = {
+      area: 'south',
+      size: '50',
+      states: ['open', 'sent'],
+      names: ['first', 'second, with a comma'],
+      day: '2026-01-14',
+      at: '2026-01-14T09:30:00',
+      isNew: 'true',
+    };
+    expect(sent).toEqual([values]);
+    const shared = await openPage(browser, page.url(), { token: testToken });
+    await shared.page.getByText('No rows.').waitFor();
+    expect(await shared.page.getByLabel('names').inputValue()).toBe(values.names.join('\n'));
+    expect(await shared.page.getByRole('checkbox', { name: 'sent' }).isChecked()).toBe(true);
+    await shared.close();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('says of an answer where it came from, how old it is, and what it cost', async () => {
+    const receipt = { bytesProcessed: 1_234_567, bytesBilled: 10_485_760 };
+    const page = await open(async () => ({ rows: [], receipt }), '/#/form?area=north&size=7');
+    const facts = page.locator('.facts');
+    const expectFact = (text: string) => expect.poll(() => facts.innerText()).toContain(text);
+    await facts.waitFor();
+    await expectFact('fresh, now in the cache');
+    await expectFact('1.2 MB read, 10.5 MB billed');
+    gateway.clock.advance(12_000);
+    await page.getByRole('button', { name: 'Run' }).click();
+    await expectFact('from the cache, 12 s old');
+    await page.getByRole('button', { name: 'Ask anew' }).click();
+    await expectFact('fresh, now in the cache');
+    gateway.clock.advance(60_000);
+    await page.getByRole('button', { name: 'Run' }).click();
+    await expectFact('from the cache, stale, 1 min old');
+  });
+
+  test('searches the saved queries where there are many', async () => {
+    const page = await open(async () => ({ rows: [] }));
+    const list = page.getByRole('navigation', { name: 'Saved queries' });
+    await expect.poll(() => list.getByRole('button').count()).toBe(9);
+    await page.getByLabel('Search the saved queries').fill('N3');
+    expect(await list.getByRole('button').allInnerTexts()).toEqual([expect.stringContaining('other.n3')]);
   });
 });

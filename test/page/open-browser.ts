@@ -28,7 +28,7 @@ export function launchChromium(): Promise<Browser> {
 
 export type OpenedPage = {
   readonly page: Page;
-  /** What the console and the browser complained about, but for answers that are no 200. */
+  /** What the console and the browser complained about, but for answers that are no 200; and requests to elsewhere. */
   readonly complaints: string[];
   close(): Promise<void>;
 };
@@ -54,8 +54,36 @@ export async function openPage(
     const isAnswer = /^(Failed to load resource|Canvas2D)/.test(message.text());
     if (['error', 'warning'].includes(message.type()) && !isAnswer) complaints.push(message.text());
   });
+  const { origin } = new URL(address);
+  page.on('request', request => {
+    const { protocol, origin: asked } = new URL(request.url());
+    if (/^https?:$/.test(protocol) && asked !== origin) complaints.push(`asks ${request.url()}`);
+  });
   await page.goto(address);
   return { page, complaints, close: () => context.close() };
+}
+
+/** The themes and widths in which a page is judged. */
+const looks = (['light', 'dark'] as const).flatMap(colorScheme =>
+  [1280, 360].map(width => ({ colorScheme, width })),
+);
+
+/**
+ * The violations that axe finds in a page as it stands, in both themes, on a desktop and on a phone.
+ * @param settle waits until the page has the new look. Default: it has it at once
+ */
+export async function violationsInEveryLook(
+  page: Page,
+  settle: () => Promise<unknown> = async () => undefined,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const { colorScheme, width } of looks) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 900 });
+    await settle();
+    found.push(...(await violationsOf(page)).map(text => `${colorScheme} ${width}: ${text}`));
+  }
+  return found;
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

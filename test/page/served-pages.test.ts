@@ -83,6 +83,14 @@ test('the whole explorer, its editor included, travels in less than 250 KB', asy
   expect(bytes).toBeLessThan(250_000);
 });
 
+test('the first view of the explorer travels in less than 60 KB', async () => {
+  const html = (await get('/', { accept: browser })).body.toString();
+  const named = [...new Set(html.match(/[\w-]+-[0-9A-Z]{8}\.\w+/g))];
+  expect(named.map(name => name.replace(/-\w{8}\./, '.'))).toContain('time-chart.js');
+  const all = await assetsOf('/');
+  expect(named.reduce((sum, name) => sum + all.get(name)!, 0)).toBeLessThan(60_000);
+});
+
 test.each(['/', '/docs', '/graphql'])(
   'the page at %s holds nothing inline and nothing from elsewhere',
   async path => {

@@ -6,6 +6,9 @@ import { examplesOf } from '../../src/page/editor/examples.ts';
 import { chartModel } from '../../src/page/result/chart-model.ts';
 import { formatMicros } from '../../src/page/result/format.ts';
 import { levelOf } from '../../src/page/result/level.ts';
+import { ordered } from '../../src/page/result/order-rows.ts';
+import { shortNames } from '../../src/page/result/short-names.ts';
+import { summaryOf } from '../../src/page/result/summary.ts';
 import { graphqlOperation, rowsAsCsv } from '../../src/page/result/take-along.ts';
 import { toIso } from '../../src/page/row-times.ts';
 import { readView, writeView } from '../../src/page/view-url.ts';
@@ -55,10 +58,56 @@ test('a view survives its address', () => {
     endpoint: 'a.b',
     values: { project: 'x&y=ü #', states: ['open', 'paid, sent'], sql: 'select\n1 -- ?' },
     shown: 'chart' as const,
+    zoom: { from: 1_768_471_200, to: 1_768_471_260 },
+    filter: 'x=1&~to',
   };
   expect(readView(writeView(view))).toEqual(view);
   expect(readView('#/%E0%A4%A')).toBeUndefined();
   expect(readView('')).toBeUndefined();
+});
+
+test.each([
+  ['~from=2026-01-15&~to=2026-01-14'],
+  ['~from=never'],
+  ['~show=film'],
+  ['~filter='],
+  ['~else=1&__proto__=1&constructor=2'],
+])('what makes no sense in the address %s is left out', query => {
+  const view = readView(`#/a.b?${query}&project=x`);
+  expect(view).toMatchObject({ endpoint: 'a.b', values: { project: 'x' } });
+  expect([view?.shown, view?.zoom, view?.filter]).toEqual([undefined, undefined, undefined]);
+});
+
+test.each([
+  [['total_rest_requests', 'total_auth_requests'], ['rest', 'auth'], 'total_…_requests'],
+  [['p50_ms', 'p95_ms'], ['p50', 'p95'], '…_ms'],
+  [['rest', 'auth'], ['rest', 'auth'], undefined],
+  [['total', 'total_rest'], ['total', 'total_rest'], undefined],
+  [['a_a', 'a_a'], ['a', 'a'], 'a_…'],
+  [['total_rest'], ['total_rest'], undefined],
+])('the legend of %j is %j', (names, shown, pattern) => {
+  expect(shortNames(names)).toEqual({ names: shown, pattern });
+});
+
+test('a record in one line begins with what says most', () => {
+  const metadata = [
+    {
+      id: null,
+      worker: { name: 'w' },
+      request: [{ host: 'h', path: '/x' }],
+      response: [{ status_code: 503 }],
+    },
+  ];
+  expect(summaryOf(metadata)).toBe('path: /x  status_code: 503  host: h  name: w');
+  expect(summaryOf(['a', 'b'])).toBe('a  b');
+});
+
+test('rows stand in the order of a column, NULL last, numbers by their size', () => {
+  const rows = [{ n: 10 }, { n: null }, { n: 9 }, { n: 2n ** 60n }];
+  const order = (direction: 'ascending' | 'descending') =>
+    ordered(rows, { column: 'n', direction }).map(({ n }) => n);
+  expect(order('ascending')).toEqual([9, 10, 2n ** 60n, null]);
+  expect(order('descending')).toEqual([2n ** 60n, 10, 9, null]);
 });
 
 test('integers beyond 2^53 keep their digits', () => {
@@ -108,7 +157,7 @@ test('log rows are counted by their level', () => {
       { name: 'error', values: [1, 0] },
     ],
   });
-  expect(levelOf({ metadata: [{ level: 'warning' }] })).toBe('warning');
+  expect(levelOf({ metadata: [{ level: 'warning' }] })).toEqual({ level: 'warning', text: 'warning' });
   expect(levelOf({ message: 'error' })).toBeUndefined();
 });
 

@@ -44,8 +44,12 @@ export type Sample = { readonly token?: string; readonly parameters?: Values };
 
 export type Client = {
   endpoints(): Promise<readonly Endpoint[]>;
-  /** @throws Problem */
-  run(endpoint: Endpoint, values: Values, signal: AbortSignal): Promise<Answer>;
+  /**
+   * Runs a saved query.
+   * @param isFresh whether the query is to run although the gateway's cache has its answer
+   * @throws Problem
+   */
+  run(endpoint: Endpoint, values: Values, signal: AbortSignal, isFresh: boolean): Promise<Answer>;
   /** @throws Problem for anything but a verdict */
   check(endpoint: Endpoint, values: Values, signal: AbortSignal): Promise<Verdict>;
   dialect(): Promise<Dialect>;
@@ -64,20 +68,27 @@ export function createClient(token: string): Client {
     return { response, body, bytes: text.length };
   }
 
-  const post = (path: string, body: object, signal: AbortSignal) =>
+  // Without a cache, the browser asks for an answer that is not from the gateway's cache either.
+  const post = (path: string, body: object, signal: AbortSignal, cache: RequestCache = 'default') =>
     ask(path, {
       method: 'POST',
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
       signal,
+      cache,
     });
 
   return {
     // The gateway's own answers are trusted to have the form that its documentation gives them.
     endpoints: async () => ((await ask('/api/endpoints')).body as { endpoints: Endpoint[] }).endpoints,
-    async run(endpoint, values, signal) {
+    async run(endpoint, values, signal, isFresh) {
       const startedMs = performance.now();
-      const { response, body, bytes } = await post(endpoint.path, values, signal);
+      const { response, body, bytes } = await post(
+        endpoint.path,
+        values,
+        signal,
+        isFresh ? 'no-store' : 'default',
+      );
       const { result } = body as { result: Row[] };
       return { rows: result, facts: factsOf(response, performance.now() - startedMs, bytes) };
     },
@@ -101,7 +112,8 @@ export function createClient(token: string): Client {
 /** Asks for the token that a first visit on the gateway's own machine may have; any failure means that there is none. */
 export async function readSample(): Promise<Sample> {
   try {
-    const response = await fetch('/api/sample', { cache: 'no-store' });
+    // Without options, as the page preloads it; the answer itself forbids storing it.
+    const response = await fetch('/api/sample');
     return response.ok ? await response.json() : {};
   } catch {
     return {};
@@ -111,7 +123,7 @@ export async function readSample(): Promise<Sample> {
 /** @throws Problem where nobody answers; DOMException where the caller aborted */
 async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(path, { ...init, cache: 'no-store', credentials: 'omit' });
+    return await fetch(path, { cache: 'no-store', ...init, credentials: 'omit' });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new Problem('The gateway does not answer. It may be stopped, or restarting.', {});

@@ -7,7 +7,7 @@ export function rangeOf(
   const lines = text.split('\n');
   const start = lines.slice(0, position.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
   const from = Math.min(start + position.column - 1, text.length);
-  const word = /^(?:[\w$]+|`[^`]*`?|'[^']*'?|"[^"]*"?|\S)/.exec(text.slice(from))?.[0] ?? '';
+  const word = /^(?:[\w$]+(?:\.[\w$]+)*|`[^`]*`?|'[^']*'?|"[^"]*"?|\S)/.exec(text.slice(from))?.[0] ?? '';
   // At the end of the text, the last character stands for what is missing.
   return word === ''
     ? { from: Math.max(0, text.trimEnd().length - 1), to: text.length }

@@ -1,20 +1,8 @@
 import type { Column, Subset } from '../api/catalogue.ts';
+import { telling } from '../result/summary.ts';
 
 /** A query to begin with. */
 export type Example = { readonly title: string; readonly sql: string };
-
-/** Fields that say most of a log row, the most telling first. */
-const telling = [
-  'path',
-  'status_code',
-  'error_severity',
-  'level',
-  'method',
-  'function_id',
-  'status',
-  'host',
-  'country',
-];
 
 /** Queries over one subset, made from its columns. */
 export function examplesOf({ name, columns }: Subset): Example[] {

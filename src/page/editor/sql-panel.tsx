@@ -21,10 +21,9 @@ type Loaded = {
   readonly dialect: Dialect | undefined;
 };
 
-/** SQL of one's own over the subsets of the saved query; the editor is loaded when it is opened. */
+/** SQL of one's own over the subsets of the saved query; the editor is loaded with the first panel. */
 export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }: SqlPanelProps) {
   const sql = typeof values.sql === 'string' ? values.sql : '';
-  const [isOpen, setOpen] = useState(sql !== '');
   const [subset, setSubset] = useState(subsets[0]?.name);
   const [loaded, setLoaded] = useState<Loaded>();
   const set = (text: string, isFinal: boolean) => {
@@ -33,12 +32,12 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
   };
 
   useEffect(() => {
-    if (!isOpen || loaded) return;
+    if (loaded) return;
     const dialect = client.dialect().catch(() => undefined);
     void Promise.all([import('./sql-editor.tsx'), dialect]).then(([{ SqlEditor }, found]) =>
       setLoaded({ SqlEditor, dialect: found }),
     );
-  }, [isOpen]);
+  }, []);
 
   const check = async (text: string) => {
     const sent = requestValues(endpoint, { ...values, sql: text }, Date.now());
@@ -46,56 +45,40 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
   };
   const chosen = subsets.find(({ name }) => name === subset);
   return (
-    <details class="sql-panel" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>
-        Your own SQL over {subsets.length === 1 ? 'its subset' : `its ${subsets.length} subsets`}
-      </summary>
-      {isOpen && (
-        <>
-          <div class="examples">
-            <label class="label" for="example-subset">
-              Examples for
-            </label>
-            <select
-              id="example-subset"
-              value={subset}
-              onChange={event => setSubset(event.currentTarget.value)}
-            >
-              {subsets.map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-            {chosen &&
-              examplesOf(chosen).map(example => (
-                <button
-                  type="button"
-                  class="small"
-                  key={example.title}
-                  onClick={() => set(example.sql, true)}
-                >
-                  {example.title}
-                </button>
-              ))}
-            {sql !== '' && (
-              <button type="button" class="small" onClick={() => set('', true)}>
-                Saved query
-              </button>
-            )}
-          </div>
-          {loaded ? (
-            <loaded.SqlEditor
-              value={sql}
-              subsets={subsets}
-              dialect={loaded.dialect}
-              onChange={text => set(text, false)}
-              onRun={onRun}
-              check={check}
-            />
-          ) : (
-            <div class="editor" />
-          )}
-        </>
+    <div class="sql-panel">
+      <div class="examples">
+        <label class="label" for="example-subset">
+          Examples for
+        </label>
+        <select id="example-subset" value={subset} onChange={event => setSubset(event.currentTarget.value)}>
+          {subsets.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        {chosen &&
+          examplesOf(chosen).map(example => (
+            <button type="button" class="small" key={example.title} onClick={() => set(example.sql, true)}>
+              {example.title}
+            </button>
+          ))}
+        {sql !== '' && (
+          <button type="button" class="small" onClick={() => set('', true)}>
+            Saved query
+          </button>
+        )}
+      </div>
+      {loaded ? (
+        <loaded.SqlEditor
+          value={sql}
+          subsets={subsets}
+          dialect={loaded.dialect}
+          onChange={text => set(text, false)}
+          onRun={onRun}
+          check={check}
+        />
+      ) : (
+        <div class="editor" />
       )}
-    </details>
+    </div>
   );
 }

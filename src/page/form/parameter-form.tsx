@@ -1,5 +1,6 @@
-import { type Endpoint, isTime, type Parameter, type Values } from '../api/catalogue.ts';
+import { type Endpoint, isTime, type Parameter, timeBounds, type Values } from '../api/catalogue.ts';
 import type { FieldProps } from './field-props.ts';
+import { RangeField } from './range-field.tsx';
 import { TimeField } from './time-field.tsx';
 
 type FormProps = {
@@ -11,9 +12,11 @@ type FormProps = {
 
 /** A field for each parameter, by its type. */
 export function ParameterForm({ endpoint, values, onChange }: FormProps) {
+  const range = rangeOf(endpoint);
+  const single = endpoint.parameters.filter(each => each !== range?.start && each !== range?.end);
   return (
     <div class="fields">
-      {endpoint.parameters.map(parameter => (
+      {single.map(parameter => (
         <Field
           key={parameter.name}
           parameter={parameter}
@@ -21,8 +24,18 @@ export function ParameterForm({ endpoint, values, onChange }: FormProps) {
           onChange={(value, isFinal = false) => onChange({ ...values, [parameter.name]: value }, isFinal)}
         />
       ))}
+      {range && <RangeField {...range} values={values} onChange={onChange} />}
     </div>
   );
+}
+
+/** The parameters that are shown as one range of time. */
+function rangeOf(endpoint: Endpoint): { start: Parameter; end: Parameter } | undefined {
+  const bounds = timeBounds(endpoint);
+  const find = (name?: string) =>
+    endpoint.parameters.find(each => each.name === name && isTime(each) && !each.required && !each.fixed);
+  const [start, end] = [find(bounds.start), find(bounds.end)];
+  return start && end ? { start, end } : undefined;
 }
 
 function Field(props: FieldProps) {

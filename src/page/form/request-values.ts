@@ -8,7 +8,7 @@ export function requestValues(endpoint: Endpoint, values: Values, nowMs: number)
     const value = values[parameter.name];
     if (parameter.fixed || value === undefined || value.length === 0) continue;
     const isMoving = isTime(parameter) && typeof value === 'string';
-    sent[parameter.name] = isMoving ? resolveTime(value, nowMs) : value;
+    sent[parameter.name] = isMoving ? resolveTime(value, nowMs, parameter.type) : value;
   }
   const { sql } = values;
   if (typeof sql === 'string' && sql.trim() !== '') sent.sql = sql;

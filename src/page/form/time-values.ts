@@ -1,15 +1,20 @@
 /** Times that move with the clock; in the address they stay as they are, so that a link still says "the last hour". */
 export const presets = [
-  { value: '~15m', label: 'last 15 minutes', ms: 15 * 60_000 },
-  { value: '~1h', label: 'last hour', ms: 3_600_000 },
-  { value: '~24h', label: 'last 24 hours', ms: 24 * 3_600_000 },
-  { value: '~7d', label: 'last 7 days', ms: 7 * 24 * 3_600_000 },
+  { value: '~15m', label: 'last 15 minutes', short: '15 min', ms: 15 * 60_000 },
+  { value: '~1h', label: 'last hour', short: '1 h', ms: 3_600_000 },
+  { value: '~24h', label: 'last 24 hours', short: '24 h', ms: 24 * 3_600_000 },
+  { value: '~7d', label: 'last 7 days', short: '7 d', ms: 7 * 24 * 3_600_000 },
 ] as const;
 
-/** The instant of a preset as ISO 8601 text; any other value is as it was. */
-export function resolveTime(value: string, nowMs: number): string {
+/** Whether a value moves with the clock. */
+export const isMoving = (value: string): boolean => presets.some(preset => preset.value === value);
+
+/** The time of a preset as ISO 8601 text, in UTC where the type has no zone; any other value is as it was. */
+export function resolveTime(value: string, nowMs: number, type: string): string {
   const preset = presets.find(each => each.value === value);
-  return preset ? new Date(nowMs - preset.ms).toISOString() : value;
+  if (!preset) return value;
+  const text = new Date(nowMs - preset.ms).toISOString();
+  return type === 'DATETIME' ? text.slice(0, -1) : text;
 }
 
 /** The text of a `datetime-local` field, which knows no zone, for an instant; empty for anything else. */

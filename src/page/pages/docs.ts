@@ -3,10 +3,18 @@ import { openTokenBar } from './token-bar.ts';
 
 type SwaggerUi = { preauthorizeApiKey(scheme: string, token: string): void };
 
+/** What a plugin of Swagger UI is given. */
+type SwaggerSystem = {
+  readonly React: { createElement(name: string, props: object | null, ...children: unknown[]): unknown };
+};
+
 /** What the script of swagger-ui-dist, which the page loads first, leaves behind. */
 declare const SwaggerUIBundle: (options: Readonly<Record<string, unknown>>) => SwaggerUi;
 
 await openTokenBar();
+followTheme();
+const root = document.querySelector('#root')!;
+new MutationObserver(() => mend(root)).observe(root, { childList: true, subtree: true });
 const spec = await (await fetch('/openapi.json')).json();
 const ui = SwaggerUIBundle({
   spec,
@@ -15,8 +23,48 @@ const ui = SwaggerUIBundle({
   tryItOutEnabled: true,
   validatorUrl: null,
   defaultModelsExpandDepth: 0,
+  plugins: [adapt],
   onComplete: authorize,
 });
+
+/** The bar at the top has the token, and there is one server; a link within a button is out of the keyboard's reach. */
+function adapt({ React }: SwaggerSystem) {
+  const nothing = () => null;
+  return {
+    components: {
+      ServersContainer: nothing,
+      AuthorizeBtnContainer: nothing,
+      authorizeOperationBtn: nothing,
+      DeepLink: ({ text }: { readonly text: unknown }) => React.createElement('span', null, text),
+    },
+  };
+}
+
+/** Says for screen readers and the keyboard what Swagger UI leaves out. */
+function mend(root: Element): void {
+  for (const title of root.querySelectorAll('h3.opblock-tag')) title.ariaLevel = '2';
+  for (const title of root.querySelectorAll('.opblock :is(h4, h5)'))
+    title.ariaLevel = title.matches('h4') ? '3' : '4';
+  for (const about of root.querySelectorAll('.information-container')) {
+    about.role = 'region';
+    about.ariaLabel = 'About';
+  }
+  for (const field of root.querySelectorAll<HTMLElement>('tr[data-param-name] :is(select, input, textarea)'))
+    field.ariaLabel = field.closest('tr')!.dataset.paramName ?? '';
+  for (const field of root.querySelectorAll('.content-type')) field.ariaLabel = 'Media type';
+  for (const text of root.querySelectorAll<HTMLElement>('pre.microlight')) text.tabIndex = 0;
+}
+
+/** Swagger UI has a class for its dark colours. */
+function followTheme(): void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const show = () => {
+    const { theme } = document.documentElement.dataset;
+    document.documentElement.classList.toggle('dark-mode', theme ? theme === 'dark' : dark.matches);
+  };
+  show();
+  dark.addEventListener('change', show);
+}
 
 /** The token of this tab goes with every request that is tried. */
 function authorize(): void {

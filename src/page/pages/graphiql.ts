@@ -3,6 +3,7 @@ import { createClient, readSample } from '../api/client.ts';
 import { readToken } from '../api/token.ts';
 import { initialValues } from '../form/request-values.ts';
 import { graphqlOperation } from '../result/take-along.ts';
+import { readTheme } from '../theme.ts';
 import { openTokenBar } from './token-bar.ts';
 
 /** What the script of @graphql-yoga/render-graphiql, which the page loads first, leaves behind. */
@@ -18,13 +19,31 @@ Object.assign(globalThis, {
 });
 
 await openTokenBar();
+const theme = readTheme();
 sendTokenToGraphql();
+new MutationObserver(mend).observe(root, {
+  childList: true,
+  subtree: true,
+  attributeFilter: ['aria-selected'],
+});
 YogaGraphiQL.renderYogaGraphiQL(root, {
   endpoint: '/graphql',
   title: 'Saved queries',
   shouldPersistHeaders: false,
   defaultTabs: await exampleTabs(),
+  // Otherwise GraphiQL has a choice of its own.
+  ...(theme !== 'auto' && { forcedTheme: theme }),
 });
+
+/** Tabs that hold a button to close them are none for screen readers: they are a list of buttons. */
+function mend(): void {
+  for (const list of root.querySelectorAll('[role=tablist]')) list.removeAttribute('role');
+  for (const tab of root.querySelectorAll('.graphiql-tab')) {
+    const button = tab.querySelector('button');
+    if (button && tab.ariaSelected !== null) button.ariaPressed = tab.ariaSelected;
+    for (const name of ['role', 'aria-selected']) tab.removeAttribute(name);
+  }
+}
 
 /** GraphiQL's own requests carry the token of this tab, unless its headers say another. */
 function sendTokenToGraphql(): void {

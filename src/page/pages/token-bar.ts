@@ -1,8 +1,10 @@
 import { readSample } from '../api/client.ts';
 import { keepToken, readToken } from '../api/token.ts';
+import { applyTheme } from '../theme.ts';
 
-/** Finds the token of this tab, or that of the gateway's own machine; the bar at the top of the page takes another. */
+/** Finds the token of this tab, or that of the gateway's own machine; the bar at the top of the page takes another. The page has the theme of the others. */
 export async function openTokenBar(): Promise<void> {
+  applyTheme();
   const form = document.querySelector<HTMLFormElement>('#token-bar')!;
   const field = form.querySelector('input')!;
   form.addEventListener('submit', event => {

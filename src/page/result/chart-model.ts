@@ -91,7 +91,7 @@ function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[
 function countedByLevel(time: Column, rows: readonly Row[]): ChartModel {
   const seen = rows.flatMap(row => {
     const at = toSeconds(time, row[time.name]);
-    return at === undefined ? [] : [{ at, level: levelOf(row) ?? ('info' as const) }];
+    return at === undefined ? [] : [{ at, level: levelOf(row)?.level ?? ('info' as const) }];
   });
   const least = seen.reduce((least, { at }) => Math.min(least, at), Infinity);
   const most = seen.reduce((most, { at }) => Math.max(most, at), -Infinity);

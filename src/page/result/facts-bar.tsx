@@ -1,7 +1,12 @@
 import type { Facts } from '../api/client.ts';
 import { formatBytes, formatSeconds } from './format.ts';
 
-type FactsBarProps = { readonly facts: Facts; readonly rowCount: number };
+type FactsBarProps = {
+  readonly facts: Facts;
+  readonly onFresh: () => void;
+  readonly rowCount: number;
+  readonly shownCount: number;
+};
 
 const cacheWords: Readonly<Record<string, string>> = {
   HIT: 'from the cache',
@@ -11,7 +16,7 @@ const cacheWords: Readonly<Record<string, string>> = {
 };
 
 /** Where an answer came from, how old it is, what it cost, and whether rows are missing. */
-export function FactsBar({ facts, rowCount }: FactsBarProps) {
+export function FactsBar({ facts, rowCount, shownCount, onFresh }: FactsBarProps) {
   const { cache, ageSeconds, ms, bytes, cutAt, receipt, timing, requestId } = facts;
   const title = [timing && `Server-Timing: ${timing}`, requestId && `X-Request-Id: ${requestId}`]
     .filter(Boolean)
@@ -19,6 +24,7 @@ export function FactsBar({ facts, rowCount }: FactsBarProps) {
   return (
     <div class="facts" title={title}>
       <span class="fact">
+        {shownCount < rowCount && `${shownCount.toLocaleString('en-US')} of `}
         <b>{rowCount.toLocaleString('en-US')}</b> {rowCount === 1 ? 'row' : 'rows'}
       </span>
       {cutAt !== undefined && (
@@ -33,6 +39,11 @@ export function FactsBar({ facts, rowCount }: FactsBarProps) {
         {cacheWords[cache] ?? cache}
         {ageSeconds !== undefined && cache !== 'MISS' && `, ${formatSeconds(ageSeconds)} old`}
       </span>
+      {['HIT', 'STALE'].includes(cache) && (
+        <button type="button" class="link" onClick={onFresh}>
+          Ask anew
+        </button>
+      )}
       {receipt && <span class="fact">{costOf(receipt)}</span>}
     </div>
   );

@@ -1,5 +1,5 @@
 import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
-import { writeExactJson } from '../api/exact-json.ts';
+import { summaryOf } from './summary.ts';
 
 /** Longest text that a cell shows; the details have all of it. */
 const maxCell = 400;
@@ -21,7 +21,7 @@ export function formatCell(column: Column, value: unknown): string {
   if (isNumeric(column) && typeof value === 'number')
     return value.toLocaleString('en-US', { maximumFractionDigits: 6 });
   if (typeof value === 'bigint') return value.toLocaleString('en-US');
-  const text = typeof value === 'object' ? writeExactJson(value) : String(value);
+  const text = typeof value === 'object' ? summaryOf(value) : String(value);
   return text.length > maxCell ? `${text.slice(0, maxCell)}…` : text;
 }
 

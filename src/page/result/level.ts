@@ -4,6 +4,9 @@ export type Level = 'error' | 'warning' | 'info' | 'debug';
 /** The levels, the worst last: stacked bars are drawn in this order. */
 export const levels: readonly Level[] = ['debug', 'info', 'warning', 'error'];
 
+/** A level, and the text in the row that says so, such as `503` or `LOG`. */
+export type SaidLevel = { readonly level: Level; readonly text: string };
+
 const words: readonly (readonly [RegExp, Level])[] = [
   [/^(err|error|fatal|panic|crit|critical|alert|emerg)/i, 'error'],
   [/^warn/i, 'warning'],
@@ -17,16 +20,16 @@ const keys = new Set(['level', 'severity', 'error_severity', 'log_level', 'statu
 const maxDepth = 5;
 
 /** The level that a row says anywhere in its records; undefined if it says none. */
-export function levelOf(row: Readonly<Record<string, unknown>>): Level | undefined {
+export function levelOf(row: Readonly<Record<string, unknown>>): SaidLevel | undefined {
   return find(row, 0);
 }
 
-function find(value: unknown, depth: number): Level | undefined {
+function find(value: unknown, depth: number): SaidLevel | undefined {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return undefined;
   const entries = Object.entries(value);
   for (const [key, inner] of entries) {
     const level = keys.has(key) ? toLevel(inner) : undefined;
-    if (level) return level;
+    if (level) return { level, text: String(inner) };
   }
   // The first elements say it; a long array is no record.
   for (const [, inner] of entries.slice(0, 20)) {

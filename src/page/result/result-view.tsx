@@ -1,51 +1,101 @@
-import { useMemo } from 'preact/hooks';
+import type { FunctionComponent } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Column } from '../api/catalogue.ts';
 import type { Facts, Row } from '../api/client.ts';
-import type { Shown } from '../view-url.ts';
+import { type View, ways, type Zoom } from '../view-url.ts';
 import { chartModel, isMeasurement } from './chart-model.ts';
 import { FactsBar } from './facts-bar.tsx';
+import { rowsWithin } from './filter-rows.ts';
 import { NameChart } from './name-chart.tsx';
 import { RowTable } from './row-table.tsx';
-import { TimeChart } from './time-chart.tsx';
+import type { TimeChart } from './time-chart.tsx';
 
 type ResultViewProps = {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
   readonly facts: Facts;
-  readonly shown: Shown | undefined;
-  readonly onShow: (shown: Shown) => void;
+  readonly view: View;
+  readonly onView: (view: View) => void;
+  /** Asks again, past the gateway's cache. */
+  readonly onFresh: () => void;
+  /** Asks for the rows of a part of the time axis; absent where the saved query has no bounds for it. */
+  readonly onRange: ((zoom: Zoom) => void) | undefined;
 };
 
-/** The rows as a chart or as a table, and what is known of them. */
-export function ResultView({ columns, rows, facts, shown, onShow }: ResultViewProps) {
-  const model = useMemo(() => chartModel(columns, rows), [columns, rows]);
-  const isChart = model !== undefined && (shown ?? (isMeasurement(columns) ? 'chart' : 'table')) === 'chart';
+/** The rows as a chart, as a table or as both, and what is known of them. */
+export function ResultView({ columns, rows, facts, view, onView, onFresh, onRange }: ResultViewProps) {
+  const { shown, zoom, filter = '' } = view;
+  const found = useMemo(() => rowsWithin(rows, columns, { filter }), [rows, columns, filter]);
+  const model = useMemo(() => chartModel(columns, found), [columns, found]);
+  const suited = isMeasurement(columns) ? 'chart' : model?.kind === 'time' ? 'both' : 'table';
+  const way = model === undefined ? 'table' : (shown ?? suited);
+  // What is hidden in the chart is hidden in the table.
+  const zoomed = useMemo(
+    () => (model?.kind === 'time' && zoom ? rowsWithin(found, columns, { zoom }) : found),
+    [found, columns, zoom, model],
+  );
   return (
     <section class="result" aria-label="Result">
       <div class="result-bar">
         <fieldset class="segments tabs">
           <legend class="hidden">Show as</legend>
-          {(['chart', 'table'] as const).map(own => (
+          {ways.map(own => (
             <label key={own}>
               <input
                 type="radio"
                 name="shown"
-                checked={isChart === (own === 'chart')}
-                disabled={own === 'chart' && !model}
-                onChange={() => onShow(own)}
+                checked={way === own}
+                disabled={own !== 'table' && !model}
+                onChange={() => onView({ ...view, shown: own })}
               />
-              <span>{own === 'chart' ? 'Chart' : 'Table'}</span>
+              <span>{{ chart: 'Chart', both: 'Both', table: 'Table' }[own]}</span>
             </label>
           ))}
         </fieldset>
-        <FactsBar facts={facts} rowCount={rows.length} />
+        <FactsBar facts={facts} rowCount={rows.length} shownCount={zoomed.length} onFresh={onFresh} />
+        {(way !== 'chart' || filter !== '') && (
+          <input
+            type="search"
+            class="filter"
+            aria-label="Filter these rows"
+            placeholder="Filter these rows"
+            value={filter}
+            onInput={event => onView({ ...view, filter: event.currentTarget.value || undefined })}
+          />
+        )}
       </div>
       {rows.length === 0 && (
         <p class="empty">No rows. A wider time range, or another value, may have some.</p>
       )}
-      {isChart && model.kind === 'time' && <TimeChart model={model} />}
-      {isChart && model.kind === 'names' && <NameChart model={model} />}
-      {!isChart && rows.length > 0 && <RowTable columns={columns} rows={rows} />}
+      {rows.length > 0 && zoomed.length === 0 && (
+        <p class="empty">None of the {rows.length} rows is within the filter.</p>
+      )}
+      {way !== 'table' && model?.kind === 'time' && (
+        <LazyTimeChart
+          model={model}
+          height={way === 'both' ? 120 : 320}
+          zoom={zoom}
+          onZoom={next => onView({ ...view, zoom: next })}
+          onRange={onRange}
+        />
+      )}
+      {way !== 'table' && model?.kind === 'names' && <NameChart model={model} />}
+      {way !== 'chart' && zoomed.length > 0 && <RowTable columns={columns} rows={zoomed} />}
     </section>
   );
+}
+
+let loaded: typeof TimeChart | undefined;
+
+/** The chart of uPlot, whose script is loaded while the rows are asked for. */
+function LazyTimeChart(props: Parameters<typeof TimeChart>[0]) {
+  const [Chart, setChart] = useState<FunctionComponent<typeof props> | undefined>(() => loaded);
+  useEffect(() => {
+    if (Chart) return;
+    void import('./time-chart.tsx').then(({ TimeChart }) => {
+      loaded = TimeChart;
+      setChart(() => TimeChart);
+    });
+  }, []);
+  return Chart ? <Chart {...props} /> : <div style={{ height: `${props.height}px` }} />;
 }

@@ -1,16 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
+import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
 import { CopyButton } from './copy-button.tsx';
 import { formatCell } from './format.ts';
 import { JsonTree } from './json-tree.tsx';
 import { levelOf } from './level.ts';
+import { type Order, ordered } from './order-rows.ts';
+import { type Shape, useShape } from './table-shape.ts';
 
 type RowTableProps = { readonly columns: readonly Column[]; readonly rows: readonly Row[] };
 
 /** Pixels; the style sheet has the same ones. */
-const rowHeight = 30;
 const detailsHeight = 300;
 
 /** Rows beyond the visible ones, so that scrolling shows no gap. */
@@ -20,33 +21,29 @@ const overscan = 10;
  * A table that draws only the rows in view, so that a hundred thousand cost what fifty do. ARIA makes a grid of it: rows of HTML's own tables can't be
  * placed by themselves. The grid has the focus, and handles the keys of its active row.
  */
-export function RowTable({ columns, rows }: RowTableProps) {
+export function RowTable({ columns, rows: given }: RowTableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const height = useHeight(box);
   const [active, setActive] = useState(0);
-  const [open, setOpen] = useState<ReadonlySet<Row>>(new Set());
-  const ordered = useMemo(() => inReadingOrder(columns), [columns]);
-  const openAt = useMemo(() => rows.flatMap((row, at) => (open.has(row) ? [at] : [])), [rows, open]);
+  const [order, setOrder] = useState<Order>();
+  const rows = useMemo(() => ordered(given, order), [given, order]);
+  const shape = useShape(columns, given);
+  const { open, openAt, toggle } = useOpen(rows);
 
-  const layout = layoutOf(rows.length, openAt);
-  const toggle = (row: Row) => {
-    const next = new Set(open);
-    if (!next.delete(row)) next.add(row);
-    setOpen(next);
-  };
+  const layout = layoutOf(rows.length, openAt, shape.rowHeight);
   const select = (at: number) => {
     setActive(at);
     const target = box.current;
     if (!target) return;
     const start = layout.offsetOf(at);
     // The head covers the height of one row.
-    const least = start + 2 * rowHeight - target.clientHeight;
+    const least = start + 2 * shape.rowHeight - target.clientHeight;
     target.scrollTop = Math.max(least, Math.min(start, target.scrollTop));
   };
   const press = (event: KeyboardEvent) => {
     if (event.target !== box.current || rows.length === 0) return;
-    const page = Math.max(1, Math.floor(height / rowHeight) - 2);
+    const page = Math.max(1, Math.floor(height / shape.rowHeight) - 2);
     const next = rowAfter(event.key, active, { page, last: rows.length - 1 });
     if (next === undefined && event.key !== 'Enter') return;
     event.preventDefault();
@@ -54,24 +51,27 @@ export function RowTable({ columns, rows }: RowTableProps) {
     else select(next);
   };
 
-  const [first, last] = layout.between(top - overscan * rowHeight, top + height + overscan * rowHeight);
+  const [first, last] = layout.between(
+    top - overscan * shape.rowHeight,
+    top + height + overscan * shape.rowHeight,
+  );
   return (
     <div
       ref={box}
-      class="rows"
+      class={`rows ${shape.isNarrow ? 'narrow' : ''}`}
       role="treegrid"
       tabIndex={0}
       aria-label="Rows"
       aria-rowcount={rows.length + 1}
-      aria-colcount={ordered.length}
+      aria-colcount={shape.columns.length + (shape.hasLevel ? 1 : 0)}
       aria-activedescendant={
         rows.length > 0 && active >= first && active < last ? `row-${active}` : undefined
       }
-      style={{ '--columns': ordered.map(widthOf).join(' ') }}
+      style={{ '--columns': shape.tracks }}
       onScroll={event => setTop(event.currentTarget.scrollTop)}
       onKeyDown={press}
     >
-      <GridHead columns={ordered} />
+      <GridHead shape={shape} order={order} onOrder={setOrder} />
       <div class="rows-space" role="rowgroup" style={{ height: `${layout.offsetOf(rows.length)}px` }}>
         {rows.slice(first, last).map((row, index) => {
           const at = first + index;
@@ -80,7 +80,7 @@ export function RowTable({ columns, rows }: RowTableProps) {
               key={at}
               at={at}
               row={row}
-              columns={ordered}
+              shape={shape}
               top={layout.offsetOf(at)}
               isActive={at === active}
               isOpen={open.has(row)}
@@ -96,6 +96,18 @@ export function RowTable({ columns, rows }: RowTableProps) {
   );
 }
 
+/** The rows whose details are shown. */
+function useOpen(rows: readonly Row[]) {
+  const [open, setOpen] = useState<ReadonlySet<Row>>(new Set());
+  const openAt = useMemo(() => rows.flatMap((row, at) => (open.has(row) ? [at] : [])), [rows, open]);
+  const toggle = (row: Row) => {
+    const next = new Set(open);
+    if (!next.delete(row)) next.add(row);
+    setOpen(next);
+  };
+  return { open, openAt, toggle };
+}
+
 /** The row that a key leads to; undefined for other keys. */
 function rowAfter(
   key: string,
@@ -109,19 +121,39 @@ function rowAfter(
   return step === undefined ? undefined : Math.min(Math.max(active + step, 0), last);
 }
 
-function GridHead({ columns }: { readonly columns: readonly Column[] }) {
+type GridHeadProps = {
+  readonly shape: Shape;
+  readonly order: Order | undefined;
+  readonly onOrder: (order: Order | undefined) => void;
+};
+
+/** The names of the columns; a click orders the rows by one, another one the other way round, a third one as they came. */
+function GridHead({ shape, order, onOrder }: GridHeadProps) {
+  const next = (column: string): Order | undefined => {
+    if (order?.column !== column) return { column, direction: 'ascending' };
+    return order.direction === 'ascending' ? { column, direction: 'descending' } : undefined;
+  };
+  const heads = shape.columns.map(column => (
+    <span
+      key={column.name}
+      role="columnheader"
+      class={isNumeric(column) ? 'number' : ''}
+      title={titleOf(column)}
+      aria-sort={order?.column === column.name ? order.direction : 'none'}
+    >
+      <button type="button" class="order" onClick={() => onOrder(next(column.name))}>
+        {column.name}
+      </button>
+    </span>
+  ));
+  const level = (
+    <span key="level of the row" role="columnheader">
+      level
+    </span>
+  );
   return (
     <div class="row row-head" role="row" aria-rowindex={1}>
-      {columns.map(column => (
-        <span
-          key={column.name}
-          role="columnheader"
-          class={isNumeric(column) ? 'number' : ''}
-          title={titleOf(column)}
-        >
-          {column.name}
-        </span>
-      ))}
+      {shape.hasLevel ? [heads[0], level, ...heads.slice(1)] : heads}
     </div>
   );
 }
@@ -141,7 +173,7 @@ function useHeight(box: { readonly current: HTMLElement | null }): number {
 type GridRowProps = {
   readonly at: number;
   readonly row: Row;
-  readonly columns: readonly Column[];
+  readonly shape: Shape;
   /** Pixels from the first row. */
   readonly top: number;
   readonly isActive: boolean;
@@ -149,27 +181,34 @@ type GridRowProps = {
   readonly onClick: () => void;
 };
 
-function GridRow({ at, row, columns, top, isActive, isOpen, onClick }: GridRowProps) {
+function GridRow({ at, row, shape, top, isActive, isOpen, onClick }: GridRowProps) {
+  const said = levelOf(row);
+  const cells = shape.columns.map(column => (
+    <span
+      key={column.name}
+      role="gridcell"
+      class={`${isNumeric(column) ? 'number' : ''} ${row[column.name] === null ? 'null' : ''}`}
+    >
+      {formatCell(column, row[column.name])}
+    </span>
+  ));
+  const level = (
+    <span key="level of the row" role="gridcell" class="level">
+      {said?.text}
+    </span>
+  );
   return (
     <div class="row-place" role="presentation" style={{ transform: `translateY(${top}px)` }}>
       <div
         id={`row-${at}`}
-        class={`row ${levelOf(row) ?? ''} ${isActive ? 'active' : ''}`}
+        class={`row ${said?.level ?? ''} ${isActive ? 'active' : ''}`}
         role="row"
         aria-rowindex={at + 2}
         aria-selected={isActive}
         aria-expanded={isOpen}
         onClick={onClick}
       >
-        {columns.map(column => (
-          <span
-            key={column.name}
-            role="gridcell"
-            class={`${isNumeric(column) ? 'number' : ''} ${row[column.name] === null ? 'null' : ''}`}
-          >
-            {formatCell(column, row[column.name])}
-          </span>
-        ))}
+        {shape.hasLevel ? [cells[0], level, ...cells.slice(1)] : cells}
       </div>
       {isOpen && <Details row={row} />}
     </div>
@@ -177,7 +216,7 @@ function GridRow({ at, row, columns, top, isActive, isOpen, onClick }: GridRowPr
 }
 
 /** Where rows stand, of which some are open. */
-function layoutOf(count: number, openAt: readonly number[]) {
+function layoutOf(count: number, openAt: readonly number[], rowHeight: number) {
   const offsetOf = (at: number) => at * rowHeight + openAt.filter(open => open < at).length * detailsHeight;
   return {
     offsetOf,
@@ -201,23 +240,6 @@ function Details({ row }: { readonly row: Row }) {
       </div>
     </div>
   );
-}
-
-/** Time first, then what a person reads; identifiers and records last. */
-function inReadingOrder(columns: readonly Column[]): Column[] {
-  const rank = (column: Column) => {
-    if (isTemporal(column)) return 0;
-    if (column.name === 'id') return 3;
-    return column.type === 'STRUCT' || isRepeated(column) ? 2 : 1;
-  };
-  return [...columns].sort((one, other) => rank(one) - rank(other));
-}
-
-function widthOf(column: Column): string {
-  if (isTemporal(column)) return column.type === 'DATE' ? '7rem' : '14.5rem';
-  if (isNumeric(column) || column.type === 'BOOL') return 'minmax(7rem, 1fr)';
-  if (column.name === 'id') return '8rem';
-  return column.type === 'STRUCT' || isRepeated(column) ? 'minmax(10rem, 1.2fr)' : 'minmax(13rem, 1.5fr)';
 }
 
 const titleOf = (column: Column) =>

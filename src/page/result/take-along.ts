@@ -1,4 +1,4 @@
-import { graphqlName } from '../../endpoints/names.ts';
+import { graphqlName, graphqlTypeName } from '../../endpoints/names.ts';
 import type { Column, Endpoint, Values } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
@@ -41,7 +41,7 @@ export function graphqlOperation(endpoint: Endpoint, values: Values): string {
     ? ['columns { name type }', 'rows']
     : endpoint.columns.map(({ name }) => graphqlName(name));
   const selected = columns.map(name => `    ${name}`).join('\n');
-  return `{\n  ${field}(\n${given.join('\n')}\n  ) {\n${selected}\n  }\n}`;
+  return `query ${graphqlTypeName(field ?? '')} {\n  ${field}(\n${given.join('\n')}\n  ) {\n${selected}\n  }\n}`;
 }
 
 function argument(type: string, value: string | readonly string[]): string {

@@ -1,23 +1,114 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { ChartModel, Series } from './chart-model.ts';
+import type { Zoom } from '../view-url.ts';
+import type { Series } from './chart-model.ts';
+import { optionsOf, readColours, stacked, tallFrom } from './plot-options.ts';
+import { shortNames } from './short-names.ts';
+import { isWithin, type TimeModel, zoomedBy } from './time-axis.ts';
 
-type TimeModel = Extract<ChartModel, { kind: 'time' }>;
-type TimeChartProps = { readonly model: TimeModel };
-
-const height = 320;
+type TimeChartProps = {
+  readonly model: TimeModel;
+  /** Pixels. */
+  readonly height: number;
+  /** The part that is shown; absent: all of it. */
+  readonly zoom: Zoom | undefined;
+  readonly onZoom: (zoom: Zoom | undefined) => void;
+  /** Asks for the rows of the part that is shown. */
+  readonly onRange: ((zoom: Zoom) => void) | undefined;
+};
 
 /** Stacked bars over time: legend with the numbers under the pointer, series that can be hidden, zoom by dragging. */
-export function TimeChart({ model }: TimeChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartProps) {
+  const figure = useRef<HTMLElement>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number>();
-  const shown = model.series.filter(({ name }) => !hidden.has(name));
+  usePlot(figure, { model, height, zoom, onZoom, hidden, onPlace: setAt });
 
+  const within = model.seconds.flatMap((each, index) => (isWithin(each, zoom) ? [index] : []));
+  const index = at !== undefined && within.includes(at) ? at : undefined;
+  const scale = (factor: number) => onZoom(zoomedBy(factor, model, zoom, index));
+  const press = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const factor = { '+': 0.5, '-': 2 }[event.key];
+    if (step === undefined && factor === undefined && event.key !== '0') return;
+    event.preventDefault();
+    if (step !== undefined) {
+      const first = step > 0 ? 0 : within.length - 1;
+      const next = index === undefined ? first : within.indexOf(index) + step;
+      setAt(within[Math.min(Math.max(next, 0), within.length - 1)]);
+    } else if (factor !== undefined) scale(factor);
+    else onZoom(undefined);
+  };
+  return (
+    <figure class="chart" ref={figure}>
+      <div class="legend">
+        <Legend model={model} within={within} index={index} hidden={hidden} onHidden={setHidden} />
+        <span class="zoom">
+          {zoom && onRange && (
+            <button type="button" class="small" onClick={() => onRange(zoom)}>
+              Ask for this range
+            </button>
+          )}
+          {zoom && (
+            <button type="button" class="small" onClick={() => onZoom(undefined)}>
+              All of it
+            </button>
+          )}
+          <button type="button" class="small" aria-label="Zoom in" onClick={() => scale(0.5)}>
+            +
+          </button>
+          <button type="button" class="small" aria-label="Zoom out" disabled={!zoom} onClick={() => scale(2)}>
+            −
+          </button>
+        </span>
+      </div>
+      <div
+        class="plot"
+        role="img"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move through the bars
+        tabIndex={0}
+        style={{ minHeight: `${height}px` }}
+        aria-label={describe(model)}
+        onKeyDown={press}
+      />
+      {height >= tallFrom && (
+        <figcaption class="hint wide-only">
+          Drag to zoom, double-click for all of it; with the keyboard ← → + − 0. Times are UTC.
+        </figcaption>
+      )}
+    </figure>
+  );
+}
+
+type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
+  /** Names of series. */
+  readonly hidden: ReadonlySet<string>;
+  /** Hears which bar is under the pointer. */
+  readonly onPlace: (index: number | undefined) => void;
+};
+
+/** Draws the bars, anew where the model, the theme or the width changed. */
+function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot): void {
+  const { model, height, zoom, hidden } = props;
+  // The plot lives longer than one rendering: it calls the latest functions.
+  const latest = useRef(props);
+  latest.current = props;
   useEffect(() => {
-    const target = place.current;
-    if (!target) return;
-    const draw = () => new uPlot(optionsOf(target, model, shown, setAt), stacked(model, shown), target);
+    const target = figure.current?.querySelector<HTMLElement>('.plot');
+    if (!figure.current || !target) return;
+    const own = figure.current;
+    const shown = model.series.filter(({ name }) => !hidden.has(name));
+    const draw = () => {
+      const options = optionsOf(target, model, {
+        shown,
+        zoom,
+        height,
+        colours: readColours(own),
+        onPlace: index => latest.current.onPlace(index),
+        onZoom: next => latest.current.onZoom(next),
+      });
+      return new uPlot(options, stacked(model, shown), target);
+    };
     let plot = draw();
     const redraw = () => {
       plot.destroy();
@@ -36,47 +127,50 @@ export function TimeChart({ model }: TimeChartProps) {
       scheme.removeEventListener('change', redraw);
       plot.destroy();
     };
-  }, [model, hidden]);
+  }, [model, hidden, height, zoom?.from, zoom?.to]);
+}
 
-  const index = at !== undefined && at < model.seconds.length ? at : undefined;
+type LegendProps = {
+  readonly model: TimeModel;
+  /** Indexes of the bars that are shown. */
+  readonly within: readonly number[];
+  /** The bar that is read; absent: the sum of those that are shown. */
+  readonly index: number | undefined;
+  readonly hidden: ReadonlySet<string>;
+  readonly onHidden: (hidden: ReadonlySet<string>) => void;
+};
+
+/** The series with their numbers; a click hides one. */
+function Legend({ model, within, index, hidden, onHidden }: LegendProps) {
+  const labels = useMemo(() => shortNames(model.series.map(({ name }) => name)), [model]);
   const toggle = (name: string) => {
     const next = new Set(hidden);
     if (!next.delete(name)) next.add(name);
-    setHidden(next);
+    onHidden(next);
   };
-  const move = (event: KeyboardEvent) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    setAt(Math.min(Math.max((index ?? -1) + step, 0), model.seconds.length - 1));
-  };
+  const numberOf = ({ values }: Series) =>
+    index === undefined ? sum(within.map(each => values[each]!)) : values[index]!;
   return (
-    <figure class="chart">
-      <div class="legend">
-        <span class="legend-time" aria-live="polite">
-          {index === undefined ? 'Sum' : `${formatTick(model.seconds[index]!)} UTC`}
-        </span>
-        {model.series.map((series, place) => (
-          <button
-            type="button"
-            key={series.name}
-            class="legend-item"
-            data-series={series.name}
-            aria-pressed={!hidden.has(series.name)}
-            onClick={() => toggle(series.name)}
-          >
-            <span class={`swatch ${colourName(series, place)}`} />
-            {series.name}{' '}
-            <output>
-              {(index === undefined ? sum(series.values) : series.values[index]!).toLocaleString('en-US')}
-            </output>
-          </button>
-        ))}
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move through the bars */}
-      <div ref={place} class="plot" role="img" tabIndex={0} aria-label={describe(model)} onKeyDown={move} />
-      <figcaption class="hint">Drag to zoom, double-click to zoom out. Times are UTC.</figcaption>
-    </figure>
+    <>
+      <span class="legend-time" aria-live="polite">
+        {index === undefined ? 'Sum' : `${formatTick(model.seconds[index]!)} UTC`}
+      </span>
+      {model.series.map((series, place) => (
+        <button
+          type="button"
+          key={series.name}
+          class="legend-item"
+          data-series={series.name}
+          title={series.name}
+          aria-pressed={!hidden.has(series.name)}
+          onClick={() => toggle(series.name)}
+        >
+          <span class={`swatch ${colourName(series, place)}`} />
+          {labels.names[place]} <output>{numberOf(series).toLocaleString('en-US')}</output>
+        </button>
+      ))}
+      {labels.pattern && <span class="hint wide-only">{labels.pattern}</span>}
+    </>
   );
 }
 
@@ -89,97 +183,7 @@ const describe = ({ seconds, series }: TimeModel) =>
 
 const formatTick = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');
 
-/** The class, and the custom property, of a series' colour. */
-export function colourName({ level }: Pick<Series, 'level'>, index: number): string {
+/** The class of a series' colour. */
+function colourName({ level }: Pick<Series, 'level'>, index: number): string {
   return level ? `level-${level}` : `series-${index + 1}`;
-}
-
-/** uPlot draws each series from zero, so the last of the stack is drawn first, with the sum of all. */
-function stacked({ seconds, series }: TimeModel, shown: readonly Series[]): uPlot.AlignedData {
-  const sums = seconds.map(() => 0);
-  const columns = series.map(own => {
-    const isShown = shown.includes(own);
-    return seconds.map((_, at) => {
-      if (isShown) sums[at]! += own.values[at]!;
-      return isShown ? sums[at]! : null;
-    });
-  });
-  return [[...seconds], ...columns.reverse()];
-}
-
-function optionsOf(
-  target: HTMLElement,
-  { series, step, seconds }: TimeModel,
-  shown: readonly Series[],
-  onPlace: (index: number | undefined) => void,
-): uPlot.Options {
-  const style = getComputedStyle(target);
-  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  const axis = {
-    stroke: colour('muted'),
-    grid: { stroke: colour('line'), width: 1 },
-    ticks: { stroke: colour('line'), width: 1 },
-    font: `12px ${style.fontFamily}`,
-  };
-  const bars = uPlot.paths.bars?.({ size: [0.82, 56] });
-  return {
-    width: target.clientWidth,
-    height,
-    padding: [12, 12, 0, 0],
-    legend: { show: false },
-    tzDate: at => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
-    cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
-    scales: {
-      x: {
-        time: true,
-        range: (_plot, from, to) => [(from ?? seconds[0] ?? 0) - step / 2, (to ?? 0) + step / 2],
-      },
-      y: { range: (_plot, _from, to) => [0, Math.max(1, (to ?? 1) * 1.05)] },
-    },
-    axes: [
-      {
-        ...axis,
-        space: 70,
-        values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
-      },
-      {
-        ...axis,
-        size: 64,
-        values: (_plot, ticks) => ticks.map(shorten),
-        ...(areCounts(series) && { incrs: wholeSteps }),
-      },
-    ],
-    series: [
-      {},
-      ...series
-        .map((own, index) => ({
-          label: own.name,
-          show: shown.includes(own),
-          fill: colour(colourName(own, index)),
-          width: 0,
-          paths: bars,
-          points: { show: false },
-        }))
-        .reverse(),
-    ],
-    hooks: { setCursor: [plot => onPlace(plot.cursor.idx ?? undefined)] },
-  };
-}
-
-/** A tick of the time axis in UTC: the day where the ticks are days apart, and at midnight. */
-function axisText(seconds: number, apart: number): string {
-  const text = new Date(seconds * 1000).toISOString();
-  const isDay = apart >= 86_400 || seconds % 86_400 === 0;
-  return isDay ? text.slice(5, 10) : text.slice(11, apart >= 60 ? 16 : 19);
-}
-
-const areCounts = (series: readonly Series[]) => series.every(({ values }) => values.every(Number.isInteger));
-
-/** 1, 2, 5, 10 and so on: there is no half of a request. */
-const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
-
-function shorten(value: number): string {
-  if (Math.abs(value) >= 1e9) return `${value / 1e9} G`;
-  if (Math.abs(value) >= 1e6) return `${value / 1e6} M`;
-  return Math.abs(value) >= 1e4 ? `${value / 1e3} k` : String(value);
 }

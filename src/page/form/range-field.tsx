@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks';
+import type { Parameter, Values } from '../api/catalogue.ts';
+import { CalendarField } from './time-field.tsx';
+import { isMoving, presets, resolveTime } from './time-values.ts';
+
+type RangeFieldProps = {
+  readonly start: Parameter;
+  readonly end: Parameter;
+  readonly values: Values;
+  /** @param isFinal whether to ask at once */
+  readonly onChange: (values: Values, isFinal: boolean) => void;
+};
+
+/** Two parameters that bound a time, as one choice: up to now, any time, or two times of the calendar in UTC. */
+export function RangeField({ start, end, values, onChange }: RangeFieldProps) {
+  const [from, to] = [String(values[start.name] ?? ''), String(values[end.name] ?? '')];
+  const [isOpen, setOpen] = useState(false);
+  const isCustom = to !== '' || (from !== '' && !isMoving(from)) || isOpen;
+  const set = (next: string) => {
+    setOpen(false);
+    onChange({ ...values, [start.name]: next, [end.name]: '' }, true);
+  };
+  const open = () => {
+    setOpen(true);
+    const first = resolveTime(from === '' ? presets[1].value : from, Date.now(), start.type);
+    onChange({ ...values, [start.name]: first.replace(/\.\d+/, '') }, false);
+  };
+  const choices = [
+    ...presets.map(({ value, short }) => ({ value, label: short })),
+    { value: '', label: 'any' },
+  ];
+  return (
+    <fieldset class="field range-field">
+      <legend class="label">time range</legend>
+      <div class="segments">
+        {choices.map(({ value, label }) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name="time-range"
+              checked={!isCustom && from === value}
+              onChange={() => set(value)}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+        <label>
+          <input type="radio" name="time-range" checked={isCustom} onChange={open} />
+          <span>custom</span>
+        </label>
+      </div>
+      {isCustom && (
+        <div class="time-range">
+          {[start, end].map(parameter => (
+            <div key={parameter.name}>
+              <span class="hint">{parameter === start ? 'from, UTC' : 'to, UTC'}</span>
+              <CalendarField
+                parameter={parameter}
+                value={resolveTime(String(values[parameter.name] ?? ''), Date.now(), parameter.type)}
+                onChange={text => onChange({ ...values, [parameter.name]: text }, false)}
+              />
+            </div>
+          ))}
+        </div>
+      )}
+      <p class="hint">
+        <code>{start.name}</code>, <code>{end.name}</code>
+      </p>
+    </fieldset>
+  );
+}

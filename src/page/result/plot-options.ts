@@ -1,0 +1,139 @@
+import uPlot from 'uplot';
+import type { Zoom } from '../view-url.ts';
+import type { Series } from './chart-model.ts';
+import { alignedTo, type TimeModel, wholeOf } from './time-axis.ts';
+
+/** Pixels of a chart that stands alone: less is a strip above rows. */
+export const tallFrom = 200;
+
+/** uPlot draws each series from zero, so the last of the stack is drawn first, with the sum of all. */
+export function stacked({ seconds, series }: TimeModel, shown: readonly Series[]): uPlot.AlignedData {
+  const sums = seconds.map(() => 0);
+  const columns = series.map(own => {
+    const isShown = shown.includes(own);
+    return seconds.map((_, at) => {
+      if (isShown) sums[at]! += own.values[at]!;
+      // A bar without a height would show at the edge of the one that covers it.
+      return isShown && own.values[at]! > 0 ? sums[at]! : null;
+    });
+  });
+  return [[...seconds], ...columns.reverse()];
+}
+
+/** Of the axes, their lines and the series. */
+type Colours = { readonly muted: string; readonly line: string; readonly series: readonly string[] };
+
+/** The colours as the style sheet made them: a canvas knows no `light-dark()`. */
+export function readColours(figure: HTMLElement): Colours {
+  const { color, borderTopColor } = getComputedStyle(figure.querySelector('.plot')!);
+  const swatches = [...figure.querySelectorAll('.swatch')];
+  return {
+    muted: color,
+    line: borderTopColor,
+    series: swatches.map(swatch => getComputedStyle(swatch).backgroundColor),
+  };
+}
+
+/** What is drawn of a model, and whom the pointer is reported to. */
+type Drawing = {
+  readonly shown: readonly Series[];
+  readonly zoom: Zoom | undefined;
+  readonly height: number;
+  readonly colours: Colours;
+  readonly onPlace: (index: number | undefined) => void;
+  readonly onZoom: (zoom?: Zoom) => void;
+};
+
+/** How uPlot draws the bars. */
+export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawing): uPlot.Options {
+  const { series, step } = model;
+  const { shown, zoom, height, colours, onPlace, onZoom } = drawing;
+  const { from, to } = zoom ?? wholeOf(model);
+  const axis = {
+    stroke: colours.muted,
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { stroke: colours.line, width: 1 },
+    font: `12px ${getComputedStyle(target).fontFamily}`,
+  };
+  const bars = uPlot.paths.bars?.({ size: [0.82, 56] });
+  return {
+    width: target.clientWidth,
+    height,
+    padding: [12, 12, 0, 0],
+    legend: { show: false },
+    tzDate: at => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false },
+      bind: {
+        dblclick: () => () => {
+          onZoom();
+          return null;
+        },
+      },
+    },
+    scales: {
+      // A bar stands over its time.
+      x: { time: true, range: () => [from - step / 2, to - step / 2] },
+      y: { range: (_plot, _from, most) => [0, Math.max(1, (most ?? 1) * 1.05)] },
+    },
+    axes: [
+      {
+        ...axis,
+        space: 70,
+        size: 34,
+        values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
+      },
+      {
+        ...axis,
+        size: target.clientWidth < 500 ? 40 : 56,
+        space: height >= tallFrom ? 30 : 22,
+        values: (_plot, ticks) => ticks.map(shorten),
+        ...(areCounts(series) && { incrs: wholeSteps }),
+      },
+    ],
+    series: [
+      {},
+      ...series
+        .map((own, index) => ({
+          label: own.name,
+          show: shown.includes(own),
+          fill: colours.series[index]!,
+          width: 0,
+          paths: bars,
+          points: { show: false },
+        }))
+        .reverse(),
+    ],
+    hooks: {
+      setCursor: [plot => onPlace(plot.cursor.idx ?? undefined)],
+      setSelect: [
+        plot => {
+          const { left, width } = plot.select;
+          if (width < 2) return;
+          const secondsAt = (pixels: number) => plot.posToVal(pixels, 'x') + step / 2;
+          onZoom(alignedTo(model, { from: secondsAt(left), to: secondsAt(left + width) }));
+        },
+      ],
+    },
+  };
+}
+
+/** A tick of the time axis in UTC: the day where the ticks are days apart, and at midnight. */
+function axisText(seconds: number, apart: number): string {
+  const text = new Date(seconds * 1000).toISOString();
+  const isDay = apart >= 86_400 || seconds % 86_400 === 0;
+  return isDay ? text.slice(5, 10) : text.slice(11, apart >= 60 ? 16 : 19);
+}
+
+const areCounts = (series: readonly Series[]) => series.every(({ values }) => values.every(Number.isInteger));
+
+/** 1, 2, 5, 10 and so on: there is no half of a request. */
+const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
+
+function shorten(value: number): string {
+  if (Math.abs(value) >= 1e9) return `${value / 1e9} G`;
+  if (Math.abs(value) >= 1e6) return `${value / 1e6} M`;
+  return Math.abs(value) >= 1e4 ? `${value / 1e3} k` : String(value);
+}

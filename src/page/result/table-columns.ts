@@ -1,0 +1,45 @@
+import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { formatCell } from './format.ts';
+
+/** Characters of a column; between them its content decides. */
+const least = 6;
+const most = 90;
+
+/** Characters of an identifier: its beginning tells it from others. */
+const ofIdentifier = 12;
+
+/** Characters of the text that says how bad a row is. */
+const ofLevel = 9;
+
+/** The text of a log row; undefined where no column is one. */
+export function mainColumn(columns: readonly Column[]): Column | undefined {
+  const texts = columns.filter(
+    column => column.type === 'STRING' && !isRepeated(column) && column.name !== 'id',
+  );
+  return texts.find(({ name }) => /message/i.test(name)) ?? texts[0];
+}
+
+/**
+ * The widths of columns as grid tracks, by what stands in them: times and numbers whole, texts in proportion to their length.
+ * @param hasLevel whether the second column says how bad a row is
+ */
+export function tracksOf(columns: readonly Column[], rows: readonly Row[], hasLevel: boolean): string {
+  const main = mainColumn(columns);
+  const tracks = columns.map(column => trackOf(column, rows, column === main));
+  if (hasLevel) tracks.splice(1, 0, `${ofLevel}ch`);
+  return tracks.join(' ');
+}
+
+function trackOf(column: Column, rows: readonly Row[], isMain: boolean): string {
+  const lengths = rows.map(row => formatCell(column, row[column.name]).length).sort((a, b) => a - b);
+  // One long value among short ones is cut.
+  const usual = lengths[Math.floor(lengths.length * 0.9)] ?? 0;
+  const wanted = Math.min(Math.max(usual, column.name.length + 2, least), most) + 3;
+  if (isTemporal(column)) return `${wanted}ch`;
+  if (column.name === 'id') return `${Math.min(wanted, ofIdentifier)}ch`;
+  if (isNumeric(column) || column.type === 'BOOL') return `minmax(${wanted}ch, ${wanted}fr)`;
+  // A record's text is only a summary.
+  const share = column.type === 'STRUCT' || isRepeated(column) ? Math.min(wanted, 30) : wanted;
+  return `minmax(${Math.min(wanted, isMain ? 36 : 20)}ch, ${share}fr)`;
+}

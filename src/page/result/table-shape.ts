@@ -1,0 +1,62 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type Column, isRepeated, isTemporal } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { levelOf } from './level.ts';
+import { mainColumn, tracksOf } from './table-columns.ts';
+
+/** Pixels; the style sheet has the same ones. A narrow screen shows a row of the log in two lines. */
+const rowHeight = { wide: 30, narrow: 52 } as const;
+/** What the table draws of each row. */
+export type Shape = {
+  readonly columns: readonly Column[];
+  /** Whether rows say how bad they are. */
+  readonly hasLevel: boolean;
+  readonly isNarrow: boolean;
+  /** Widths, as grid tracks. */
+  readonly tracks: string;
+  /** Pixels. */
+  readonly rowHeight: number;
+};
+
+/** The shape for the columns and the width of the window. */
+export function useShape(columns: readonly Column[], rows: readonly Row[]): Shape {
+  const isSmall = useMedia('(width < 48rem)');
+  return useMemo(() => {
+    const sample = rows.slice(0, 50);
+    const hasLevel = sample.some(row => levelOf(row) !== undefined);
+    const time = columns.find(isTemporal);
+    const main = mainColumn(columns);
+    // Measurements are narrow, and mean little without their other columns.
+    const isNarrow = isSmall && time !== undefined && main !== undefined && hasLevel;
+    const shown = isNarrow ? [time, main] : inReadingOrder(columns);
+    return {
+      columns: shown,
+      hasLevel,
+      isNarrow,
+      tracks: tracksOf(shown, sample, hasLevel),
+      rowHeight: isNarrow ? rowHeight.narrow : rowHeight.wide,
+    };
+    // Live rows leave the widths as they are.
+  }, [columns, isSmall, rows.length === 0]);
+}
+
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const follow = () => setMatches(media.matches);
+    media.addEventListener('change', follow);
+    return () => media.removeEventListener('change', follow);
+  }, []);
+  return matches;
+}
+
+/** Time first, then what a person reads; identifiers and records last. */
+function inReadingOrder(columns: readonly Column[]): Column[] {
+  const rank = (column: Column) => {
+    if (isTemporal(column)) return 0;
+    if (column.name === 'id') return 3;
+    return column.type === 'STRUCT' || isRepeated(column) ? 2 : 1;
+  };
+  return [...columns].sort((one, other) => rank(one) - rank(other));
+}
