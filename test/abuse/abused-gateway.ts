@@ -20,6 +20,8 @@ export type SampleFolder = {
 export type AbusedGateway = FleetGateway & {
   /** A token with the scope `write`. */
   readonly writerToken: string;
+  /** Closes the connections that are idle; the next request opens one. */
+  disconnect(): void;
   stop(): Promise<void>;
 };
 
@@ -48,7 +50,7 @@ export async function openSampleFolder(): Promise<SampleFolder> {
       agent.destroy();
       await gateway.kill();
     };
-    return { ...gateway, writerToken, stop };
+    return { ...gateway, writerToken, disconnect: () => agent.destroy(), stop };
   };
   const first = await start();
   await first.stop();

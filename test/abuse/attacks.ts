@@ -1,6 +1,7 @@
 import type { Attack } from './attack.ts';
 import { doorAttacks, writeAttacks } from './door-attacks.ts';
 import { graphqlAttacks } from './graphql-attacks.ts';
+import { keptAttacks, packedAttacks, strangeAttacks } from './hostile-attacks.ts';
 import { cacheAttacks, httpAttacks } from './http-attacks.ts';
 import { sqlAttacks } from './sql-attacks.ts';
 
@@ -10,9 +11,12 @@ export const attackToken = 'the-token-of-an-attacker';
 /** Every attack that a gateway must bear; a row is all that a new one needs. */
 export const attacks: readonly Attack[] = [
   ...httpAttacks(attackToken),
+  ...strangeAttacks(attackToken),
   ...cacheAttacks,
+  ...keptAttacks,
   ...graphqlAttacks,
   ...sqlAttacks,
   ...doorAttacks,
   ...writeAttacks,
+  ...packedAttacks,
 ];
