@@ -1,17 +1,18 @@
 import {
   type OutgoingHttpHeaders,
   type ServerResponse,
+  STATUS_CODES,
   validateHeaderName,
   validateHeaderValue,
 } from 'node:http';
 import { keepAliveMs } from './http-limits.ts';
 
 /**
- * Renders the status line of a 200 and headers that do not change.
+ * Renders a status line and headers that do not change.
  * @throws TypeError for a header that HTTP does not allow
  */
-export function renderHead(headers: Readonly<OutgoingHttpHeaders>): string {
-  let head = 'HTTP/1.1 200 OK\r\n';
+export function renderHead(status: 200 | 304, headers: Readonly<OutgoingHttpHeaders>): string {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     validateHeaderName(name);
     validateHeaderValue(name, String(value));

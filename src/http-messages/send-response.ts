@@ -28,7 +28,7 @@ export type BodyParts = {
   readonly heldBytes: number;
 };
 
-/** How a 200 is given again while the rows that it was made of are the same. */
+/** How a 200, or the 304 in its place, is given again while the rows that it was made of are the same. */
 export type Repeat = {
   /** Bytes of memory that it holds. */
   readonly bytes: number;
@@ -93,7 +93,7 @@ export function sendResponse(
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
     deps.unread.watch(response);
   } else deps.unread.write(response, body);
-  reportAnswered(deps, sending, status, body.length, facts);
+  reportAnswered(deps, sending, { path: pathOf(request), status, bytes: body.length, facts });
 }
 
 /** Sends a body while it is made. If a part can't be made, the connection ends before the body does. */
@@ -111,7 +111,7 @@ async function sendParts(
     deps.emit({ type: 'http.connection_ended', reason: 'unwritten' });
     if (toGatewayError(cause).code === 'internal') deps.emit({ type: 'http.bug', requestId, cause });
   }
-  reportAnswered(deps, sending, status, bytes, facts);
+  reportAnswered(deps, sending, { path: pathOf(sending.request), status, bytes, facts });
 }
 
 /**
@@ -130,18 +130,26 @@ export function addCommonHeaders(
   addCorsHeaders(deps.cors, request.headers, headers);
 }
 
+/** What is reported of a response. */
+type Answered = {
+  /** Of the request, without query string. */
+  readonly path: string;
+  readonly status: number;
+  /** Of the body. */
+  readonly bytes: number;
+  readonly facts: Readonly<RequestFacts>;
+};
+
 /** Reports that a response was handed to the socket. */
 export function reportAnswered(
   { emit }: SendDeps,
   { request, requestId, startedMs, traceId, span }: Incoming,
-  status: number,
-  bytes: number,
-  { endpoint, cache, tokenId, rows }: Readonly<RequestFacts>,
+  { path, status, bytes, facts }: Answered,
 ): void {
+  const { endpoint, cache, tokenId, rows } = facts;
   // To the microsecond.
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
   const { method = '' } = request;
-  const path = pathOf(request);
   if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
   emit({
     type: 'http.answered',

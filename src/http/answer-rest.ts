@@ -103,10 +103,14 @@ async function answerWhole(
   const shown = { answer, format, body: await show(deps.formatter, answer, format, signal) };
   const encoding = encodingOf(request, format, shown.body.length);
   const headers = headersOf(answer, { format, encoding });
-  if (hasIt(request, headers)) return notModified(headers);
+  const isKnown = hasIt(request, headers);
+  const isFirst = !served.has(answer.rows);
+  served.add(answer.rows);
+  if (isKnown && isFirst) return notModified(headers);
   const isKept = answer.bodyDigest !== undefined;
   const body = encoding ? await encodeBody(shown.body, encoding, { isKept }) : shown.body;
-  return { status: 200, headers, body, repeat: repeatOf(deps, shown, body, encoding) };
+  const repeat = isFirst ? undefined : repeatOf(deps, shown, body, encoding);
+  return isKnown ? { ...notModified(headers), repeat } : { status: 200, headers, body, repeat };
 }
 
 /** Answers with a long result in a format that it is not kept in: it is written while the caller reads it. */
@@ -187,10 +191,6 @@ function repeatOf(
   body: Buffer,
   encoding: ContentEncoding | undefined,
 ): Repeat | undefined {
-  if (!served.has(answer.rows)) {
-    served.add(answer.rows);
-    return undefined;
-  }
   if (body.length > pieceBytes || !areRepeatable(deps, [answer])) return undefined;
   let ageSeconds: number | undefined;
   let headers = {};

@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { callerHeadersKey } from '../http-messages/caller-headers.ts';
 import { renderHead, useRenderedHead } from '../http-messages/rendered-head.ts';
-import { hasBody } from '../http-messages/request-context.ts';
+import { hasBody, pathOf } from '../http-messages/request-context.ts';
 import {
   addCommonHeaders,
   type Incoming,
@@ -10,6 +10,7 @@ import {
   reportAnswered,
   type SendDeps,
 } from '../http-messages/send-response.ts';
+import { isNotModified, withoutContent } from './rows-headers.ts';
 
 /**
  * The fast path of hits: a request in the same words as an earlier one is answered without being read, routed or planned, while
@@ -28,9 +29,13 @@ export type FastPath = {
 
 type Remembered = {
   readonly repeat: Repeat;
-  /** The headers that `head` was made of. */
+  /** Of the request, without query string. */
+  readonly path: string;
+  /** The headers that the heads were made of. */
   headers: Readonly<OutgoingHttpHeaders> | undefined;
   head: string;
+  /** The head of a 304; absent until one is asked for. */
+  unmodifiedHead: string | undefined;
 };
 
 /** Bytes of everything remembered, the texts of the requests included. */
@@ -49,39 +54,61 @@ export function createFastPath(deps: SendDeps): FastPath {
   return {
     answer(incoming, body) {
       const { request, response, requestId } = incoming;
-      // The response may be a 304, or the last of its connection.
-      if (request.headers['if-none-match'] !== undefined || !response.shouldKeepAlive) return false;
+      // The response may be the last of its connection.
+      if (!response.shouldKeepAlive) return false;
       const key = requestKey(request, body);
       const found = key === undefined ? undefined : all.get(key);
       const again = found?.repeat.again(requestId);
       if (!found || !again) return false;
       const { headers, timing, start, text } = again;
-      const bytes = (start?.length ?? 0) + text.length;
+      const { path, repeat } = found;
+      const { facts } = repeat;
       if (found.headers !== headers) {
         found.headers = headers;
-        found.head = renderAll(deps, request, headers);
+        found.head = renderHead(200, withCommon(deps, request, headers));
+        found.unmodifiedHead = undefined;
       }
-      let own = `content-length: ${bytes}\r\nx-request-id: ${requestId}\r\n`;
+      let own = `x-request-id: ${requestId}\r\n`;
       if (timing !== undefined) own += `server-timing: ${timing}\r\n`;
-      useRenderedHead(response, found.head, own);
+      if (isNotModified(request.headers['if-none-match'], headers.etag)) {
+        found.unmodifiedHead ??= renderHead(304, withCommon(deps, request, withoutContent(headers)));
+        response.statusCode = 304;
+        useRenderedHead(response, found.unmodifiedHead, own);
+        response.end();
+        reportAnswered(deps, incoming, { path, status: 304, bytes: 0, facts });
+        return true;
+      }
+      const bytes = (start?.length ?? 0) + text.length;
+      useRenderedHead(response, found.head, `${own}content-length: ${bytes}\r\n`);
       // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
       if (start) response.write(start);
       response.end(text, 'latin1');
       deps.unread.watch(response);
-      reportAnswered(deps, incoming, 200, bytes, found.repeat.facts);
+      reportAnswered(deps, incoming, { path, status: 200, bytes, facts });
       return true;
     },
     remember(request, body, repeat) {
       const key = requestKey(request, body);
-      if (key !== undefined) all.set(key, { repeat, headers: undefined, head: '' });
+      if (key === undefined) return;
+      all.set(key, {
+        repeat,
+        path: pathOf(request),
+        headers: undefined,
+        head: '',
+        unmodifiedHead: undefined,
+      });
     },
   };
 }
 
-function renderAll(deps: SendDeps, request: IncomingMessage, own: Readonly<OutgoingHttpHeaders>): string {
+function withCommon(
+  deps: SendDeps,
+  request: IncomingMessage,
+  own: Readonly<OutgoingHttpHeaders>,
+): OutgoingHttpHeaders {
   const headers = { ...own };
   addCommonHeaders(deps, request, headers);
-  return renderHead(headers);
+  return headers;
 }
 
 /** All of a request that its response depends on; undefined where the request has to be read each time. */

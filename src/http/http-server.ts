@@ -128,6 +128,8 @@ function openServer(receiveTimeoutMs: number): Server {
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
     keepAliveTimeout: keepAliveMs,
+    // A request without a body has been read with its head: it has no `data`, no `end`, and costs no turns for them.
+    optimizeEmptyRequests: true,
     headersTimeout: receiveTimeoutMs,
     // Bounds clients that send byte by byte, each byte of which counts as progress.
     requestTimeout: 4 * receiveTimeoutMs,

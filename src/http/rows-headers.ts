@@ -86,7 +86,7 @@ export function isNotModified(ifNoneMatch: string | undefined, tag: unknown): bo
 }
 
 /** The headers of a 304, which says nothing of a content that it does not have. */
-export function withoutContent(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+export function withoutContent(headers: Readonly<OutgoingHttpHeaders>): OutgoingHttpHeaders {
   const {
     'content-type': _type,
     'content-encoding': _encoding,

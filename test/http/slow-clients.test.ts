@@ -91,6 +91,20 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
   });
 });
 
+test.each(['/graphql', logs, '/admin/invalidate', '/mcp', '/api/sources/postgres.logs/rows'])(
+  'a request that announces no body is answered as one with an empty body, at once: POST %s',
+  async path => {
+    const statuses: number[][] = [];
+    for (const length of ['Content-Length: 0\r\n', '']) {
+      const connection = await openRaw(gateway.port);
+      connection.write(post(path, 0).replace('Content-Length: 0\r\n', `${length}Connection: close\r\n`));
+      statuses.push(readAnswers(await connection.ended).map(({ status }) => status));
+    }
+    expect(statuses).toEqual([[expect.any(Number)], statuses[0]]);
+    expect(statuses[1]).not.toEqual([408]);
+  },
+);
+
 describe('a body in more chunks than its length explains ends its connection (contract 2.28, 11.2)', () => {
   test.each([
     ['REST', post(logs, 0), 413],
