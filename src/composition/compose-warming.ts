@@ -67,6 +67,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
     warmGroup: (claim, signal) =>
       warmGroup(
         {
+          schedule,
           cache,
           budget,
           runStatement,

@@ -42,6 +42,7 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
       forgetLowestScores(tables, maxKeys);
     },
     claim: async (token, leaseMs) => claimDue(tables, token, clock.now(), leaseMs),
+    keysAfter: async () => ({ keys: [], next: undefined }), // a claim has them all
     async extend(name, token, leaseMs) {
       const group = held(name, token);
       if (group) group.dueMs = clock.now() + leaseMs;
@@ -98,7 +99,7 @@ function claimDue(tables: Tables, token: string, now: number, leaseMs: number): 
     const lateMs = now - group.dueMs;
     Object.assign(group, { dueMs: now + leaseMs, claim: token });
     const claimed = live.map(({ digest, payload }) => ({ digest, payload }));
-    return { group: name, keys: claimed, lateMs, failures: group.failures };
+    return { group: name, keys: claimed, next: undefined, lateMs, failures: group.failures };
   }
   return undefined;
 }

@@ -4,6 +4,7 @@ import {
   type ClaimedGroup,
   defaultHalfLifeMs,
   type GroupState,
+  type KeyPage,
   type ScheduleOptions,
   type ScheduleState,
   type WarmKey,
@@ -44,6 +45,9 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
     async claim(token, leaseMs) {
       return toClaim(await run<string[]>('sqgWarmClaim', token, leaseMs));
     },
+    async keysAfter(group, next) {
+      return toPage(await run<string[]>('sqgWarmPage', group, next));
+    },
     async extend(group, token, leaseMs) {
       return (await run('sqgWarmExtend', group, token, leaseMs)) === 1;
     },
@@ -68,13 +72,17 @@ function argumentsOf({ digest, group, endpoint, payload, periodMs, lifetimeMs }:
 /** The third word of a fact, `<group> <endpoint> <payload>`, and all that follows. */
 const payloadOf = (fact: string) => fact.replace(/^\S+ \S+ /, '');
 
-function toClaim([group, lateMs, failures, ...pairs]: readonly string[]): ClaimedGroup | undefined {
+function toClaim([group, lateMs, failures, ...page]: readonly string[]): ClaimedGroup | undefined {
   if (group === undefined) return undefined;
+  return { group, ...toPage(page), lateMs: Number(lateMs), failures: Number(failures) };
+}
+
+function toPage([next, ...pairs]: readonly string[]): KeyPage {
   const keys: { digest: string; payload: string }[] = [];
   for (let at = 0; at < pairs.length; at += 2) {
     keys.push({ digest: pairs[at]!, payload: payloadOf(pairs[at + 1]!) });
   }
-  return { group, keys, lateMs: Number(lateMs), failures: Number(failures) };
+  return { keys, next: next || undefined };
 }
 
 function toState([keys, groups, totals]: [number, string[], string[]]): ScheduleState {

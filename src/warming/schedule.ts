@@ -11,6 +11,8 @@ export type WarmSchedule = {
    * @param token names the claim; no two have the same
    */
   claim(token: string, leaseMs: number): Promise<ClaimedGroup | undefined>;
+  /** Further keys of a claimed group, as above. @param next of the keys before */
+  keysAfter(group: string, next: string): Promise<KeyPage>;
   /** Makes a claim last another `leaseMs` from now; false if the token no longer holds it. */
   extend(group: string, token: string, leaseMs: number): Promise<boolean>;
   /** Ends a claim, says when the group is due again, and counts what was done; returns false and changes nothing if the claim is lost. */
@@ -33,9 +35,15 @@ export type WarmKey = {
   readonly lifetimeMs: number;
 };
 
-export type ClaimedGroup = {
-  readonly group: string;
+/** Some keys of a group, perhaps none. */
+export type KeyPage = {
   readonly keys: readonly Pick<WarmKey, 'digest' | 'payload'>[];
+  /** Where the others begin; absent if there are none. */
+  readonly next: string | undefined;
+};
+
+export type ClaimedGroup = KeyPage & {
+  readonly group: string;
   /** Milliseconds since it became due. */
   readonly lateMs: number;
   /** Runs in a row that failed. */

@@ -5,13 +5,15 @@ import type { Cache } from '../cache/cache.ts';
 import type { CacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest } from '../cache/cache-request.ts';
 import type { BytesBudget } from './bytes-budget.ts';
-import type { ClaimedGroup } from './schedule.ts';
+import type { ClaimedGroup, KeyPage, WarmSchedule } from './schedule.ts';
 import type { WarmSkip } from './warm-events.ts';
 
 /** What became of the keys of one claim. */
 export type GroupOutcome = {
   readonly endpoint: string;
   readonly periodMs: number;
+  /** Keys of the group. */
+  readonly keys: number;
   readonly refreshed: number;
   readonly failed: number;
   readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
@@ -31,6 +33,7 @@ export type KeyPlan = {
 };
 
 type WarmGroupDeps = {
+  readonly schedule: Pick<WarmSchedule, 'keysAfter'>;
   readonly cache: Pick<Cache, 'warm'>;
   /** Plans a key by the current definition of its endpoint; undefined if there is none. */
   readonly planKey: (payload: string) => KeyPlan | undefined;
@@ -53,7 +56,7 @@ type Counts = { refreshed: number; failed: number; runs: number; bytes: number; 
 /** Warms the keys of one claim, with one run where its queries have a batch form. */
 export async function warmGroup(
   deps: WarmGroupDeps,
-  { keys }: ClaimedGroup,
+  claim: ClaimedGroup,
   signal: AbortSignal,
 ): Promise<GroupOutcome> {
   const counts: Counts = { refreshed: 0, failed: 0, runs: 0, bytes: 0, savedBytes: 0 };
@@ -63,10 +66,13 @@ export async function warmGroup(
   };
   const dropped: string[] = [];
   let definition: KeyPlan['query']['definition'] | undefined;
-  // Planned some at a time, so that a group of any size needs the memory of these.
-  for (let at = 0; at < keys.length && !signal.aborted; at += maxTogether) {
+  let count = 0;
+  // Read and planned some at a time, so that a group of any size needs the memory of these.
+  for await (const keys of pagesOf(deps, claim)) {
+    if (signal.aborted) break;
+    count += keys.length;
     const plans: KeyPlan[] = [];
-    for (const { digest, payload } of keys.slice(at, at + maxTogether)) {
+    for (const { digest, payload } of keys) {
       const plan = deps.planKey(payload);
       if (plan?.query.key.digest === digest && plan.query.definition.warmSeconds > 0) plans.push(plan);
       else {
@@ -81,10 +87,19 @@ export async function warmGroup(
   return {
     endpoint: definition?.name ?? '',
     periodMs: definition ? definition.warmSeconds * 1000 : emptyPeriodMs,
+    keys: count,
     ...counts,
     skipped,
     dropped,
   };
+}
+
+/** The keys of a group, at most `maxTogether` at a time. */
+async function* pagesOf({ schedule }: WarmGroupDeps, { group, ...first }: ClaimedGroup) {
+  for (let page: KeyPage = first; ; page = await schedule.keysAfter(group, page.next)) {
+    for (let at = 0; at < page.keys.length; at += maxTogether) yield page.keys.slice(at, at + maxTogether);
+    if (page.next === undefined) return;
+  }
 }
 
 async function warmTogether(

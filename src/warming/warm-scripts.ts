@@ -5,6 +5,9 @@ export const warmKeys = ['due', 'claims', 'failures', 'expires', 'score', 'facts
   name => `sqg:2:{warm}:${name}`,
 );
 
+/** Keys that one script looks at: it holds up everybody else's commands, a thousand keys for some two milliseconds. */
+const pageKeys = 1000;
+
 /**
  * What each script begins with. `due`: groups by when they are due; `claims`, `failures`: by group; `expires`, `score`: keys
  * by when they fall out, by score; `facts`: `<group> <endpoint> <payload>` by key; `members`: `<group> <key>`, ordered as text.
@@ -13,8 +16,9 @@ const opening = `
   local due, claims, failures, expires, score, facts, members, totals = unpack(KEYS)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local function digests(group)
-    local found = redis.call('ZRANGEBYLEX', members, '[' .. group .. ' ', '(' .. group .. '!')
+  local function digests(group, after, count)
+    local from = after == '' and '[' .. group .. ' ' or '(' .. group .. ' ' .. after
+    local found = redis.call('ZRANGEBYLEX', members, from, '(' .. group .. '!', 'LIMIT', 0, count)
     for at, member in ipairs(found) do found[at] = string.sub(member, #group + 2) end
     return found
   end
@@ -24,6 +28,23 @@ const opening = `
     redis.call('HDEL', facts, digest)
     redis.call('ZREM', expires, digest)
     redis.call('ZREM', score, digest)
+  end
+  -- Adds the next page of a group's keys to an answer: where the others begin or '', then key and fact in turn.
+  local function addPage(answer, group, after)
+    local found = digests(group, after, ${pageKeys})
+    answer[#answer + 1] = #found == ${pageKeys} and found[#found] or ''
+    for _, digest in ipairs(found) do
+      -- A Redis that evicts may have lost a part of what is known.
+      local fact = redis.call('HGET', facts, digest)
+      if fact and tonumber(redis.call('ZSCORE', expires, digest) or 0) > now then
+        answer[#answer + 1] = digest
+        answer[#answer + 1] = fact
+      else
+        redis.call('ZREM', members, group .. ' ' .. digest)
+        forget(digest)
+      end
+    end
+    return answer
   end`;
 
 /** The schedule's steps, each one script: the time is that of Redis, whatever the workers' hosts say. */
@@ -46,25 +67,15 @@ export const warmScripts = {
       forget(redis.call('ZRANGE', score, 0, 0)[1])
     end
     return 1`,
-  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then key and fact in turn; or nothing. */
+  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then a page of keys; or nothing. */
   sqgWarmClaim: `${opening}
     while true do
       local first = redis.call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
       if #first == 0 then return {} end
       local group = first[1]
       local answer = {group, tostring(now - first[2]), redis.call('HGET', failures, group) or '0'}
-      for _, digest in ipairs(digests(group)) do
-        -- A Redis that evicts may have lost a part of what is known.
-        local fact = redis.call('HGET', facts, digest)
-        if fact and tonumber(redis.call('ZSCORE', expires, digest) or 0) > now then
-          answer[#answer + 1] = digest
-          answer[#answer + 1] = fact
-        else
-          redis.call('ZREM', members, group .. ' ' .. digest)
-          forget(digest)
-        end
-      end
-      if #answer > 3 then
+      addPage(answer, group, '')
+      if #answer > 4 or answer[4] ~= '' then
         redis.call('ZADD', due, now + ARGV[2], group)
         redis.call('HSET', claims, group, ARGV[1])
         return answer
@@ -73,6 +84,9 @@ export const warmScripts = {
       redis.call('HDEL', claims, group)
       redis.call('HDEL', failures, group)
     end`,
+  /** ARGV: group, where its next keys begin. */
+  sqgWarmPage: `${opening}
+    return addPage({}, ARGV[1], ARGV[2])`,
   /** ARGV: group, token, milliseconds. */
   sqgWarmExtend: `${opening}
     if redis.call('HGET', claims, ARGV[1]) ~= ARGV[2] then return 0 end
@@ -94,11 +108,12 @@ export const warmScripts = {
     local first = redis.call('ZRANGE', due, 0, ${maxShownGroups - 1}, 'WITHSCORES')
     for at = 1, #first, 2 do
       local group = first[at]
-      local own = digests(group)
+      local own = digests(group, '', 1)
       if #own > 0 then
+        local keys = redis.call('ZLEXCOUNT', members, '[' .. group .. ' ', '(' .. group .. '!')
         groups[#groups + 1] = cjson.encode({
           group, first[at + 1] - now, redis.call('HEXISTS', claims, group),
-          tonumber(redis.call('HGET', failures, group) or 0), #own, redis.call('HGET', facts, own[1]) or '',
+          tonumber(redis.call('HGET', failures, group) or 0), keys, redis.call('HGET', facts, own[1]) or '',
         })
       end
     end

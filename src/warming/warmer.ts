@@ -64,10 +64,11 @@ export function createWarmer(options: WarmerOptions): Warmer {
     }, extendMs).unref();
     try {
       const outcome = await warmGroup(claim, closing.signal);
-      const { endpoint, periodMs, refreshed, failed, skipped, runs, bytes, savedBytes, dropped } = outcome;
+      const { endpoint, periodMs, keys, refreshed, failed, skipped, runs, bytes, savedBytes, dropped } =
+        outcome;
       budget.spend(bytes);
       const failures = failed > 0 && refreshed === 0 ? claim.failures + 1 : 0;
-      const totals = { due: claim.keys.length, refreshed, failed, runs, bytes, savedBytes, lateMs };
+      const totals = { due: keys, refreshed, failed, runs, bytes, savedBytes, lateMs };
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
         dueInMs: nextDueMs(periodMs, failures),
@@ -76,7 +77,6 @@ export function createWarmer(options: WarmerOptions): Warmer {
         counts: { groups: 1, ...totals, ...Object.fromEntries(skips) },
       });
       const ms = clock.now() - startedMs;
-      const keys = claim.keys.length;
       emit({ type: 'warm.cycle', endpoint, keys, refreshed, failed, skipped, runs, bytes, lateMs, ms });
     } finally {
       clearInterval(extending);

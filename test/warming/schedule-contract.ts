@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { WarmKey, WarmSchedule } from '../../src/warming/schedule.ts';
+import type { KeyPage, WarmKey, WarmSchedule } from '../../src/warming/schedule.ts';
 
 type Opened = {
   readonly schedule: WarmSchedule;
@@ -36,6 +36,31 @@ export function scheduleContract(
       ['a', 'b', 'c'].map(digest => ({ digest, payload: `{"q": "${digest} of x"}` })),
     );
     expect(await schedule.claim('t2', 1000)).toBeUndefined();
+  });
+
+  test('a claim gives the keys of a large group in parts, each key once, but those that nobody has read lately', async () => {
+    const { schedule, advance } = await open({ maxKeys: 10_000 });
+    const name = (n: number) => `key-${n}`;
+    const all = Array.from({ length: 3500 }, (_, n) =>
+      key(name(n), 'g', { lifetimeMs: n < 2000 ? 30 : 60_000 }),
+    );
+    await schedule.recordReads([...all, key('other', 'g2')]);
+    await advance(period);
+    const claims = [await schedule.claim('t1', 5000), await schedule.claim('t2', 5000)];
+    const found: string[] = [];
+    for (const claim of claims) {
+      let page: KeyPage | undefined = claim;
+      while (page) {
+        found.push(...page.keys.map(({ digest }) => digest));
+        page =
+          claim && page.next !== undefined ? await schedule.keysAfter(claim.group, page.next) : undefined;
+      }
+    }
+    const live = Array.from({ length: 1500 }, (_, n) => name(n + 2000));
+    expect(found.sort()).toEqual([...live, 'other'].sort());
+    expect((await schedule.state()).keys).toBe(1501);
+    const shown = (await schedule.state()).groups.map(({ group, keys }) => [group, keys]);
+    expect(Object.fromEntries(shown)).toEqual({ g: 1500, g2: 1 });
   });
 
   test('contract 6.2: a claim that is not extended goes to others, and its first holder can end it no more', async () => {

@@ -75,7 +75,8 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     emit,
     random,
     concurrency,
-    warmGroup: (claim, signal) => warmGroup({ cache, budget, runStatement, planKey }, claim, signal),
+    warmGroup: (claim, signal) =>
+      warmGroup({ schedule, cache, budget, runStatement, planKey }, claim, signal),
   });
 
   /** A caller's read: the state it met. */
