@@ -69,7 +69,7 @@ export async function benchEngine(): Promise<void> {
 }
 
 /** The saved queries with their caches off, so that every request runs. */
-async function withoutCache(directory: string): Promise<void> {
+export async function withoutCache(directory: string): Promise<void> {
   await cp('sql', directory, { recursive: true });
   for (const { endpoint } of questions) {
     const file = join(directory, `${endpoint}.sql`);

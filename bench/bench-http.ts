@@ -3,18 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { variables } from '../src/composition/config.ts';
+import { startProxy } from '../test/proxies/start-proxy.ts';
 import { startRedisServer } from '../test/support/redis-server.ts';
 import { askServer, graphqlRequest, restRequest, type ServerRequest, type WireAnswer } from './ask-server.ts';
 import type { BareServerSettings } from './bare-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
-import { compareServers, type Gateways, printComparisonHead } from './compare-servers.ts';
+import { type Comparison, compareServers, type Gateways, printComparisonHead } from './compare-servers.ts';
 import { type GatewayProcess, startCommand, startGatewayProcess } from './gateway-process.ts';
 import { startMercurius } from './mercurius/start-mercurius.ts';
 import { cores, moveToCore, onCore } from './on-core.ts';
+import { childrenOf } from './process-usage.ts';
 import { startSideProcess } from './side-process.ts';
 
 /** Some 60 rows in 8 KB, and one or two rows. */
 const intervals = ['minutely', 'hourly'];
+
+/** The same, and the most rows that a saved query may give, in 140 KB. */
+const restParameters = [
+  ...intervals.map(interval => ({ interval })),
+  { interval: 'minutely', sql: generatedCounts(1000) },
+];
+
 export const project = '.';
 
 /**
@@ -35,12 +44,13 @@ export async function benchHttp(): Promise<void> {
 
 async function benchMemoryHits(cleanup: AsyncDisposableStack): Promise<void> {
   const gateways = await startGateways(cleanup, {});
-  for (const interval of intervals) {
-    const request = restRequest(gateways.silent, 'usage.api-counts', { interval, project });
+  for (const parameters of restParameters) {
+    const request = restRequest(gateways.silent, 'usage.api-counts', { project, ...parameters });
     const answer = await askHits(gateways, request);
     const bare = cleanup.adopt(await startBareServer(answer), each => each.stop());
     await compareServers(`REST from memory, ${answer.body.length} bytes`, request, gateways, [
       { name: '`node:http`', server: bare, goals: { logging: 0.8, silent: 0.9 } },
+      ...(await startAnchors(cleanup, answer)),
     ]);
   }
   for (const { rows, operation } of graphqlOperations) {
@@ -92,14 +102,47 @@ async function startGateways(
   };
 }
 
+/** Caches in C that keep the same bytes in memory: what a core can do at most. None where they are not installed, which is said. */
+async function startAnchors(cleanup: AsyncDisposableStack, answer: WireAnswer): Promise<Comparison[]> {
+  // They keep what is public alone.
+  const isOfCaches = (name: string) => /^(cache-control|x-accel-expires|vary|age|set-cookie)$/i.test(name);
+  const rawHeaders = pairsOf(answer.rawHeaders).filter(([name]) => !isOfCaches(name));
+  const source = await startBareServer({
+    ...answer,
+    rawHeaders: [...rawHeaders, ['Cache-Control', 'public, max-age=3600']].flat(),
+  });
+  cleanup.adopt(source, each => each.stop());
+  const anchors: Comparison[] = [];
+  for (const name of ['nginx', 'varnish'] as const) {
+    try {
+      const proxy = cleanup.adopt(await startProxy(name, Number(new URL(source.origin).port)), each =>
+        each.stop(),
+      );
+      // Varnish answers by a child of the process that was started.
+      const [pid = proxy.pid] = await childrenOf(proxy.pid);
+      moveToCore(cores.server, pid);
+      anchors.push({ name, server: { origin: proxy.origin, pid } });
+    } catch (error) {
+      console.error(`Without ${name}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  return anchors;
+}
+
 /** The headers that Node writes by itself are left to it. */
 function startBareServer({ rawHeaders, body }: WireAnswer, more: Partial<BareServerSettings> = {}) {
-  const headers: string[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
-    if (!['date', 'connection', 'keep-alive'].includes(name.toLowerCase())) headers.push(name, value);
-  }
+  const isOfNode = (name: string) => ['date', 'connection', 'keep-alive'].includes(name.toLowerCase());
+  const headers = pairsOf(rawHeaders)
+    .filter(([name]) => !isOfNode(name))
+    .flat();
   return startSideProcess('./bare-server.ts', { headers, body, ...more } satisfies BareServerSettings);
+}
+
+/** Names with their values. */
+function pairsOf(rawHeaders: readonly string[]): [string, string][] {
+  return rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as [string, string]] : [],
+  );
 }
 
 const countsQuery = `query Counts($project: String!, $interval: UsageInterval!, $sql: String) {

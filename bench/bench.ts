@@ -2,17 +2,18 @@ import { benchAgainst } from './bench-against.ts';
 import { benchCompression } from './bench-compression.ts';
 import { benchDialect } from './bench-dialect.ts';
 import { benchEngine } from './bench-engine.ts';
-import { benchGrowth } from './bench-growth.ts';
 import { benchHttp } from './bench-http.ts';
 import { benchLargeResults } from './bench-large-results.ts';
 import { benchLoading } from './bench-loading.ts';
 import { benchLogs } from './bench-logs.ts';
 import { benchMemory } from './bench-memory.ts';
+import { benchMisses } from './bench-misses.ts';
 import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
 import { benchStudio } from './bench-studio.ts';
 import { benchWarm } from './bench-warm.ts';
+import { benchGrowth } from './growth/bench-growth.ts';
 
 /** `npm run bench` runs all; `npm run bench -- start` one; `npm run bench -- against <commit>` compares two commits. Each figure stands beside its baseline of the same run. */
 const benches: Record<string, () => Promise<void>> = {
@@ -20,6 +21,7 @@ const benches: Record<string, () => Promise<void>> = {
   dialect: benchDialect,
   start: benchStart,
   http: benchHttp,
+  misses: benchMisses,
   memory: benchMemory,
   compression: benchCompression,
   warm: benchWarm,

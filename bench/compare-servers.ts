@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { askServer, type ServerRequest } from './ask-server.ts';
+import { askServer, type ServerRequest, type WireAnswer } from './ask-server.ts';
 import { generatorNote, type LoadFigures, loadServer } from './load-server.ts';
 import { median } from './time-blocks.ts';
 
@@ -12,8 +12,8 @@ export type Gateways = { readonly logging: MeasuredServer; readonly silent: Meas
 export type Comparison = {
   readonly name: string;
   readonly server: MeasuredServer;
-  /** How many requests the gateway answers in the processor time of one request to this server: at least. */
-  readonly goals: { readonly logging: number; readonly silent: number };
+  /** How many requests the gateway answers in the processor time of one request to this server: at least. Absent: it is no goal. */
+  readonly goals?: { readonly logging: number; readonly silent: number };
 };
 
 /** Rounds of blocks; the first, in which the servers' code gets compiled, does not count. */
@@ -23,8 +23,8 @@ const blockSeconds = 2;
 /** Prints the head of the table to which `compareServers` adds rows. */
 export function printComparisonHead(): void {
   console.log(`\n${generatorNote}\n
-| hit | server | processor time of one (µs) | default log | goal | log off | goal | requests/s | p50 (ms) | p99 (ms) |
-|---|---|---|---|---|---|---|---|---|---|`);
+| hit | server | processor time of one (µs) | default log | goal | log off | goal | requests/s | MB/s | p50 (ms) | p99 (ms) |
+|---|---|---|---|---|---|---|---|---|---|---|`);
 }
 
 /**
@@ -38,10 +38,14 @@ export async function compareServers(
   gateways: Gateways,
   others: readonly Comparison[],
 ): Promise<void> {
-  const rows = await readRows(gateways.logging, request);
+  const answer = await askServer(gateways.logging, request);
+  const rows = rowsOf(answer);
+  const describe = (blocks: readonly LoadFigures[], ratios?: readonly string[]) =>
+    describeBlocks(blocks, answer.body.length, ratios);
   const servers = [gateways.silent, ...others.map(({ server }) => server)];
   for (const server of servers) {
-    if (!isDeepStrictEqual(await readRows(server, request), rows)) throw new Error(`Other rows: ${hit}`);
+    if (!isDeepStrictEqual(rowsOf(await askServer(server, request)), rows))
+      throw new Error(`Other rows: ${hit}`);
   }
   const figures = await loadInTurn([gateways.logging, ...servers], request);
   const blocksOf = (server: MeasuredServer) => figures.get(server) ?? [];
@@ -50,9 +54,9 @@ export async function compareServers(
   for (const { name, server, goals } of others) {
     const ratios = [
       ratioOf(blocksOf(gateways.logging), blocksOf(server)).toFixed(2),
-      String(goals.logging),
+      String(goals?.logging ?? ''),
       ratioOf(blocksOf(gateways.silent), blocksOf(server)).toFixed(2),
-      String(goals.silent),
+      String(goals?.silent ?? ''),
     ];
     console.log(`| | ${name} | ${describe(blocksOf(server), ratios)}`);
   }
@@ -78,19 +82,25 @@ export async function loadInTurn(
   return figures;
 }
 
-function describe(blocks: readonly LoadFigures[], ratios: readonly string[] = ['', '', '', '']): string {
+/** @param bytes of the body of one answer */
+function describeBlocks(
+  blocks: readonly LoadFigures[],
+  bytes: number,
+  ratios: readonly string[] = ['', '', '', ''],
+): string {
   const middle = (read: (block: LoadFigures) => number) => median(blocks.map(read));
   const cells = [
     middle(({ cpuMicros }) => cpuMicros).toFixed(1),
     ...ratios,
     Math.round(middle(({ requestsPerSecond }) => requestsPerSecond)).toLocaleString('en'),
+    Math.round((middle(({ requestsPerSecond }) => requestsPerSecond) * bytes) / 2 ** 20).toLocaleString('en'),
     middle(({ p50Ms }) => p50Ms).toFixed(2),
     middle(({ p99Ms }) => p99Ms).toFixed(2),
   ];
   return `${cells.join(' | ')} |`;
 }
 
-async function readRows(server: MeasuredServer, request: ServerRequest): Promise<unknown> {
-  const { result, data } = JSON.parse((await askServer(server, request)).body.toString());
+function rowsOf({ body }: WireAnswer): unknown {
+  const { result, data } = JSON.parse(body.toString());
   return result ?? data;
 }

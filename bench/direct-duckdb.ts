@@ -1,4 +1,4 @@
-import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { prepareConnection, readCatalog } from '../src/duckdb/database.ts';
 import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../src/googlesql/functions/duckdb-macros.ts';
@@ -13,18 +13,41 @@ export type DirectDuckDb = {
   plan(compiled: CompiledStatement, parameters: Parameters): Promise<void>;
   /** Runs SQL written for DuckDB; its placeholders are those of the compiled statement. */
   runByHand(sql: string, compiled: CompiledStatement, parameters: Parameters): Promise<string>;
+  close(): void;
 };
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** Opens a database file beside the gateway that reads it. */
-export async function openDirectDuckDb(file: string): Promise<DirectDuckDb> {
+/**
+ * Opens a database file beside the gateway that reads it.
+ * @param connections for statements at the same time; no more may run
+ */
+export async function openDirectDuckDb(file: string, connections = 1): Promise<DirectDuckDb> {
   const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', memory_limit: '1024MB' });
-  const connection = await instance.connect();
-  await prepareConnection(connection, duckDbMacros);
-  const catalog = new Map((await readCatalog(connection)).map(table => [table.name, table]));
+  const free: DuckDBConnection[] = [];
+  for (let n = 0; n < connections; n++) {
+    const connection = await instance.connect();
+    await prepareConnection(connection, duckDbMacros);
+    free.push(connection);
+  }
+  const catalog = new Map((await readCatalog(free[0]!)).map(table => [table.name, table]));
 
   async function run(sql: string, compiled: CompiledStatement, parameters: Parameters) {
+    const connection = free.pop();
+    if (!connection) throw new Error('All connections are in use');
+    try {
+      return await runOn(connection, sql, compiled, parameters);
+    } finally {
+      free.push(connection);
+    }
+  }
+
+  async function runOn(
+    connection: DuckDBConnection,
+    sql: string,
+    compiled: CompiledStatement,
+    parameters: Parameters,
+  ) {
     const statement = await connection.prepare(sql);
     for (let at = 1; at <= statement.parameterCount; at++) {
       const name = statement.parameterName(at);
@@ -57,5 +80,6 @@ export async function openDirectDuckDb(file: string): Promise<DirectDuckDb> {
     async runByHand(sql, compiled, parameters) {
       return JSON.stringify((await run(sql, compiled, parameters)).getRowObjectsJson());
     },
+    close: () => instance.closeSync(),
   };
 }

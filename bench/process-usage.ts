@@ -25,3 +25,9 @@ export async function readMb(pid: number): Promise<number> {
   const io = await readFile(`/proc/${pid}/io`, 'utf8');
   return Number(/^rchar: (\d+)/m.exec(io)?.[1]) / 2 ** 20;
 }
+
+/** The processes that a process has started (Linux). */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
+}

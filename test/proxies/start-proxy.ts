@@ -13,6 +13,7 @@ import { varnishConfig } from './varnish-config.ts';
 export type CachingProxy = {
   /** Says in the header `X-Proxy` what it did: `MISS`, `HIT`, `STALE`, or a word of its own. */
   readonly origin: string;
+  readonly pid: number;
   /** Kills it and waits until it is gone. */
   stop(): Promise<void>;
 };
@@ -82,6 +83,7 @@ export async function startProxy(
   await Promise.race([listens(port), failed]);
   return {
     origin: `http://127.0.0.1:${port}`,
+    pid: child.pid!,
     async stop() {
       child.kill('SIGTERM');
       await ended;

@@ -6,29 +6,54 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startRedisServer } from '../test/support/redis-server.ts';
-import { askServer, graphqlRequest, restRequest } from './ask-server.ts';
-import { benchData, benchRows } from './bench-data.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
-import { residentMb } from './process-usage.ts';
+import { sampleProjects } from '../../src/sample/vocabulary.ts';
+import { startRedisServer } from '../../test/support/redis-server.ts';
+import { askServer, graphqlRequest, restRequest } from '../ask-server.ts';
+import { benchData, benchRows } from '../bench-data.ts';
+import { withoutCache } from '../bench-engine.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway-process.ts';
+import { residentMb } from '../process-usage.ts';
+import { startSideTask } from '../side-process.ts';
+import { median } from '../time-blocks.ts';
+import type { EntriesFigures, EntriesSettings } from './cache-entries.ts';
+import { manyRows } from './many-rows.ts';
 
 /** What was measured at one size of what grows. */
 type Point = { readonly size: number; readonly figures: Readonly<Record<string, number>> };
 
+type Curve = {
+  /** What grows. */
+  readonly what: string;
+  readonly sizes: readonly number[];
+  readonly measure: (size: number, directory: string) => Promise<Point['figures']>;
+};
+
+/** Rows of the longest table: `BENCH_MAX_ROWS`, default ten million. A hundred million take 20 GB and half an hour to make. */
+const maxRows = Number(process.env.BENCH_MAX_ROWS ?? 10_000_000);
+
+const curves: Readonly<Record<string, Curve>> = {
+  queries: { what: 'saved queries', sizes: [2, 20, 200, 2000], measure: withQueries },
+  tokens: { what: 'tokens', sizes: [1, 100, 10_000, 100_000], measure: withTokens },
+  gateways: { what: 'gateways over one Redis', sizes: [1, 2, 4, 8, 16], measure: withGateways },
+  memory: { what: 'entries in process', sizes: [1000, 10_000, 100_000, 1_000_000], measure: withEntries },
+  redis: { what: 'entries in Redis', sizes: [1000, 10_000, 100_000, 1_000_000], measure: withEntriesInRedis },
+  warm: { what: 'warm keys', sizes: [100, 1000, 10_000, 100_000], measure: withWarmKeys },
+  rows: { what: 'edge rows of seven days', sizes: [1, 1000, 1_000_000, 10_000_000, 100_000_000].filter(size => size <= maxRows), measure: withRows },
+}; // biome-ignore format: a table
+
 /**
  * How what the gateway costs grows with what it serves: a table for each thing that grows, and below it the exponent of each curve.
- * 0 is flat, 1 is linear.
+ * 0 is flat, 1 is linear. `GROWTH=warm` measures one of them.
  */
 export async function benchGrowth(): Promise<void> {
   const cleanup = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'bench-growth-'));
   cleanup.defer(() => rm(directory, { recursive: true }));
   try {
-    printCurve('saved queries', await measureAt([2, 20, 200, 2000], size => withQueries(directory, size)));
-    printCurve('tokens', await measureAt([1, 100, 10_000, 100_000], size => withTokens(directory, size)));
-    printCurve('gateways over one Redis', await measureAt([1, 2, 4, 8], withGateways));
-    const withKeys = (size: number) => withWarmKeys(directory, size);
-    printCurve('warm keys', await measureAt([100, 1000, 10_000, 100_000], withKeys));
+    for (const [name, { what, sizes, measure }] of Object.entries(curves)) {
+      if ((process.env.GROWTH ?? name) !== name) continue;
+      printCurve(what, await measureAt(sizes, size => measure(size, directory)));
+    }
   } finally {
     await cleanup.disposeAsync();
   }
@@ -103,7 +128,7 @@ from \`cloudflare.logs.prod\` where project = @project group by hour order by ho
 `;
 
 /** A start, the first request to GraphQL, which builds the schema, a request to REST, and the change of one file until it is served. */
-async function withQueries(parent: string, size: number): Promise<Point['figures']> {
+async function withQueries(size: number, parent: string): Promise<Point['figures']> {
   const directory = await mkdtemp(join(parent, 'sql-'));
   const file = (n: number) => join(directory, `report.number-${n}.sql`);
   for (let n = 1; n <= size; n++) await writeFile(file(n), savedQuery(n, 'Requests by hour.'));
@@ -132,7 +157,7 @@ async function withQueries(parent: string, size: number): Promise<Point['figures
 }
 
 /** A start, and requests with tokens that were not seen before: one that is there, one that is not. */
-async function withTokens(parent: string, size: number): Promise<Point['figures']> {
+async function withTokens(size: number, parent: string): Promise<Point['figures']> {
   const directory = await mkdtemp(join(parent, 'tokens-'));
   const secrets = Array.from({ length: size }, () => randomBytes(24).toString('base64url'));
   const records = secrets.map((secret, n) => ({
@@ -211,6 +236,74 @@ async function withGateways(size: number): Promise<Point['figures']> {
   }
 }
 
+/** The cache of one gateway without Redis. */
+async function withEntries(size: number): Promise<Point['figures']> {
+  const figures = await entriesTask({ size });
+  return {
+    'make one (µs)': figures.makeMs * 1000,
+    'read one (µs)': figures.readMs * 1000,
+    'KB of one': figures.bytes / 1024,
+  };
+}
+
+/** The same with all entries in Redis. */
+async function withEntriesInRedis(size: number): Promise<Point['figures']> {
+  const redis = await startRedisServer();
+  try {
+    const stat = async (name: string) =>
+      Number(new RegExp(`${name}:([\\d.]+)`).exec(await redis.command('INFO all'))?.[1]);
+    const memory = await stat('used_memory');
+    const figures = await entriesTask({ size, redisUrl: redis.url });
+    const readMicros = (await stat('cmdstat_mget:calls=\\d+,usec=\\d+,usec_per_call')) || 0;
+    return {
+      'make one (µs)': figures.makeMs * 1000,
+      'read one (µs)': figures.readMs * 1000,
+      'MGET in Redis (µs)': readMicros,
+      'KB of Redis': ((await stat('used_memory')) - memory) / size / 1024,
+    };
+  } finally {
+    await redis.stop();
+  }
+}
+
+async function entriesTask(settings: EntriesSettings): Promise<EntriesFigures> {
+  const { ready, result } = startSideTask<EntriesFigures>('./growth/cache-entries.ts', settings);
+  await ready;
+  return result;
+}
+
+/** Each question as often as makes a median; none is answered by a cache. */
+const asks = 7;
+
+async function withRows(size: number, parent: string): Promise<Point['figures']> {
+  const sqlFolder = await mkdtemp(join(parent, 'rows-'));
+  await withoutCache(sqlFolder);
+  const environment = { DATA_DIR: await manyRows(size), SAMPLE_ROWS: '0', SQL_DIR: sqlFolder };
+  const gateway = await startGatewayProcess(environment);
+  const ref = sampleProjects[0];
+  const since = new Date(Date.now() - 86_400_000).toISOString();
+  const byHour = `select timestamp_trunc(timestamp, hour) as hour, count(*) as requests from edge_logs group by hour order by hour`;
+  const questions = {
+    'logs.all (ms)': ['logs.all', { project: ref }],
+    'usage.api-counts minutely (ms)': ['usage.api-counts', { interval: 'minutely', project: ref }],
+    'usage.api-counts daily (ms)': ['usage.api-counts', { interval: 'daily', project: ref }],
+    "caller's SQL, one day (ms)": ['logs.all', { project: ref, iso_timestamp_start: since, sql: byHour }],
+  } as const;
+  try {
+    const figures: Record<string, number> = { 'start (ms)': gateway.readyMs };
+    for (const [name, [endpoint, parameters]] of Object.entries(questions)) {
+      const times: number[] = [];
+      for (let n = 0; n < asks; n++) {
+        times.push(await timeOf(() => askServer(gateway, restRequest(gateway, endpoint, parameters))));
+      }
+      figures[name] = median(times);
+    }
+    return figures;
+  } finally {
+    await gateway.stop();
+  }
+}
+
 /** Twenty letters and digits, as references of projects are: other patterns have no batch of a thousand. */
 const manyName = (n: number) => `${n.toString(36).padStart(4, '0')}abcdefghijklmnop`;
 
@@ -219,7 +312,7 @@ const fieldsAtOnce = 100;
 const periodSeconds = 30;
 
 /** One worker that keeps as many projects of one saved query warm: the cycle that refreshes them all. */
-async function withWarmKeys(parent: string, size: number): Promise<Point['figures']> {
+async function withWarmKeys(size: number, parent: string): Promise<Point['figures']> {
   const cleanup = new AsyncDisposableStack();
   try {
     const sqlFolder = await mkdtemp(join(parent, 'warm-'));
