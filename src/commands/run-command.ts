@@ -4,6 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { type Config, ConfigError, readConfig } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
 /** A command, and what `--help` says of it. */
@@ -151,9 +152,14 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
     await command.run({ environment, config: () => readConfig(environment) }, rest);
   } catch (error) {
     // Of broken files there may be several.
-    const isExpected = [UsageError, ConfigError, DatabaseBusyError, GatewayError, AggregateError].some(
-      type => error instanceof type,
-    );
+    const isExpected = [
+      UsageError,
+      ConfigError,
+      DatabaseBusyError,
+      GatewayError,
+      AggregateError,
+      UnreadableFileError,
+    ].some(type => error instanceof type);
     process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
     if (error instanceof UsageError) process.stderr.write(`\n${command ? briefUsage(command) : usage()}`);
     process.exitCode = error instanceof UsageError ? 2 : 1;

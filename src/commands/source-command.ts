@@ -3,6 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Config } from '../composition/config.ts';
 import { checkFiles } from '../duckdb/files/check-files.ts';
 import { type InferredColumn, inferColumns } from '../duckdb/files/infer-columns.ts';
+import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { formatOf, parseSource, readSources, type Source, type SourceField } from '../endpoints/sources.ts';
 import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
@@ -74,7 +75,9 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   const found = await inferColumns(
     { paths: files.map(file => resolve(file)), format },
     { isLenient: isLoaded },
-  );
+  ).catch(cause => {
+    throw new UnreadableFileError(cause instanceof Error ? cause.message : String(cause), { cause });
+  });
   const folder = resolve(config.SOURCES_DIR);
   const paths = files.map(file => relative(folder, resolve(file)));
   const text = [
@@ -96,13 +99,18 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     print({ leftOut: column, type }, `  ${column} is left out: no source can have the type ${type}`);
   }
   const next = isLoaded
-    ? `npm run import -- ${name} ${files[0]}`
+    ? `npm run import -- ${name} ${shellWord(files[0]!)}`
     : `npm run endpoint -- new ${name}.first --from ${name}`;
   print(
     { written: path, rows: found.rows, next },
     `${path} is written, from ${found.rows} rows. A gateway that runs reads it at its next start. Next: ${next}`,
   );
   return true;
+}
+
+/** A word as a shell takes it. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function show({ field, from, why }: InferredColumn): string {

@@ -106,6 +106,19 @@ const cases: Record<string, Case> = {
     csv: { skip: 2 },
     rows: [['1', '2', '2026-01-15'], ['3', '4', '2026-01-16']],
   },
+  'lines before the header, and one that is too short after it': {
+    content: 'Report of January\nExported by, admin\n\nid,n,at\n1,2,2026-01-15\n3,4,2026-01-16\n5,6\n',
+    columns: { id: 'INT64', n: 'INT64', at: 'DATE' },
+    rows: /line 7 has 2 values, the first one 3\. Correct it/,
+    loaded: [['1', '2', '2026-01-15'], ['3', '4', '2026-01-16']],
+    problems: [{ line: 7, reason: 'has 2 values; allowed: 3' }],
+  },
+  'dates in several forms beside days': {
+    content: 'when,日付\n2026-01-15,2026-01-15\n15/01/2026,2026-01-16\nJan 16 2026,\n',
+    columns: { when: 'STRING', column_2: 'DATE' },
+    from: { column_2: '日付' },
+    rows: [['2026-01-15', '2026-01-15'], ['15/01/2026', '2026-01-16'], ['Jan 16 2026', null]],
+  },
   'words of truth that would not come out as they went in': {
     content: 'smoker,paid\nYes,TRUE\nNo,false\n',
     columns: { smoker: 'STRING', paid: 'BOOL' },

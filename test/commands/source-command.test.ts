@@ -7,6 +7,7 @@ import { runSourceCommand } from '../../src/commands/source-command.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { openForWriting } from '../../src/duckdb/database.ts';
+import { UnreadableFileError } from '../../src/duckdb/files/unreadable-file-error.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -114,6 +115,12 @@ test('check reads each value in its declared type', async () => {
 test('what it cannot do it says', async () => {
   const { source, write } = await openCommands();
   const path = await write('a.csv', 'n\n1\n');
+  const odd = await write("o'dd (1).csv", 'n\n1\n');
+  expect((await source('add', 'odd', odd, '--load')).text).toContain(
+    `Next: npm run import -- odd '${odd.replace("'", String.raw`'\''`)}'`,
+  );
+  await source('drop', 'odd');
+  await expect(source('add', 'gone', 'gone.csv')).rejects.toThrow(UnreadableFileError);
   await source('add', 'found', path);
   expect((await source('list')).text).toBe(`found: 1 columns, ${path}`);
   await expect(source('add', 'found', path)).rejects.toThrow('EEXIST');

@@ -19,6 +19,33 @@ import { openInput } from '../../src/loading/input/open-input.ts';
 /** What one reader finds in a file. */
 type Found = { readonly rows: number; readonly columns: number } | { readonly problem: string };
 
+/** Prints the rows and columns of each file of a list. */
+const program = `
+import csv, io, json, sys, warnings
+import pandas, pyarrow.parquet
+warnings.simplefilter("ignore")
+
+def read(path):
+    if path.endswith(".parquet"):
+        return pyarrow.parquet.read_table(path)
+    plain = path.removesuffix(".gz").removesuffix(".zst")
+    if plain.endswith((".csv", ".tsv")):
+        return pandas.read_csv(path, sep=None, engine="python", dtype=str, encoding_errors="replace", skip_blank_lines=True)
+    try:
+        return pandas.read_json(path, lines=True, dtype=False, convert_dates=False)
+    except ValueError:
+        return pandas.read_json(path, dtype=False, convert_dates=False)
+
+found = {}
+for path in json.load(open(sys.argv[1])):
+    try:
+        table = read(path)
+        found[path] = {"rows": table.shape[0], "columns": table.shape[1]}
+    except Exception as error:
+        found[path] = {"problem": (str(error) or type(error).__name__).splitlines()[0]}
+json.dump(found, sys.stdout)
+`;
+
 const { PYTHON: python = 'python3' } = process.env;
 const folder = process.argv[2];
 if (folder === undefined) {
@@ -120,29 +147,3 @@ async function readByPandas(paths: readonly string[]): Promise<Record<string, Fo
     return undefined;
   }
 }
-
-const program = `
-import csv, io, json, sys, warnings
-import pandas, pyarrow.parquet
-warnings.simplefilter("ignore")
-
-def read(path):
-    if path.endswith(".parquet"):
-        return pyarrow.parquet.read_table(path)
-    plain = path.removesuffix(".gz").removesuffix(".zst")
-    if plain.endswith((".csv", ".tsv")):
-        return pandas.read_csv(path, sep=None, engine="python", dtype=str, encoding_errors="replace", skip_blank_lines=True)
-    try:
-        return pandas.read_json(path, lines=True, dtype=False, convert_dates=False)
-    except ValueError:
-        return pandas.read_json(path, dtype=False, convert_dates=False)
-
-found = {}
-for path in json.load(open(sys.argv[1])):
-    try:
-        table = read(path)
-        found[path] = {"rows": table.shape[0], "columns": table.shape[1]}
-    except Exception as error:
-        found[path] = {"problem": (str(error) or type(error).__name__).splitlines()[0]}
-json.dump(found, sys.stdout)
-`;

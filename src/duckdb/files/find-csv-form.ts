@@ -27,13 +27,34 @@ export async function findCsvForm(connection: DuckDBConnection, path: string): P
   if (encoding !== 'utf-8' && !encodings[encoding]) {
     throw new Error(`${path} is ${encoding.toUpperCase()}, which can't be read in place${convert}`);
   }
-  const delimiter = await findDelimiter(decoderFor(encoding).decode(head));
+  const text = decoderFor(encoding).decode(head);
+  const delimiter = await findDelimiter(text);
   const known: CsvForm = {
     ...(delimiter === ',' ? {} : { delimiter }),
     ...(encodings[encoding] && { encoding: encodings[encoding] }),
   };
   const found = await sniff(connection, path, { ...known, delimiter });
-  return found ? { ...known, ...found } : known;
+  if (found) return { ...known, ...found };
+  const skip = await findPreamble(text, delimiter);
+  return skip === undefined ? known : { ...known, skip };
+}
+
+/** The share of lines that must have as many values as the header, where those before it are left out. */
+const leastAlike = 0.6;
+
+/** The number of lines before the header, in a file whose other lines differ in length too, for which DuckDB finds no form. */
+async function findPreamble(text: string, delimiter: string): Promise<number | undefined> {
+  const records: { line: number; length: number }[] = [];
+  const dialect = { delimiter, quote: '"', escape: '"' };
+  for await (const { line, cells } of readCsvRecords(Readable.from([text]), dialect)) {
+    records.push({ line, length: cells.length });
+  }
+  const groups = Map.groupBy(records, ({ length }) => length);
+  const [usual] = [...groups.values()].sort((one, other) => other.length - one.length);
+  const header = usual?.[0];
+  if (!header || header === records[0] || header.length < 2) return undefined;
+  const rest = records.filter(({ line }) => line >= header.line);
+  return usual.length >= rest.length * leastAlike ? header.line - 1 : undefined;
 }
 
 /** What to do about an encoding that DuckDB does not read. */

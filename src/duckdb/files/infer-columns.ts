@@ -138,7 +138,7 @@ async function inferForm(
   for (const [at, { name, type }] of found.entries()) {
     const own = isColumnName(name) ? name : columnName(name, taken, at + 1);
     taken.add(own.toLowerCase());
-    const type_ = chosen(type, row[at + 1] === true);
+    const type_ = chosen(type, row[at + 1]);
     if (type_) columns.push({ name: own, from: own === name ? undefined : name, ...type_ });
     else leftOut.push({ name, type: String(type) });
   }
@@ -210,7 +210,11 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
   if (type.typeId === DuckDBTypeId.DOUBLE) {
     return `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
   }
-  return isCivil(type) ? `bool_and(regexp_matches(${text}, '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'))` : 'NULL';
+  if (!isCivil(type)) return 'NULL';
+  // Beside a column of dates in several forms DuckDB takes days for times.
+  const isDay = `bool_and(regexp_full_match(${text}, '[0-9]{4}-[0-9]{2}-[0-9]{2}'))`;
+  const saysZone = `bool_and(regexp_matches(${text}, ':[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'))`;
+  return `CASE WHEN ${isDay} THEN 'day' WHEN ${saysZone} THEN 'zone' END`;
 }
 
 const integers: readonly DuckDBTypeId[] = [
@@ -228,7 +232,8 @@ const isCivil = ({ typeId }: DuckDBType) => scalarTypes[typeId] === 'DATETIME';
 type Chosen = Pick<InferredColumn, 'field' | 'why'>;
 
 /** @returns undefined for a type that no source can have */
-function chosen(type: DuckDBType, fact: boolean): Chosen | undefined {
+function chosen(type: DuckDBType, found: unknown): Chosen | undefined {
+  const fact = found === true;
   if (isInteger(type) && fact) return { field: 'STRING', why: 'some values have leading zeros' };
   if (isLarge(type) && fact) return { field: 'INT64', why: undefined };
   if (type.typeId === DuckDBTypeId.BOOLEAN && fact)
@@ -239,7 +244,8 @@ function chosen(type: DuckDBType, fact: boolean): Chosen | undefined {
       why: 'all values are decimals of at most nine places, which NUMERIC keeps exact',
     };
   }
-  if (isCivil(type) && fact) return { field: 'TIMESTAMP', why: 'all times say their zone' };
+  if (found === 'day') return { field: 'DATE', why: undefined };
+  if (found === 'zone') return { field: 'TIMESTAMP', why: 'all times say their zone' };
   return fieldOf(type);
 }
 

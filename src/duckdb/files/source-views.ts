@@ -59,7 +59,8 @@ function readSql({ columns, from = {}, csv }: Source, { paths, format }: SourceF
   const read = format === 'csv' ? 'read_csv' : 'read_json';
   // All declared types are named, so nothing is guessed: a code such as 007 keeps its zeros.
   const named = format === 'csv' ? 'types' : 'columns';
-  const options = format === 'csv' ? csvOptions(csv) : '';
+  // DuckDB would read days in the form that other columns of the file have.
+  const options = format === 'csv' ? csvOptions({ date: '%Y-%m-%d', ...csv }) : '';
   return `${read}(${list}, ${named} = {${types.join(', ')}}, union_by_name = true${options})`;
 }
 
