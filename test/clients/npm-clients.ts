@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -51,14 +52,19 @@ export async function installNpmClients(): Promise<void> {
   }
 }
 
-/** Runs one of the installed tools, or Node, there. */
+/**
+ * Runs one of the installed tools, or Node, there.
+ * @param folder in which it runs, inside that of the clients
+ */
 export async function runInClients(
   command: string,
   args: readonly string[],
   environment: Record<string, string> = {},
+  folder = '',
 ): Promise<{ readonly code: number; readonly output: string }> {
-  const options = { cwd: clientsDirectory, env: { ...process.env, ...environment } };
-  return run(command === 'node' ? process.execPath : `node_modules/.bin/${command}`, args, options).then(
+  const options = { cwd: join(clientsDirectory, folder), env: { ...process.env, ...environment } };
+  const tool = resolve(clientsDirectory, 'node_modules/.bin', command);
+  return run(command === 'node' ? process.execPath : tool, args, options).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     ({ code, stdout, stderr }) => ({ code, output: `${stdout}${stderr}` }),
   );

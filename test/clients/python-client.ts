@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -56,7 +57,7 @@ export async function generatePythonClient(document: string, folder: string): Pr
   const args = ['generate', '--path', document, '--output-path', folder, '--meta', 'none', '--overwrite'];
   // Its formatter lies beside it.
   await run(`${directory}/bin/openapi-python-client`, args, {
-    env: { ...process.env, PATH: `${directory}/bin:${process.env.PATH}` },
+    env: { ...process.env, PATH: `${resolve(directory)}/bin:${process.env.PATH}` },
   });
 }
 
