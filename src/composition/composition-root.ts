@@ -82,7 +82,9 @@ export async function composeGateway(
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const { emit, isEngineDown } = watchEngine(both(metrics.observe, observe));
-  const core = await openCore(config, { clock, emit, engine: given });
+  let loading: ReturnType<typeof openLoading>;
+  const onDamage = (place: number) => loading?.loader.repair(place);
+  const core = await openCore(config, { clock, emit: repairing(emit, onDamage), engine: given });
   const { engine, endpoints, store, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
@@ -105,7 +107,7 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
-  const loading = openLoading(config, { endpoints, engine, cache, clock, emit });
+  loading = openLoading(config, { endpoints, engine, cache, clock, emit });
   const pages = config.PAGES ? openPageFiles() : undefined;
   const http = createHttpServer({
     pipeline,
@@ -130,7 +132,6 @@ export async function composeGateway(
     compat: config.COMPAT,
     emit,
   });
-  const stopWatching = watchEventLoop(emit);
   metrics.read(readingsOf(config, { http, log, engine, endpoints, tokens, freeBytes }));
   return {
     server: http.server,
@@ -141,8 +142,16 @@ export async function composeGateway(
     close: closing(
       http,
       [...(loading ? [loading] : []), tokens, warming, redactor, formatter, { close }],
-      stopWatching,
+      watchEventLoop(emit),
     ),
+  };
+}
+
+/** Passes events on, and has the file repaired in which a query found a damaged block. */
+function repairing(emit: (event: GatewayEvent) => void, repair: (place: number) => void): typeof emit {
+  return event => {
+    emit(event);
+    if (event.type === 'database.unreadable') repair(event.place);
   };
 }
 

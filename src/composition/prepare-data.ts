@@ -6,8 +6,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
+import { claimFolder } from '../duckdb/data-folder/folder-format.ts';
+import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
-import { repairReplicas } from '../duckdb/repair-replicas.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
@@ -33,6 +34,7 @@ export async function prepareData(
 ): Promise<{ accessToken: string | undefined; isOwnToken: boolean; sampleProject: string }> {
   await mkdir(config.DATA_DIR, { recursive: true });
   if (config.ENGINE === 'duckdb') {
+    await claimFolder(databasePath(config));
     for (const { file, keptAs } of await repairReplicas(databasePath(config), clock.now())) {
       emit({ type: 'database.damaged', file, keptAs });
     }

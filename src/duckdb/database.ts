@@ -12,6 +12,12 @@ import { registerScalarFunctions } from './scalar-functions.ts';
 export type Database = { readonly connection: DuckDBConnection; close(): void };
 
 /**
+ * Bytes of a block in files that are made from now on. A writer holds a block for each leaf of a record and for its NULLs: DuckDB's own 256 KiB
+ * need hundreds of megabytes for one row of a source that has learned 500 fields; smaller ones than these make queries slower.
+ */
+const blockBytes = 65_536;
+
+/**
  * Opens a database file for writing, and makes the tables and columns of the sources that it lacks.
  * @throws DatabaseBusyError
  */
@@ -19,7 +25,7 @@ export async function openForWriting(path: string, sources: readonly Source[]): 
   await mkdir(dirname(path), { recursive: true });
   let instance: DuckDBInstance;
   try {
-    instance = await DuckDBInstance.create(path);
+    instance = await DuckDBInstance.create(path, { default_block_size: String(blockBytes) });
   } catch (error) {
     if (isHeldElsewhere(error)) throw new DatabaseBusyError(path, error);
     throw error;

@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
+import { damagedPlace } from './data-folder/damaged-block.ts';
 import { EngineGoneError } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
 
@@ -17,6 +18,17 @@ export function toCallersError(
   emit: (event: EngineEvent) => void,
 ): unknown {
   if (error instanceof GatewayError) return error;
+  const place = damagedPlace(error);
+  if (place !== undefined) {
+    emit({ type: 'database.unreadable', place });
+    return new GatewayError(
+      'unavailable',
+      'A file of the database is damaged; the other one takes its place',
+      {
+        cause: error,
+      },
+    );
+  }
   if (error instanceof EngineGoneError) {
     if (error.why === 'out of memory') return outOfMemory();
     if (error.why === 'crash') {

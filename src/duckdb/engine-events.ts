@@ -7,6 +7,8 @@ export type EngineEvent =
   | { readonly type: 'source.unreadable'; readonly source: string; readonly message: string }
   /** A file of the database is damaged; it was set aside, and the gateway goes on with the other one. */
   | { readonly type: 'database.damaged'; readonly file: string; readonly keptAs: string }
+  /** A query found a damaged block in the file that is read. */
+  | { readonly type: 'database.unreadable'; readonly place: number }
   /** DuckDB refused a statement that our front-end printed: a fault of ours. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 

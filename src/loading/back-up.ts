@@ -1,6 +1,7 @@
 import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncDirectory } from '../base/replace-file.ts';
+import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
 import { pointerOf, readCurrent } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
 import { learnedFile } from './events/learned-fields.ts';
@@ -32,8 +33,10 @@ export async function backUp(databasePath: string, target: string): Promise<void
       }
     });
     // After the rows: it has the fields of all of them.
-    const learned = learnedFile(databasePath);
-    if (await exists(learned)) await copyFile(learned, learnedFile(join(unfinished, databaseName)));
+    for (const fileOf of [learnedFile, formatFile]) {
+      const file = fileOf(databasePath);
+      if (await exists(file)) await copyFile(file, fileOf(join(unfinished, databaseName)));
+    }
     await rename(unfinished, target);
     await syncDirectory(dirname(target));
   } catch (error) {
@@ -44,12 +47,13 @@ export async function backUp(databasePath: string, target: string): Promise<void
 
 /**
  * Puts a backup into a data folder that has no database. No gateway may run over it.
- * @throws Error if it has one, or if the backup is none; the system's error
+ * @throws Error if it has one, or if the backup is none; SetupError if it is one of a newer version; the system's error
  */
 export async function restore(databasePath: string, from: string): Promise<void> {
   const folder = dirname(databasePath);
   const backup = join(from, databaseName);
   if (!(await exists(backup))) throw new Error(`${from} is no backup: it has no ${databaseName}`);
+  checkFolderFormat(backup);
   if ((await exists(databasePath)) || (await exists(pointerOf(databasePath)))) {
     throw new Error(`There is a database in ${folder}; move it away, or choose another DATA_DIR`);
   }

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
+import { repairBlock } from '../duckdb/data-folder/repair-replicas.ts';
 import { LineTooLongError, splitLines } from '../duckdb/split-lines.ts';
 import { readSources, type Source } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
@@ -13,6 +15,7 @@ import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { type Retention, withRetention } from './retention.ts';
 import { storeAccepted } from './store-accepted.ts';
+import { withTurn } from './write-spare.ts';
 
 /** Where the process works. */
 export type LoaderArguments = {
@@ -39,7 +42,9 @@ export type LoaderCommand =
   /** Queries are to see this sample. */
   | { readonly type: 'sample'; readonly sample: Sample }
   /** Rows that are too old at this time, in milliseconds since 1970, are to go. */
-  | { readonly type: 'retain'; readonly nowMs: number };
+  | { readonly type: 'retain'; readonly nowMs: number }
+  /** The block at this place of a file of the database is damaged. */
+  | { readonly type: 'repair'; readonly place: number };
 
 /** From the process to the gateway. */
 export type LoaderReport =
@@ -78,6 +83,7 @@ process.on('message', (command: LoaderCommand) => {
     acceptingEvents = acceptingEvents.then(() => accept(command, () => acceptEventsFile(command)));
     return;
   }
+  if (command.type === 'repair') return void repair(command.place);
   if (command.type === 'sample') ({ sample } = command);
   if (command.type === 'retain') retainAtMs = command.nowMs;
   void store();
@@ -140,23 +146,41 @@ function find(all: readonly Source[], name: string): Source {
   return source;
 }
 
+/** Sets the file aside that has a damaged block; its place is taken by a copy of the other one in the next turn. */
+async function repair(place: number): Promise<void> {
+  try {
+    await withTurn(settings.databasePath, async () => {
+      const damaged = await repairBlock(settings.databasePath, place, Date.now());
+      for (const { file, keptAs } of damaged) emit({ type: 'database.damaged', file, keptAs });
+      if (damaged.length > 0) retainAtMs ??= Date.now();
+    });
+    void store();
+  } catch (error) {
+    emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
 /** Stores what was accepted until nothing is left. */
 async function store(): Promise<void> {
   isAsked = true;
   if (isStoring) return;
   isStoring = true;
+  let goesOn = false;
   while (isAsked) {
     isAsked = false;
     const startedMs = performance.now();
     const own = { sample, retainAtMs };
     [sample, retainAtMs] = [undefined, undefined];
     try {
-      if (await storeAccepted({ ...settings, sources: declared, emit, ...own })) isAsked = true;
+      goesOn = await storeAccepted({ ...settings, sources: declared, emit, goesOn, ...own });
+      if (goesOn) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       sample ??= own.sample;
       retainAtMs ??= own.retainAtMs;
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
+      const place = damagedPlace(error);
+      if (place !== undefined) await repair(place);
       isAsked = true;
       await delay(retryMs);
     }

@@ -34,6 +34,8 @@ export type Loader = {
   bringSample(sample: Sample): void;
   /** Removes rows that are older than their sources keep them, at a time in milliseconds since 1970. */
   retain(nowMs: number): void;
+  /** Sets the file of the database aside in which the block at this place is damaged. */
+  repair(place: number): void;
   close(): Promise<void>;
 };
 
@@ -115,6 +117,9 @@ export function createLoader(options: LoaderOptions): Loader {
       take(body, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
     wake: () => running().send({ type: 'store' }),
     bringSample: sample => running().send({ type: 'sample', sample }),
+    repair(place) {
+      if (!isClosed) running().send({ type: 'repair', place });
+    },
     retain: nowMs => running().send({ type: 'retain', nowMs }),
     async close() {
       isClosed = true;

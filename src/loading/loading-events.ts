@@ -1,3 +1,5 @@
+import type { EngineEvent } from '../duckdb/engine-events.ts';
+
 /** What happens to rows that are loaded. */
 export type LoadingEvent =
   /** Rows are on disk; queries see them in a moment. */
@@ -15,5 +17,7 @@ export type LoadingEvent =
   | { readonly type: 'rows.unwritable'; readonly message: string }
   /** Storing accepted rows does not succeed now, and is tried again. */
   | { readonly type: 'rows.delayed'; readonly message: string }
+  /** As a start does, see there. */
+  | Extract<EngineEvent, { type: 'database.damaged' }>
   /** The process that loads rows has ended; the next rows start a new one. */
   | { readonly type: 'loader.stopped'; readonly reason: string };

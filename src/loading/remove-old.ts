@@ -35,9 +35,6 @@ export async function removeOld(
   return [...new Set(expired)];
 }
 
-/** Bytes of a block of DuckDB. */
-const blockBytes = 262_144;
-
 /** The part of the megabytes that stays where they are exceeded: else each further row would remove one. */
 const keptShare = 0.9;
 
@@ -55,9 +52,11 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
   ];
   const one = async (sql: string) => (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
   // Far cheaper than what follows: all sources together are no more than this.
+  const blockBytes = Number(await one('SELECT block_size FROM pragma_database_size() LIMIT 1'));
   const used = Number(await one('SELECT used_blocks FROM pragma_database_size() LIMIT 1')) * blockBytes;
   if (used <= limit) return [];
-  const segments = `pragma_storage_info(${quoteText(sized.name)})`;
+  // It takes the name as SQL would.
+  const segments = `pragma_storage_info(${quoteText(table)})`;
   const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
   const bytes = Number(await one(`SELECT count(DISTINCT block) FROM (${blocks})`)) * blockBytes;
   const places = Number(

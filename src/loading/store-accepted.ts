@@ -2,6 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
@@ -10,6 +11,7 @@ import { listRowsFiles, type RowsBlock, type RowsFile, readBlocks, rowsFolderOf 
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
+import { readMoved, sortRows } from './sort-rows.ts';
 import { currentName, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
@@ -21,6 +23,8 @@ type StoreOptions = {
   readonly sample?: Sample | undefined;
   /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only beside new rows. */
   readonly retainAtMs?: number | undefined;
+  /** Whether the turn before left rows to sort. Default false. */
+  readonly goesOn?: boolean;
 };
 
 /** Bytes of accepted files that share a transaction, and milliseconds after which no further one begins in the same turn. */
@@ -33,17 +37,19 @@ const insertCharacters = 2 * 1024 * 1024;
 /**
  * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
  * rows; each remembers which ones it has in the transaction that stores them, so that a file is stored once, whenever a process is killed.
- * @returns whether accepted files are left, which the next turn takes
+ * Rows of the hours that are over are sorted, some of them in each turn.
+ * @returns whether something is left for the next turn: accepted files, or rows to sort in this file or the other one
  * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
-  const { databasePath, emit, sample, retainAtMs } = options;
+  const { databasePath, emit, sample, retainAtMs, goesOn = false } = options;
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
-  if (!sample && retainAtMs === undefined && (await listRowsFiles(folder)).length === 0) return false;
+  const hasFiles = async () => (await listRowsFiles(folder)).length > 0;
+  if (!sample && retainAtMs === undefined && !goesOn && !(await hasFiles())) return false;
   const endMs = performance.now() + turnMs;
-  let [isLost, isOutdated] = [false, false];
+  let [isLost, isOutdated, isUnsorted] = [false, false, false];
   await writeSpare({ databasePath, sources }, async connection => {
     const files = await listRowsFiles(folder);
     // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
@@ -57,16 +63,20 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
       await storeGroup({ connection, folder, sources, emit }, group, memory.isInCurrent);
       if (performance.now() > endMs) break;
     }
-    const expired = await removeOld(connection, sources, retainAtMs ?? Date.now());
+    const nowMs = retainAtMs ?? Date.now();
+    const expired = await removeOld(connection, sources, nowMs);
     const isSampled = await bringSample(connection, sources, sample);
+    const { moved, isDone } = await sortRows(connection, { sources, nowMs, endMs });
+    const isMoved = moved > (await readMoved(connection, `${currentName}.main.`));
+    isUnsorted = isMoved || !isDone;
     const { inBoth, loaded, isBehind } = await memory.compare(files);
     if (isBehind) return {};
     for (const name of inBoth) await rm(join(folder, name), { force: true });
-    if (!loaded && !isSampled && expired.length === 0) return {};
+    if (!loaded && !isSampled && !isMoved && expired.length === 0) return {};
     return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });
   // The spare is whole now, or gets the fields that it lacks.
-  return isLost || isOutdated ? storeAccepted(options) : (await listRowsFiles(folder)).length > 0;
+  return isLost || isOutdated ? storeAccepted(options) : isUnsorted || hasFiles();
 }
 
 /**
@@ -183,7 +193,7 @@ async function storeGroup(
     await storeFiles(target, files);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (isLackOfRoom(message)) throw error;
+    if (isLackOfRoom(message) || damagedPlace(error) !== undefined) throw error;
     if (files.length > 1) {
       for (const file of files) await storeGroup(target, [file], isInCurrent);
       return;

@@ -2,6 +2,7 @@ import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
 import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.ts';
@@ -15,7 +16,12 @@ export const currentName = 'current_file';
 type SpareOptions = {
   readonly databasePath: string;
   readonly sources: readonly Source[];
+  readonly memoryMb?: number;
 };
+
+/** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
+const usualMemoryMb = 160;
+const exceptionalMemoryMb = 1024;
 
 /** What a turn left behind. */
 type Turn = {
@@ -47,7 +53,10 @@ export async function writeSpare(
     if (!(await bytesOf(current.path))) (await openForWriting(current.path, sources)).close();
     const spare = spareOf(databasePath, current);
     if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
-    const turn = await writeTo(spare, current, options, write);
+    const turn = await writeTo(spare, current, options, write).catch(error => {
+      if (!/Out of Memory|failed to (?:pin|allocate)/i.test(String(error))) throw error;
+      return writeTo(spare, current, { ...options, memoryMb: exceptionalMemoryMb }, write);
+    });
     if (turn.isLost) await copyOver(current, spare);
     if (!turn.loaded) return;
     const loads = { ...current.loads };
@@ -59,12 +68,12 @@ export async function writeSpare(
 async function writeTo(
   spare: string,
   current: Current,
-  { sources }: SpareOptions,
+  { sources, memoryMb = usualMemoryMb }: SpareOptions,
   write: (connection: DuckDBConnection) => Promise<Turn>,
 ): Promise<Turn> {
   const { connection, close } = await openReleased(spare, current, sources);
   try {
-    await connection.run("SET memory_limit = '160MB'; SET threads = 1");
+    await connection.run(`SET memory_limit = '${memoryMb}MB'; SET threads = 1`);
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
     const turn = await write(connection);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
@@ -123,8 +132,10 @@ async function bytesOf(path: string): Promise<number | undefined> {
 /**
  * Runs an action while no other process does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
  * ends, however that happens, which no lock that Node offers does.
+ * @throws SetupError in a folder of a newer version; what `act` throws
  */
 export async function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
+  checkFolderFormat(databasePath);
   const folder = rowsFolderOf(databasePath);
   await mkdir(folder, { recursive: true });
   const lock = join(folder, 'writer.duckdb');

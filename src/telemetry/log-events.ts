@@ -17,6 +17,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'process.stalled': 'warn',
   'source.unreadable': 'error',
   'database.damaged': 'error',
+  'database.unreadable': 'error',
   'rows.accepted': 'debug',
   'events.unfit': 'warn',
   'rows.delayed': 'warn',

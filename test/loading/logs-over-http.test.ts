@@ -1,4 +1,4 @@
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
@@ -89,6 +89,11 @@ describe('the forms of a body', () => {
       'zstd',
       zstdCompressSync(array.replaceAll('plain', 'zstd')),
       { headers: { 'content-encoding': 'zstd' } },
+    ],
+    [
+      'deflate',
+      deflateSync(array.replaceAll('plain', 'deflate')),
+      { headers: { 'content-encoding': 'deflate' } },
     ],
     ['message', '{"message":"message 1"}', {}],
   ];

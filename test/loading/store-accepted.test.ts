@@ -3,9 +3,9 @@ import { access, copyFile, readdir, rename, stat, truncate, writeFile } from 'no
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test, vi } from 'vitest';
-import { repairReplicas } from '../../src/duckdb/repair-replicas.ts';
+import { repairReplicas } from '../../src/duckdb/data-folder/repair-replicas.ts';
 import { pointerOf, readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
-import { parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
+import { parseSource, readSources, type Source, type SourceFields } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { backUp, restore } from '../../src/loading/back-up.ts';
@@ -175,8 +175,8 @@ test('the sample goes on in both files, and no load sets it back', async () => {
 
 test('rows beyond the megabytes of their source go, the oldest first', async () => {
   const kept = parseSource(
-    'numbers.yaml',
-    'name: numbers\ntime: at\nretentionMb: 2\ncolumns: { n: INT64, at: TIMESTAMP, text: STRING }\n',
+    'shop.numbers.yaml',
+    'name: shop.numbers\ntime: at\nretentionMb: 2\ncolumns: { n: INT64, at: TIMESTAMP, text: STRING }\n',
     '/',
   );
   const database = await openDatabase([kept]);
@@ -193,7 +193,7 @@ test('rows beyond the megabytes of their source go, the oldest first', async () 
   }
   const [count, oldest, newest] = await Promise.all(
     ['count(*)', 'min(n)', 'max(n)'].map(async what =>
-      Number(await database.ask(`SELECT ${what} FROM numbers`)),
+      Number(await database.ask(`SELECT ${what} FROM "shop.numbers"`)),
     ),
   );
   expect(newest).toBe(rounds * rowsOfRound - 1);
@@ -259,6 +259,23 @@ test('rows that are put into a clock which was set back are there', async () => 
   expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3', '4']);
 });
 
+test('a source that learns all the fields that it may is stored on', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  const wide: SourceFields = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`f${n}`, 'INT64']));
+  await learn(database.databasePath, 'numbers', { wide });
+  const learned = { ...numbers, columns: { ...numbers.columns, wide } };
+  for (const n of [2, 3]) {
+    await database.accept(learned, [{ n, wide: { f0: n, f499: n } }]);
+    while (await database.turn());
+  }
+  expect(database.events).toEqual([]);
+  for (const path of replicasOf(database.databasePath)) {
+    expect(await database.ask('SELECT wide.f499 FROM numbers WHERE n = 3', path)).toEqual(['3']);
+  }
+});
+
 test('rows whose fields are learned while a turn begins are stored with them', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
@@ -277,7 +294,7 @@ test('rows whose fields are learned while a turn begins are stored with them', a
 
 describe('a database of which one file is damaged', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
-    'ends too early': path => truncate(path, 100_000),
+    'ends too early': path => truncate(path, 20_000),
     'begins with something else': path => writeFile(path, 'no database'.repeat(10_000)),
   };
   const cases = Object.keys(damages).flatMap(damage =>

@@ -23,6 +23,8 @@ import { createStandingClock } from './standing-clock.ts';
 type OpenGatewayOptions = {
   /** Rows by source, as an importer sends them. */
   rows?: Readonly<Record<string, readonly object[]>>;
+  /** Fills the data folder, in the place of `rows`. */
+  fill?: (directory: string) => Promise<void>;
   /** Where the clock stands; ISO 8601. */
   now?: string;
   /** Further sources by file, beside those of the repository; `files` of them lie in the same folder. */
@@ -89,7 +91,8 @@ export async function openGateway(options: OpenGatewayOptions) {
     PORT: '0',
     ...drawn.environment,
   });
-  if (!engine) await importRows(databasePath(config), readSources(sourcesDirectory), rows);
+  if (options.fill) await options.fill(directory);
+  else if (!engine) await importRows(databasePath(config), readSources(sourcesDirectory), rows);
   const clock = createStandingClock(now);
   const commandTokens = await openCommandTokens(config);
   const issued = new Map<string, string>();

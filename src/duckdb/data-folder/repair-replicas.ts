@@ -1,7 +1,8 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SetupError } from '../base/setup-error.ts';
-import { pointerOf, publish, readCurrent, replicasOf } from './replicas.ts';
+import { SetupError } from '../../base/setup-error.ts';
+import { pointerOf, publish, readCurrent, replicasOf } from '../replicas.ts';
+import { isDamagedAt } from './damaged-block.ts';
 
 /** A file of the database that was found damaged, and where it is now. */
 export type DamagedFile = { readonly file: string; readonly keptAs: string };
@@ -16,13 +17,6 @@ const lookAgainMs = 300;
  * @throws SetupError where no file is whole: an empty database would answer as if there never had been a row
  */
 export async function repairReplicas(databasePath: string, nowMs: number): Promise<DamagedFile[]> {
-  const damaged: DamagedFile[] = [];
-  const setAside = async (file: string) => {
-    const keptAs = `${file}.damaged-${nowMs}`;
-    await rename(file, keptAs);
-    await rename(`${file}.wal`, `${keptAs}.wal`).catch(() => undefined);
-    damaged.push({ file, keptAs });
-  };
   const pointer = readPointer(databasePath);
   const refused: string[] = [];
   for (const file of replicasOf(databasePath)) {
@@ -31,9 +25,39 @@ export async function repairReplicas(databasePath: string, nowMs: number): Promi
     if ((await looksDamaged(file)) && (await isRefused(file))) refused.push(file);
   }
   if (refused.length > 0 && !(await hasOther(databasePath, refused))) throw nothingLeft(refused);
-  if (pointer === 'damaged') await setAside(pointerOf(databasePath));
-  for (const file of refused) await setAside(file);
-  if (damaged.length > 0) await pointToWhole(databasePath, pointer === 'damaged' ? undefined : pointer);
+  if (pointer === 'damaged') refused.unshift(pointerOf(databasePath));
+  return setAside(databasePath, refused, pointer === 'damaged' ? undefined : pointer, nowMs);
+}
+
+/**
+ * Sets the file aside in which a block is damaged, so that the other one is read, while its caller has the writer's turn. Rows that the other
+ * file lacks wait in their own files. Nothing is moved where both are damaged: each still answers what does not read the block.
+ * @param place where the block begins, as `damagedPlace` says
+ */
+export async function repairBlock(
+  databasePath: string,
+  place: number,
+  nowMs: number,
+): Promise<DamagedFile[]> {
+  const damaged: string[] = [];
+  for (const file of replicasOf(databasePath)) if (await isDamagedAt(file, place)) damaged.push(file);
+  if (damaged.length === 0 || !(await hasOther(databasePath, damaged))) return [];
+  return setAside(databasePath, damaged, readCurrent(databasePath).path, nowMs);
+}
+
+/** Renames damaged files, and makes the file current that was so, or else the other one. */
+async function setAside(
+  databasePath: string,
+  files: readonly string[],
+  current: string | undefined,
+  nowMs: number,
+): Promise<DamagedFile[]> {
+  const damaged = files.map(file => ({ file, keptAs: `${file}.damaged-${nowMs}` }));
+  for (const { file, keptAs } of damaged) {
+    await rename(file, keptAs);
+    await rename(`${file}.wal`, `${keptAs}.wal`).catch(() => undefined);
+  }
+  if (damaged.length > 0) await pointToWhole(databasePath, current);
   return damaged;
 }
 
@@ -87,7 +111,7 @@ async function isRefused(path: string): Promise<boolean> {
   // Loaded here alone: a start needs it for such a file only.
   const [{ DuckDBInstance }, { isHeldElsewhere }] = await Promise.all([
     import('@duckdb/node-api'),
-    import('./database.ts'),
+    import('../database.ts'),
   ]);
   try {
     (await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' })).closeSync();

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { replaceFile } from '../../base/replace-file.ts';
+import { SetupError } from '../../base/setup-error.ts';
+
+/**
+ * How the data folder is laid out: which files there are, and what they hold beside rows. It rises when a program of before could not read or
+ * write the folder any more; `test/loading/data-folders` has one of each.
+ */
+export const folderFormat = 1;
+
+/** The file that says it; a folder without one is of the first format. */
+export function formatFile(databasePath: string): string {
+  return join(dirname(databasePath), 'format.json');
+}
+
+/**
+ * Checks that this program knows the format of the data folder.
+ * @throws SetupError if it is of a newer one, or if the file can't be read
+ */
+export function checkFolderFormat(databasePath: string): void {
+  const found = readFormat(formatFile(databasePath));
+  if (found === undefined || (typeof found === 'number' && found <= folderFormat)) return;
+  const [file, folder] = [formatFile(databasePath), dirname(databasePath)];
+  if (typeof found !== 'number') {
+    const fix = `write {"format":${folderFormat}} into it if no newer version has used the folder`;
+    throw new SetupError('The data folder can not be used.', [{ found: `${file} is damaged`, fix }]);
+  }
+  const problem = `${folder} has the format ${found}; this version knows formats up to ${folderFormat}`;
+  const fix =
+    'start the newer version again, or choose another DATA_DIR and restore a backup of this version';
+  throw new SetupError('The data folder was written by a newer version.', [{ found: problem, fix }]);
+}
+
+/** Checks the format of a data folder, and writes it into one that does not have it yet. */
+export async function claimFolder(databasePath: string): Promise<void> {
+  checkFolderFormat(databasePath);
+  const file = formatFile(databasePath);
+  if (readFormat(file) === undefined)
+    await replaceFile(file, `${JSON.stringify({ format: folderFormat })}\n`);
+}
+
+function readFormat(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // every fs error has a code
+    throw error;
+  }
+  try {
+    return (JSON.parse(text) as { format?: unknown }).format ?? null; // null: it says none
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,221 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { readColumns } from '../duckdb/database.ts';
+import type { Source } from '../endpoints/sources.ts';
+import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import type { CatalogColumn } from '../googlesql/tree/types.ts';
+
+type SortOptions = {
+  readonly sources: readonly Source[];
+  readonly nowMs: number;
+  /** Time of `performance.now()` after which no further piece begins; one does in any case. */
+  readonly endMs: number;
+};
+
+export type Sorting = {
+  /** Rows that this file ever moved: with more of them than the other file has, it is the one to show. */
+  readonly moved: number;
+  readonly isDone: boolean;
+};
+
+const hourMs = 3_600_000;
+
+/** Milliseconds after the end of an hour in which rows of it still come. */
+const settleMs = 5 * 60_000;
+
+/** Rows that are sorted at once, plus those of a minute: bounds the memory and the length of a turn. */
+const pieceRows = 50_000;
+
+/** Rows of a minute beyond which it stays as it is: a column that has one value in all of them is no time. */
+const maxPieceRows = 4 * pieceRows;
+
+/** Rows of a DuckDB vector: the least that a scan reads of a column, or skips. */
+const vectorRows = 2048;
+
+/** By how much more vectors than it needs a project of an hour may be spread. */
+const maxSpread = 2;
+
+/** Share of the rows in sorted hours that may come late before all hours are looked at again, and a number below which none are. */
+const lateShare = 0.01;
+const minLateRows = 2048;
+
+/**
+ * Sorts the rows of hours that are over by hour, project and time, so that a query of one project and some hours skips the others. Rows that lie
+ * well as they came are left where they are. A piece is moved in one transaction, which also remembers how far the sorting has come.
+ */
+export async function sortRows(
+  connection: DuckDBConnection,
+  { sources, nowMs, endMs }: SortOptions,
+): Promise<Sorting> {
+  await connection.run(
+    'CREATE TABLE IF NOT EXISTS _sorted (source VARCHAR, until BIGINT, rows BIGINT, moved BIGINT)',
+  );
+  const until = Math.floor((nowMs - settleMs) / hourMs) * hourMs * 1000;
+  let isFirst = true;
+  for (const source of sources) {
+    const { name, time, files } = source;
+    if (time === undefined || files) continue;
+    const table = await openTable(connection, { ...source, time });
+    const before = await readSorted(connection, table);
+    if (before.until !== undefined && before.until >= until) continue;
+    let sorted = before;
+    for (const piece of await piecesOf(connection, table, before.until, until)) {
+      if (!isFirst && performance.now() > endMs) {
+        await writeSorted(connection, name, sorted);
+        return { moved: await readMoved(connection, ''), isDone: false };
+      }
+      sorted = { ...sorted, until: piece.to, rows: sorted.rows + piece.rows };
+      if (piece.rows > maxPieceRows || !(await isSpread(connection, table, piece))) continue;
+      sorted = { ...sorted, moved: sorted.moved + piece.rows };
+      await movePiece(connection, table, piece, sorted);
+      isFirst = false;
+    }
+    await writeSorted(connection, name, { ...sorted, until });
+  }
+  return { moved: await readMoved(connection, ''), isDone: true };
+}
+
+/**
+ * Rows that a file has moved to sort them.
+ * @param place name of an attached database with a dot, or empty
+ */
+export async function readMoved(connection: DuckDBConnection, place: string): Promise<number> {
+  const sql = `SELECT coalesce(sum(moved), 0)::DOUBLE FROM ${place}_sorted`;
+  // A database that was never sorted has no such table.
+  const [[moved] = []] = await rowsOf(connection, sql).catch(() => []);
+  return Number(moved ?? 0);
+}
+
+type Table = {
+  readonly name: string;
+  /** SQL of its name, of its time, and of what its rows are sorted by within an hour. */
+  readonly sql: string;
+  readonly time: string;
+  readonly project: string;
+};
+
+async function openTable(
+  connection: DuckDBConnection,
+  { name, time, project }: Source & { readonly time: string },
+): Promise<Table> {
+  const columns = await readColumns(connection, name);
+  return { name, sql: quoteName(name), time: quoteName(time), project: projectSql(columns, project) };
+}
+
+/** SQL of the field at a dotted path, that of the first element where a record is a list. */
+function projectSql(columns: readonly CatalogColumn[], path: string | undefined): string {
+  let fields = columns;
+  let sql = '';
+  for (const part of path?.split('.') ?? []) {
+    const type = fields.find(({ name }) => name === part)?.type;
+    if (!type) return 'NULL';
+    sql += `${sql && '.'}${quoteName(part)}`;
+    const record = type.kind === 'ARRAY' ? type.element : type;
+    if (type.kind === 'ARRAY' && !type.single) sql = `(${sql}[1])`;
+    fields = record.kind === 'STRUCT' ? record.fields : [];
+  }
+  return sql || 'NULL';
+}
+
+/** How far a table is sorted. */
+type Sorted = {
+  /** Time in microseconds since 1970 before which it is; undefined: it is not. */
+  readonly until: number | undefined;
+  /** Rows that were there then. */
+  readonly rows: number;
+  /** Rows that were ever moved. */
+  readonly moved: number;
+};
+
+/** Reads how far a table is sorted: not at all, where many rows have come late. */
+async function readSorted(connection: DuckDBConnection, table: Table): Promise<Sorted> {
+  const [row] = await rowsOf(
+    connection,
+    `SELECT until::DOUBLE, rows::DOUBLE, moved::DOUBLE FROM _sorted WHERE source = ${quoteText(table.name)}`,
+  );
+  if (!row) return { until: undefined, rows: 0, moved: 0 };
+  const [until, rows, moved] = row.map(Number) as [number, number, number];
+  const [[there] = []] = await rowsOf(
+    connection,
+    `SELECT count(*)::DOUBLE FROM ${table.sql} WHERE ${table.time} < ${at(until)}`,
+  );
+  const late = Number(there) - rows;
+  if (late > Math.max(minLateRows, rows * lateShare)) return { until: undefined, rows: 0, moved };
+  // Old rows were removed.
+  return { until, rows: Math.min(rows, Number(there)), moved };
+}
+
+async function writeSorted(connection: DuckDBConnection, name: string, sorted: Sorted): Promise<void> {
+  await connection.run(
+    `DELETE FROM _sorted WHERE source = ${quoteText(name)};
+    INSERT INTO _sorted VALUES (${quoteText(name)}, ${sorted.until}, ${sorted.rows}, ${sorted.moved})`,
+  );
+}
+
+/** Rows between two times in microseconds since 1970; without the first one, all rows before the second. */
+type Piece = { readonly from: number | undefined; readonly to: number; readonly rows: number };
+
+async function piecesOf(
+  connection: DuckDBConnection,
+  { sql, time }: Table,
+  from: number | undefined,
+  until: number,
+): Promise<Piece[]> {
+  const minutes = `SELECT date_trunc('minute', ${time}) AS minute, count(*) AS n FROM ${sql} WHERE ${between(time, from, until)} GROUP BY 1`;
+  const pieces = `SELECT minute, n, (sum(n) OVER (ORDER BY minute) - 1) // ${pieceRows} AS piece FROM (${minutes})`;
+  const found = await rowsOf(
+    connection,
+    `SELECT epoch_us(max(minute) + INTERVAL 1 MINUTE)::DOUBLE, sum(n)::DOUBLE FROM (${pieces}) GROUP BY piece ORDER BY 1`,
+  );
+  const ends = found.map(([end]) => Number(end));
+  return found.map(([end, rows], n) => ({
+    from: n === 0 ? from : ends[n - 1],
+    to: Number(end),
+    rows: Number(rows),
+  }));
+}
+
+/** Whether the projects of its hours are spread over more vectors than they would be when sorted. */
+async function isSpread(
+  connection: DuckDBConnection,
+  { sql, time, project }: Table,
+  { from, to }: Piece,
+): Promise<boolean> {
+  const groups = `SELECT count(DISTINCT rowid // ${vectorRows}) AS vectors, ceil(count(*) / ${vectorRows}) + 1 AS needed
+    FROM ${sql} WHERE ${between(time, from, to)} GROUP BY date_trunc('hour', ${time}), ${project}`;
+  const [[vectors, needed] = []] = await rowsOf(
+    connection,
+    `SELECT sum(vectors)::DOUBLE, sum(needed)::DOUBLE FROM (${groups})`,
+  );
+  return Number(vectors) > maxSpread * Number(needed);
+}
+
+async function movePiece(
+  connection: DuckDBConnection,
+  { name, sql, time, project }: Table,
+  { from, to }: Piece,
+  sorted: Sorted,
+): Promise<void> {
+  const isIn = between(time, from, to);
+  const [[last] = []] = await rowsOf(connection, `SELECT max(rowid)::DOUBLE FROM ${sql}`);
+  await connection.run('BEGIN');
+  try {
+    await connection.run(
+      `INSERT INTO ${sql} SELECT * FROM ${sql} WHERE ${isIn} ORDER BY date_trunc('hour', ${time}), ${project}, ${time};
+      DELETE FROM ${sql} WHERE ${isIn} AND rowid <= ${last}`,
+    );
+    await writeSorted(connection, name, sorted);
+    await connection.run('COMMIT');
+  } catch (error) {
+    await connection.run('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+const at = (micros: number) => `make_timestamptz(${micros})`;
+
+const between = (time: string, from: number | undefined, to: number) =>
+  `${from === undefined ? '' : `${time} >= ${at(from)} AND `}${time} < ${at(to)}`;
+
+async function rowsOf(connection: DuckDBConnection, sql: string) {
+  return (await connection.runAndReadAll(sql)).getRows();
+}
