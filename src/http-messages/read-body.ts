@@ -81,41 +81,18 @@ export function failBody(request: IncomingMessage, error: GatewayError): boolean
   return fail !== undefined;
 }
 
-type Done = (result: Buffer | GatewayError) => void;
-
-/**
- * Begins to read a body, whose next part must arrive in time.
- * @param done called once; never if the caller goes away, since there is nobody to answer
- */
-function startReading(request: IncomingMessage, timeoutMs: number, done: Done) {
-  let isDone = false;
-  let timer: NodeJS.Timeout | undefined;
-  const finish = (result: Buffer | GatewayError) => {
-    if (isDone) return;
-    isDone = true;
-    clearTimeout(timer);
-    reading.delete(request);
-    done(result);
-  };
-  // A short body comes in one piece with its head, and has been parsed by then.
-  process.nextTick(() => {
-    if (isDone || request.complete) return;
-    timer = setTimeout(() => {
-      if (!request.destroyed) finish(tooSlow(timeoutMs));
-    }, timeoutMs);
-  });
-  reading.set(request, finish);
-  return { finish, progress: () => void timer?.refresh() };
-}
-
 /** Chunks of a body that are kept before they are joined. */
 const maxLoose = 1000;
 
 /**
  * Collects a body's bytes, by events: an async iterator over the stream costs as much as the rest of a hit.
- * @param done as `startReading` calls it
+ * @param done called once; never if the caller goes away, since there is nobody to answer
  */
-export function collectBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits, done: Done): void {
+export function collectBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs }: BodyLimits,
+  done: (result: Buffer | GatewayError) => void,
+): void {
   // Without a body there is no `end` (`optimizeEmptyRequests`).
   if (request.readableEnded) {
     done(Buffer.alloc(0));
@@ -124,46 +101,35 @@ export function collectBody(request: IncomingMessage, { maxBytes, timeoutMs }: B
   const chunks: Buffer[] = [];
   let joined = 0;
   let length = 0;
-  const { finish, progress } = startReading(request, timeoutMs, result => {
+  let isDone = false;
+  let timer: NodeJS.Timeout | undefined;
+  // A short body comes in one piece with its head, and has been parsed by then.
+  process.nextTick(() => {
+    if (isDone || request.complete) return;
+    timer = setTimeout(() => {
+      if (!request.destroyed) finish(tooSlow(timeoutMs));
+    }, timeoutMs);
+  });
+  const finish = (result: Buffer | GatewayError) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    reading.delete(request);
     if (result instanceof GatewayError) request.pause();
     done(result);
-  });
+  };
+  reading.set(request, finish);
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     chunks.push(chunk);
     // A body may arrive byte by byte, and each Buffer takes some 200 bytes.
     if (chunks.length - joined > maxLoose) chunks.push(Buffer.concat(chunks.splice(joined++)));
-    progress();
+    timer?.refresh();
     if (length > maxBytes) finish(tooLarge(maxBytes));
   });
   request.once('end', () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) finish(tooLarge(maxBytes));
   if (overChunked.has(request)) finish(tooManyChunks());
-}
-
-/**
- * Collects a short body of a stated length as the parser hands it over: its `data` and `end` would cost several turns more. To be called
- * before any of it can have arrived; nobody else can read it.
- * @param done as `startReading` calls it
- */
-export function takeShortBody(request: IncomingMessage, timeoutMs: number, done: Done): void {
-  let chunks: Buffer[] = [];
-  const { finish, progress } = startReading(request, timeoutMs, result => {
-    if (result instanceof GatewayError) request.push = () => false;
-    done(result);
-  });
-  // Node calls it for each chunk, and with null after the last.
-  request.push = (chunk: Buffer | null) => {
-    if (chunk === null) {
-      finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-      return false;
-    }
-    // A body may arrive byte by byte, and each Buffer takes some 200 bytes.
-    if (chunks.length > maxLoose) chunks = [Buffer.concat(chunks)];
-    chunks.push(chunk);
-    progress();
-    return true;
-  };
 }
 
 /**

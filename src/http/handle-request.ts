@@ -11,7 +11,7 @@ import type { RequestPair } from '../http-messages/connections.ts';
 import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
 import { maxUrlLength } from '../http-messages/http-limits.ts';
-import { takeShortBody } from '../http-messages/read-body.ts';
+import { collectBody } from '../http-messages/read-body.ts';
 import { type Compat, renderError } from '../http-messages/render-error.ts';
 import {
   hasBody,
@@ -145,7 +145,7 @@ function listen(serving: Serving, incoming: Incoming): void {
     if (!fastPath.answer(incoming)) void handle(serving, incoming, undefined);
     return;
   }
-  takeShortBody(request, timeoutMs, body => {
+  collectBody(request, { maxBytes: maxShortGraphql, timeoutMs }, body => {
     if (body instanceof GatewayError) refuse(serving, incoming, body);
     else if (serving.isClosing || !fastPath.answer(incoming, body)) void handle(serving, incoming, body);
   });
@@ -210,7 +210,6 @@ function isShortGraphql(request: IncomingMessage): boolean {
   return (
     method === 'POST' &&
     Number(headers['content-length'] ?? Infinity) <= maxShortGraphql &&
-    headers['transfer-encoding'] === undefined &&
     headers['content-encoding'] === undefined &&
     pathOf(request) === '/graphql'
   );
