@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDuckDbEngine, type DuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
@@ -82,6 +84,23 @@ test('a text that was refused is not compiled again', async () => {
   // One and the same error: it was kept.
   expect(await refusal('SELECT nope')).toBe(first);
   expect(await refusal('SELECT nope2')).not.toBe(first);
+});
+
+test('contract 11.5: a refused text that is kept holds nothing of what the front-end made of it', async () => {
+  const { engine } = await openEngine();
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const refuse = (n: number) =>
+    engine
+      .describe({ sql: `select ${`a${n}`.padEnd(60_000, 'b@c.de ')} from x`, parameters: [] })
+      .catch(() => undefined);
+  await refuse(0);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 1; n <= 20; n++) await refuse(n);
+  collect();
+  // They were 97 MB.
+  expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(30);
 });
 
 test('a list is one parameter, whatever characters its values have', async () => {
