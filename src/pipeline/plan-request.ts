@@ -20,7 +20,7 @@ import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
 /** What a plan, and an answer by it, keep beside their texts: parameters, functions, headers, stages. */
-const planBytes = 2048;
+const planBytes = 4096;
 
 /** Bytes of memory that a plan keeps, and an answer by it beside its rows. */
 export function bytesOfPlan({ query }: Plan): number {
