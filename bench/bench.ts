@@ -8,6 +8,7 @@ import { benchLoading } from './bench-loading.ts';
 import { benchLogs } from './bench-logs.ts';
 import { benchMemory } from './bench-memory.ts';
 import { benchMisses } from './bench-misses.ts';
+import { benchPage } from './bench-page.ts';
 import { benchPaths } from './bench-paths.ts';
 import { benchStalls } from './bench-stalls.ts';
 import { benchStart } from './bench-start.ts';
@@ -32,6 +33,7 @@ const benches: Record<string, () => Promise<void>> = {
   studio: benchStudio,
   loading: benchLoading,
   logs: benchLogs,
+  page: benchPage,
 };
 
 const [first, ref, ...rest] = process.argv.slice(2);

@@ -93,6 +93,9 @@ describe.skipIf(!chromiumPath)('the Explorer in Chromium', { timeout: 240_000 },
           .waitFor();
         const { timestamp: _, ...numbers } = row;
         expect(await legendOf(page)).toEqual(numbers);
+        const { x } = await placeOf(page, times[at], [times[0], times.at(-1)]);
+        const line = (await page.locator('.u-cursor-x').boundingBox())!.x;
+        expect(Math.abs(line - x)).toBeLessThan(3);
       }
     }
     const drawn = await drawnPixels(page, times, [times[0], times.at(-1)]);

@@ -22,7 +22,7 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
   const figure = useRef<HTMLElement>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number>();
-  usePlot(figure, { model, height, zoom, onZoom, hidden, onPlace: setAt });
+  const plot = usePlot(figure, { model, height, zoom, onZoom, hidden, onPlace: setAt });
 
   const within = model.seconds.flatMap((each, index) => (isWithin(each, zoom) ? [index] : []));
   const index = at !== undefined && within.includes(at) ? at : undefined;
@@ -35,7 +35,9 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
     if (step !== undefined) {
       const first = step > 0 ? 0 : within.length - 1;
       const next = index === undefined ? first : within.indexOf(index) + step;
-      setAt(within[Math.min(Math.max(next, 0), within.length - 1)]);
+      const chosen = within[Math.min(Math.max(next, 0), within.length - 1)];
+      setAt(chosen);
+      if (chosen !== undefined) pointAt(plot.current, model.seconds[chosen]!);
     } else if (factor !== undefined) scale(factor);
     else onZoom(undefined);
   };
@@ -88,7 +90,8 @@ type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
 };
 
 /** Draws the bars, anew where the model, the theme or the width changed. */
-function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot): void {
+function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot) {
+  const drawn = useRef<uPlot>(undefined);
   const { model, height, zoom, hidden } = props;
   // The plot lives longer than one rendering: it calls the latest functions.
   const latest = useRef(props);
@@ -109,12 +112,12 @@ function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot):
       });
       return new uPlot(options, stacked(model, shown), target);
     };
-    let plot = draw();
+    drawn.current = draw();
     const redraw = () => {
-      plot.destroy();
-      plot = draw();
+      drawn.current?.destroy();
+      drawn.current = draw();
     };
-    const resized = new ResizeObserver(() => plot.setSize({ width: target.clientWidth, height }));
+    const resized = new ResizeObserver(() => drawn.current?.setSize({ width: target.clientWidth, height }));
     resized.observe(target);
     // The colours are those of the theme.
     const themed = new MutationObserver(redraw);
@@ -125,9 +128,15 @@ function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot):
       resized.disconnect();
       themed.disconnect();
       scheme.removeEventListener('change', redraw);
-      plot.destroy();
+      drawn.current?.destroy();
     };
   }, [model, hidden, height, zoom?.from, zoom?.to]);
+  return drawn;
+}
+
+/** Draws the line of the pointer at a time. */
+function pointAt(plot: uPlot | undefined, seconds: number): void {
+  plot?.setCursor({ left: plot.valToPos(seconds, 'x'), top: 0 });
 }
 
 type LegendProps = {
