@@ -18,6 +18,7 @@ import { joinCases } from './cases-joins.ts';
 import { jsonCases } from './cases-json.ts';
 import { jsonValueCases } from './cases-json-values.ts';
 import { letCases } from './cases-lets.ts';
+import { logAnalyticsCases } from './cases-log-analytics.ts';
 import { modifierCases } from './cases-modifiers.ts';
 import { nestedComparisonCases } from './cases-nested-comparisons.ts';
 import { numberCases } from './cases-numbers.ts';
@@ -56,6 +57,7 @@ export const caseGroups: readonly (readonly [string, CaseGroup])[] = [
   ['json values', jsonValueCases],
   ['aggregates', aggregateCases],
   ['sketches', sketchCases],
+  ['log analytics', logAnalyticsCases],
   ['exact aggregates', exactAggregateCases],
   ['arrays', arrayCases],
   ['slices and parts', sliceCases],

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Aggregate functions and scalar subqueries, over NULL and over nothing. */
 export const aggregateCases: CaseGroup = {
   same: [
+    'select string_agg(null) as v from facts',
     `select string_agg(distinct lower(x), ',' order by lower(x)) from unnest(['B', 'a', 'A']) x`,
     `select string_agg(distinct upper(x) order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,
     `select array_agg(distinct upper(x) ignore nulls order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,

@@ -150,10 +150,11 @@ export const aggregateRows = [
     'ARRAY_CONCAT_AGG(ARRAY<T>) ARRAY<T>',
     'flatten(array_agg($1$order) filter (where $1 is not null)$over)',
   ),
-  row('STRING_AGG(BYTES) BYTES', `bq_bytes_join(${listedTemplate}, ','::blob)`),
-  row('STRING_AGG(BYTES, BYTES) BYTES', `bq_bytes_join(${listedTemplate}, $2)`),
+  // Before BYTES: a NULL without a type is a STRING.
   row('STRING_AGG(STRING) STRING', "string_agg($distinct$1, ','$order)$over"),
   row('STRING_AGG(STRING, STRING) STRING', 'string_agg($distinct$1, $2$order)$over'),
+  row('STRING_AGG(BYTES) BYTES', `bq_bytes_join(${listedTemplate}, ','::blob)`),
+  row('STRING_AGG(BYTES, BYTES) BYTES', `bq_bytes_join(${listedTemplate}, $2)`),
 ];
 
 /** `any_value(x having max y)`. */
