@@ -37,9 +37,16 @@ const shortMs = 8;
 const maxRestMs = 100;
 
 /**
+ * Milliseconds of rest after a turn: as long as it took if it was long. A request has some ten turns of the event loop until it is answered,
+ * so half of the time is for those of others.
+ */
+export function restAfter(tookMs: number): number {
+  return tookMs > shortMs ? Math.min(tookMs, maxRestMs) : 0;
+}
+
+/**
  * Makes a function that waits for a turn of the event loop that no other of its callers gets: what each does next, promises that
- * are ready included, never adds up with what the others do. After a long turn the next one rests for as long as that took: a request has
- * some ten turns until it is answered, and half of the time is for those of others.
+ * are ready included, never adds up with what the others do. A rest follows, see `restAfter`.
  */
 export function createOwnTurns(): () => Promise<void> {
   let last = Promise.resolve();
@@ -56,6 +63,6 @@ const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve));
 async function restAfterwards(): Promise<void> {
   const startedMs = performance.now();
   await nextTurn();
-  const tookMs = performance.now() - startedMs;
-  if (tookMs > shortMs) await setTimeout(Math.min(tookMs, maxRestMs));
+  const restMs = restAfter(performance.now() - startedMs);
+  if (restMs > 0) await setTimeout(restMs);
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { takeTurns } from '../base/turns.ts';
+import { restAfter, takeTurns } from '../base/turns.ts';
 import type { RunOptions } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 
@@ -16,16 +16,7 @@ export type CompileTurns = <Result>(work: () => Result, options: CompileOptions)
 /** One text at a time, callers in turn. */
 const queueOptions = { permits: 1, maxWaiting: 512, maxWaitingPerCaller: 128 };
 
-/** Milliseconds of a text after which nobody is kept waiting for the next one. */
-const shortMs = 8;
-
-/** Milliseconds of rest at most. */
-const maxRestMs = 100;
-
-/**
- * Makes the turns of one engine. After a long text the front-end rests for as long as that took: a request has some ten turns of the event loop
- * until it is answered, and would wait for a text in each of them.
- */
+/** Makes the turns of one engine. After a long text the front-end rests: a request would wait for a text in each of its turns of the event loop. */
 export function createCompileTurns(): CompileTurns {
   const queue = createFairQueue(queueOptions);
   const turns = takeTurns();
@@ -40,8 +31,8 @@ export function createCompileTurns(): CompileTurns {
     try {
       return work();
     } finally {
-      const tookMs = performance.now() - startedMs;
-      if (tookMs > shortMs) restEndsMs = performance.now() + Math.min(tookMs, maxRestMs);
+      const endMs = performance.now();
+      restEndsMs = endMs + restAfter(endMs - startedMs);
     }
   }
 

@@ -21,8 +21,11 @@ type HotKeysOptions = {
   readonly flushMs?: number;
 };
 
-/** Characters of a key's parameters and SQL; longer ones are not kept warm: twenty thousand of 64 KiB would fill the schedule's memory. */
-const maxPayloadLength = 4 * 1024;
+/**
+ * Characters of a key's parameters and SQL: more than the 8 KB of SQL that callers put into an address. Longer ones are not kept warm, for
+ * twenty thousand of 64 KiB would fill the schedule's memory.
+ */
+const maxPayloadLength = 12 * 1024;
 
 /** Starts to collect reads. */
 export function createHotKeys(options: HotKeysOptions): HotKeys {

@@ -57,10 +57,10 @@ test('under pressure reads are forgotten', async () => {
 
 test('contract 11.3: a key of long SQL is not kept warm: twenty thousand of them would fill the memory of the schedule', async () => {
   const { hotKeys, recorded } = openHotKeys();
-  hotKeys.recordRead('long', { ...query, callerSql: `select ${'1, '.repeat(2000)} 2 as n` });
-  hotKeys.recordRead('short', query);
+  hotKeys.recordRead('too long', { ...query, callerSql: `select ${'1, '.repeat(4096)} 2 as n` });
+  hotKeys.recordRead('long', { ...query, callerSql: `select ${'1, '.repeat(2700)} 2 as n` });
   await hotKeys.flush();
-  expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['short']]);
+  expect(recorded.map(keys => keys.map(({ digest }) => digest))).toEqual([['long']]);
 });
 
 test('a schedule that does not answer is reported as an event, and fails no request', async () => {
