@@ -84,7 +84,7 @@ test('what is found is JSON where scripts want it', async () => {
   });
 });
 
-test('contract 10.7: saved queries whose names collide are found by file, line and name', async () => {
+test('saved queries whose names collide are found by file, line and name', async () => {
   const clinic = await openClinic({ ACCESS_TOKEN: 'one' });
   const text = await readFile(join(clinic.sqlDirectory, 'logs.all.sql'), 'utf8');
   const copy = text.replace(/^id: .*$/m, 'id: 00000000-0000-0000-0000-000000000001');

@@ -38,7 +38,7 @@ test('a saved query that is broken shows in /readyz and the metrics until it is 
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 1, 0]);
 });
 
-test('contract 10.7: a copied query whose names collide shows there too, and all others are served by GraphQL as well', async () => {
+test('a copied query whose names collide shows there too, and all others are served by GraphQL as well', async () => {
   const before = await state();
   const logs = await readFile(join(gateway.directory, 'sql', 'logs.all.sql'), 'utf8');
   const usage = await readFile(join(gateway.directory, 'sql', 'usage.api-counts.sql'), 'utf8');
