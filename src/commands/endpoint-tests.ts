@@ -12,6 +12,7 @@ import { statementOf } from '../batch/endpoint-query.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
 import { openForWriting } from '../duckdb/database.ts';
+import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { importLogs } from '../duckdb/import-logs.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -25,6 +26,7 @@ import {
 import { readSources } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
+import { UsageError } from './command-line.ts';
 
 const row = z.record(z.string(), z.unknown());
 
@@ -65,13 +67,13 @@ const testFile = /\.test\.yaml$/;
  * Runs the tests of saved queries, `<name>.test.yaml` beside `<name>.sql`, on the embedded engine: each file over a database of its own
  * that has the given rows and no others.
  * @param names default: all that have tests
- * @throws DefinitionError for a file of tests that is wrong; Error for a name without tests
+ * @throws DefinitionError for a file of tests that is wrong; UsageError for a name without tests; UnreadableFileError for rows that fit no source
  */
 export async function testEndpoints(config: Config, names: readonly string[]): Promise<TestOutcome[]> {
   const files = (await readdir(config.SQL_DIR)).filter(file => testFile.test(file)).sort();
   const all = files.map(file => file.replace(testFile, ''));
   const missing = names.filter(name => !all.includes(name));
-  if (missing.length > 0) throw new Error(`No file ${missing[0]}.test.yaml is in ${config.SQL_DIR}`);
+  if (missing.length > 0) throw new UsageError(`No file ${missing[0]}.test.yaml is in ${config.SQL_DIR}`);
   const outcomes: TestOutcome[] = [];
   for (const name of names.length > 0 ? names : all) outcomes.push(...(await testEndpoint(config, name)));
   return outcomes;
@@ -141,7 +143,7 @@ async function load(config: Config, given: z.infer<typeof fileSchema>['given']):
       onBadLine,
     });
     problems.push(...ignoredFields.map(field => `given.${source}: the source has no field ${field}`));
-    if (problems.length > 0) throw new Error(problems.join('\n'));
+    if (problems.length > 0) throw new UnreadableFileError(problems.join('\n'));
   }
 }
 

@@ -163,6 +163,15 @@ test('rows of every format come out as they went in, whatever they are compresse
   ]);
 });
 
+test('a line of CSV that is refused is handed back as it can be loaded again', async () => {
+  const refused: string[] = [];
+  const input = await openInput(Readable.from([Buffer.from('id,note\nx,"a, ""b""\nc"\n')]), orders);
+  const onReject = (_line: number, _reason: string, text: string) => refused.push(text);
+  await acceptRows({ folder: directory, source: orders, lines: input.lines, isDryRun: true, onReject });
+  await input.close();
+  expect(refused).toEqual(['x,"a, ""b""\nc"']);
+});
+
 test('lines of an access log become rows by the pattern of docs/loading.md, requests that are none as well', async () => {
   const lines = [
     '203.0.113.7 - alice [15/Jan/2026:11:00:01 +0100] "GET /a?b=c HTTP/1.1" 200 512',

@@ -1,4 +1,4 @@
-/** A file that rows were to come from, and why it can't be read: for whoever named it. */
+/** What rows were to come from, and why it can't be read: said without a stack to whoever named it. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
 }

@@ -36,7 +36,7 @@ export async function* readCsv(
       readers = names.map(name => createReader(source, columnOf(source, name)));
       if (hasNames) continue;
     }
-    const text = () => unclosed ?? cells.join(dialect.delimiter);
+    const text = () => unclosed ?? cells.map(cell => written(cell, dialect)).join(dialect.delimiter);
     if (unclosed !== undefined) yield { line, text: text(), problem: 'has a quote that is never closed' };
     else if (cells.length !== names.length) {
       yield { line, text: text(), problem: `has ${cells.length} values; allowed: ${names.length}` };
@@ -46,6 +46,13 @@ export async function* readCsv(
       yield { line, text: text(), row };
     }
   }
+}
+
+/** A cell as it stands in a file, so that a refused line can be corrected and loaded. */
+function written(cell: string, { delimiter, quote, escape: before }: CsvDialect): string {
+  const isPlain =
+    !cell.includes(delimiter) && !/[\r\n]/.test(cell) && (quote === '' || !cell.includes(quote));
+  return isPlain || quote === '' ? cell : `${quote}${cell.replaceAll(quote, before + quote)}${quote}`;
 }
 
 async function* decode(stream: AsyncIterable<Buffer>, encoding: string): AsyncIterable<string> {
