@@ -1,23 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { askServer, restRequest, type ServerRequest } from './ask-server.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
-import { residentMb } from './process-usage.ts';
-import { median } from './time-blocks.ts';
+import { cpuSeconds, residentMb } from './process-usage.ts';
 
 /** Rows of one request, and milliseconds from one to the next: a thousand rows a second. */
 const rowsAtOnce = 500;
 const everyMs = 500;
 
-const seconds = 15;
-const asks = 25;
+const seconds = 10;
+const asks = 100;
 
 /**
- * Rows that are loaded while a gateway serves: when queries see them, and what that does to the queries. Ten requests a second more,
- * each a query, look for the rows.
+ * Rows that are loaded while a gateway serves: what that does to queries, and, in a second load beside ten queries a second that look for
+ * them, when they are seen.
  */
 export async function benchLoading(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-loading-'));
@@ -25,20 +24,24 @@ export async function benchLoading(): Promise<void> {
   try {
     await timeQueries(gateway);
     const before = await timeQueries(gateway);
-    const [delays, during] = await Promise.all([
-      loadRows(gateway),
+    const [, during] = await Promise.all([
+      loadRows(gateway, { isWatched: false }),
       delay(2000).then(() => timeQueries(gateway)),
     ]);
-    console.log('\n| query | before (ms) | while 1,000 rows a second come (ms) | ratio |\n|---|---|---|---|');
-    for (const [name, ms] of Object.entries(before)) {
-      const beside = during[name] ?? Number.NaN;
-      console.log(`| ${name} | ${ms.toFixed(1)} | ${beside.toFixed(1)} | ${(beside / ms).toFixed(2)} |`);
+    console.log(
+      '\n| query | p50 (ms) | p95 (ms) | engine (ms) | p50 while 1,000 rows a second come | p95 | engine | p50, ratio | engine, ratio |\n|---|---|---|---|---|---|---|---|---|',
+    );
+    for (const [name, alone] of Object.entries(before)) {
+      const beside = during[name]!;
+      const cells = [...shown(alone), ...shown(beside)].map(ms => ms.toFixed(1));
+      const ratios = [beside.p50 / alone.p50, beside.engine / alone.engine].map(ratio => ratio.toFixed(2));
+      console.log(`| ${[name, ...cells, ...ratios].join(' | ')} |`);
     }
-    const p95 = delays.toSorted((a, b) => a - b)[Math.floor(delays.length * 0.95)] ?? Number.NaN;
+    const delays = await loadRows(gateway, { isWatched: true });
     console.log(
       '\n| rows seen after their 200 | p50 (ms) | p95 (ms) | max (ms) | gateway (MB) |\n|---|---|---|---|---|',
     );
-    const cells = [median(delays), p95, Math.max(...delays), await residentMb(gateway.pid)];
+    const cells = [at(delays, 0.5), at(delays, 0.95), at(delays, 1), await residentMb(gateway.pid)];
     console.log(`| ${delays.length * rowsAtOnce} | ${cells.map(cell => cell.toFixed(0)).join(' | ')} |`);
   } finally {
     await gateway.stop();
@@ -46,8 +49,17 @@ export async function benchLoading(): Promise<void> {
   }
 }
 
-/** Medians of queries that no cache answers. */
-async function timeQueries(gateway: GatewayProcess): Promise<Record<string, number>> {
+/** Milliseconds of a query: until its answer, and of processor time in the engine's processes, their turn to another file included. */
+type Timed = { readonly p50: number; readonly p95: number; readonly engine: number };
+
+const shown = ({ p50, p95, engine }: Timed) => [p50, p95, engine];
+
+const at = (values: readonly number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
+  Number.NaN;
+
+/** Queries that no cache answers, one after the other. */
+async function timeQueries(gateway: GatewayProcess): Promise<Record<string, Timed>> {
   const project = sampleProjects[0];
   const fresh = (request: ServerRequest): ServerRequest => ({
     ...request,
@@ -57,30 +69,51 @@ async function timeQueries(gateway: GatewayProcess): Promise<Record<string, numb
     'logs.all': fresh(restRequest(gateway, 'logs.all', { project })),
     'usage.api-counts daily': fresh(restRequest(gateway, 'usage.api-counts', { interval: 'daily', project })),
   };
-  const times: Record<string, number[]> = {};
-  for (let n = 0; n < asks; n++) {
-    for (const [name, request] of Object.entries(requests)) {
+  const times: Record<string, Timed> = {};
+  for (const [name, request] of Object.entries(requests)) {
+    const usedMs = await engineMs(gateway);
+    const own: number[] = [];
+    for (let n = 0; n < asks; n++) {
       const startedMs = performance.now();
       await askServer(gateway, request);
-      times[name] = [...(times[name] ?? []), performance.now() - startedMs];
+      own.push(performance.now() - startedMs);
     }
+    const engine = ((await engineMs(gateway)) - usedMs) / asks;
+    times[name] = { p50: at(own, 0.5), p95: at(own, 0.95), engine };
   }
-  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
+  return times;
 }
 
-/** @returns for each request the milliseconds from its answer until a query counts its rows */
-async function loadRows(gateway: GatewayProcess): Promise<number[]> {
+/** Milliseconds of processor time that the engine's processes have used so far. */
+async function engineMs({ pid }: GatewayProcess): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
+  let sum = 0;
+  for (const child of children.filter(Boolean)) {
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes('engine-process')) sum += (await cpuSeconds(Number(child))) * 1000;
+  }
+  return sum;
+}
+
+/** Rows that were sent so far. */
+let sent = 0;
+
+/**
+ * @param isWatched whether queries look for the rows
+ * @returns for each request the milliseconds from its answer until a query counts its rows
+ */
+async function loadRows(gateway: GatewayProcess, { isWatched }: { isWatched: boolean }): Promise<number[]> {
   const seen: Promise<number>[] = [];
   for (let turn = 0; turn < (seconds * 1000) / everyMs; turn++) {
     const next = delay(everyMs);
-    const rows = Array.from({ length: rowsAtOnce }, (_, n) => rowOf(turn * rowsAtOnce + n));
-    const sent = await fetch(`${gateway.origin}/api/sources/cloudflare.logs.prod/rows`, {
+    const rows = Array.from({ length: rowsAtOnce }, () => rowOf(sent++));
+    const answer = await fetch(`${gateway.origin}/api/sources/cloudflare.logs.prod/rows`, {
       method: 'POST',
       headers: { 'x-api-key': gateway.token },
       body: rows.join('\n'),
     });
-    if (sent.status !== 200) throw new Error(`Rows were not taken: ${await sent.text()}`);
-    seen.push(timeUntilSeen(gateway, (turn + 1) * rowsAtOnce));
+    if (answer.status !== 200) throw new Error(`Rows were not taken: ${await answer.text()}`);
+    if (isWatched) seen.push(timeUntilSeen(gateway, sent));
     await next;
   }
   return Promise.all(seen);
