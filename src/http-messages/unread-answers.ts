@@ -138,6 +138,7 @@ async function writeAll(
   response.once('close', leave);
   try {
     for await (const part of parts) {
+      if (response.destroyed) break;
       for (let at = 0; at < part.length && !response.destroyed; at += pieceBytes) {
         onProgress();
         const piece = part.subarray(at, at + pieceBytes);
