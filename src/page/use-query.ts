@@ -87,17 +87,22 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
 
   usePolling(isLive, () => latest.current, endpoint, ask);
   const older = endpoint && state.answer && olderOf(endpoint, state.answer);
+  const cancel = () => {
+    running.current?.abort();
+    setState(before => ({ ...before, isRunning: false }));
+  };
   return {
     ...state,
     run: (values, isFresh = false) =>
       endpoint && void ask(requestValues(endpoint, values, Date.now()), isFresh),
-    cancel() {
-      running.current?.abort();
-      setState(before => ({ ...before, isRunning: false }));
-    },
+    cancel,
     ...(older && { loadOlder: () => void ask(older.values, false, older.merge) }),
     isLive: isLive(),
-    setLive,
+    setLive(next) {
+      // Rows that were asked for before a pause do not come after it.
+      if (!next) cancel();
+      setLive(next);
+    },
   };
 }
 
