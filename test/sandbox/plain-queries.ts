@@ -35,6 +35,8 @@ export const plainQueries: readonly string[] = [
   "select string_agg(cast(id as bytes), b'-' limit 3) as b, countif(cast(id as bytes) like b'%a_') as n from postgres_logs",
   "select safe_cast(event_message as date format id) as d, cast(cast(id as bytes) as string format 'hex') as h from auth_logs",
   'select string_agg(id, "," order by id) as ids from edge_logs union all select string_agg(event_message) from auth_logs',
+  'select approx_top_sum(id, length(event_message), 3) as t, hll_count.merge((select hll_count.init(id) from auth_logs)) as h from edge_logs',
+  'select if(id = "a", 1, (select length(id) from auth_logs)) as x from edge_logs where json_value(event_message, "$.a") is null',
   'select id from edge_logs intersect distinct select id from postgres_logs',
   'select id from edge_logs except distinct (select id from postgres_logs where id > "b") order by id',
   'select id from edge_logs except all (select id from postgres_logs intersect all select id from auth_logs)',
