@@ -10,6 +10,7 @@ import { claimFolder } from '../duckdb/data-folder/folder-format.ts';
 import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
+import { bringLayout } from '../loading/bring-layout.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -48,7 +49,10 @@ export async function prepareData(
 /** Extends the sample of the embedded engine up to now. */
 async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
   // The gateway itself extends a sample that is in two files.
-  if (readCurrent(databasePath(config)).version !== '') return sampleProjects[0];
+  if (readCurrent(databasePath(config)).version !== '') {
+    await bringLayout(databasePath(config), config.SOURCES_DIR);
+    return sampleProjects[0];
+  }
   try {
     const task = {
       databasePath: databasePath(config),

@@ -11,6 +11,8 @@ export type Current = {
   readonly path: string;
   /** How often rows were loaded into each source: greater where a cached answer may be outdated. */
   readonly loads: Readonly<Record<string, number>>;
+  /** For which sources it was made, see `layoutOf` of `loading/`; undefined for a file that says nothing of it. */
+  readonly layout?: string | undefined;
   /** Equal for the same state: all that the pointer says. */
   readonly version: string;
 };
@@ -37,8 +39,8 @@ export function readCurrent(databasePath: string): Current {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
     return { path: databasePath, loads: {}, version: '' };
   }
-  const { file, loads }: { file: string; loads: Record<string, number> } = JSON.parse(text); // written by `publish`
-  return { path: join(dirname(databasePath), basename(file)), loads, version: text };
+  const { file, loads, layout }: Omit<Current, 'path'> & { file: string } = JSON.parse(text); // written by `publish`
+  return { path: join(dirname(databasePath), basename(file)), loads, layout, version: text };
 }
 
 /** The file that is not current. */
@@ -50,9 +52,9 @@ export function spareOf(databasePath: string, { path }: Pick<Current, 'path'>): 
 /** Makes a file current, in one step that survives a loss of power. */
 export async function publish(
   databasePath: string,
-  { path, loads }: Omit<Current, 'version'>,
+  { path, loads, layout }: Omit<Current, 'version'>,
 ): Promise<void> {
   // The time tells two states apart that are otherwise equal.
-  const text = JSON.stringify({ file: basename(path), loads, publishedMs: Date.now() });
+  const text = JSON.stringify({ file: basename(path), loads, layout, publishedMs: Date.now() });
   await replaceFile(pointerOf(databasePath), `${text}\n`);
 }

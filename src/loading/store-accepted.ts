@@ -12,6 +12,7 @@ import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
 import { readMoved, sortRows } from './sort-rows.ts';
+import { lacksLayout } from './table-layout.ts';
 import { currentName, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
@@ -47,7 +48,8 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
   const hasFiles = async () => (await listRowsFiles(folder)).length > 0;
-  if (!sample && retainAtMs === undefined && !goesOn && !(await hasFiles())) return false;
+  const isNewLayout = lacksLayout(databasePath, sources);
+  if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
   const endMs = performance.now() + turnMs;
   let [isLost, isOutdated, isUnsorted] = [false, false, false];
   await writeSpare({ databasePath, sources }, async connection => {
@@ -72,7 +74,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const { inBoth, loaded, isBehind } = await memory.compare(files);
     if (isBehind) return {};
     for (const name of inBoth) await rm(join(folder, name), { force: true });
-    if (!loaded && !isSampled && !isMoved && expired.length === 0) return {};
+    if (!loaded && !isSampled && !isMoved && !isNewLayout && expired.length === 0) return {};
     return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });
   // The spare is whole now, or gets the fields that it lacks.

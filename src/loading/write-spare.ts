@@ -9,6 +9,7 @@ import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.
 import type { Source } from '../endpoints/sources.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { rowsFolderOf } from './accepted-rows.ts';
+import { layoutOf } from './table-layout.ts';
 
 /** Name by which the writer's connection reads the current file. */
 export const currentName = 'current_file';
@@ -61,7 +62,7 @@ export async function writeSpare(
     if (!turn.loaded) return;
     const loads = { ...current.loads };
     for (const source of turn.loaded) loads[source] = (loads[source] ?? 0) + 1;
-    await publish(databasePath, { path: spare, loads });
+    await publish(databasePath, { path: spare, loads, layout: layoutOf(sources) });
   });
 }
 

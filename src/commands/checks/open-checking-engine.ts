@@ -5,26 +5,28 @@ import { databasePath, openEngine } from '../../composition/compose-engine.ts';
 import type { Config } from '../../composition/config.ts';
 import { readSources } from '../../endpoints/sources.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { readLearned, withLearned } from '../../loading/events/learned-fields.ts';
+import { lacksLayout } from '../../loading/table-layout.ts';
 import { writeSampleInChild } from '../../sample/write-sample-in-child.ts';
 
 /** An engine for checks. */
 type CheckingEngine = {
   readonly engine: Engine;
-  /** Whether there is no database yet, so that all tables are empty. */
+  /** Whether there is no database yet. */
   readonly isEmpty: boolean;
   close(): Promise<void>;
 };
 
 /**
- * Opens the engine that would run the saved queries, and changes nothing: where the embedded one has no database yet, it is one over empty
- * tables.
+ * Opens the engine that would run the saved queries, and changes nothing: where the embedded one has no database yet, or none with the tables
+ * of new sources, which the next start makes, it is one over empty tables.
  */
 export async function openCheckingEngine(
   config: Config,
   deps: Parameters<typeof openEngine>[1],
 ): Promise<CheckingEngine> {
   const isEmpty = config.ENGINE === 'duckdb' && !(await isThere(databasePath(config)));
-  if (!isEmpty) {
+  if (!isEmpty && !lacksTables(config)) {
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
   }
@@ -41,6 +43,12 @@ export async function openCheckingEngine(
     await remove();
     throw error;
   }
+}
+
+function lacksTables(config: Config): boolean {
+  if (config.ENGINE !== 'duckdb') return false;
+  const path = databasePath(config);
+  return lacksLayout(path, withLearned(readSources(config.SOURCES_DIR), readLearned(path)));
 }
 
 /** The tables of the sources, without rows. */

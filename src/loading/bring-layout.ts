@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readSources } from '../endpoints/sources.ts';
+import { readLearned, withLearned } from './events/learned-fields.ts';
+import { createLoader } from './loader.ts';
+import { lacksLayout } from './table-layout.ts';
+
+/** Milliseconds between two looks at what the loader has done. */
+const lookMs = 20;
+
+/**
+ * Gives the tables and columns of new or changed sources to the file that queries read, before saved queries name them.
+ * @throws Error with the reason if the loader can't
+ */
+export async function bringLayout(databasePath: string, sourcesDirectory: string): Promise<void> {
+  const declared = readSources(sourcesDirectory);
+  const isLacking = () => lacksLayout(databasePath, withLearned(declared, readLearned(databasePath)));
+  if (!isLacking()) return;
+  const failed = Promise.withResolvers<never>();
+  const loader = createLoader({
+    databasePath,
+    sourcesDirectory,
+    emit(event) {
+      if (event.type === 'rows.delayed') failed.reject(new Error(event.message));
+      if (event.type === 'loader.stopped') failed.reject(new Error(`The loader ended: ${event.reason}`));
+    },
+  });
+  try {
+    loader.wake();
+    while (isLacking()) await Promise.race([delay(lookMs), failed.promise]);
+  } finally {
+    await loader.close();
+  }
+}

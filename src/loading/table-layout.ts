@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { readCurrent } from '../duckdb/replicas.ts';
+import type { Source } from '../endpoints/sources.ts';
+
+/** Tells the tables and columns of sources apart from those of others. */
+export function layoutOf(sources: readonly Source[]): string {
+  const tables = sources.filter(({ files }) => !files).map(({ name, columns }) => [name, columns]);
+  return createHash('sha256').update(JSON.stringify(tables.sort())).digest('base64url');
+}
+
+/**
+ * Whether the current file may lack tables or columns of sources.
+ * @param sources with what they have learned
+ */
+export function lacksLayout(databasePath: string, sources: readonly Source[]): boolean {
+  const { version, layout } = readCurrent(databasePath);
+  // Where there is but one file, the start itself makes them.
+  return version !== '' && layout !== layoutOf(sources);
+}
