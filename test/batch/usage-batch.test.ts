@@ -171,7 +171,7 @@ const isValid = (project: string) => {
 };
 
 test.each([
-  { name: 'DuckDB', numRuns: 60, leastRows: 1000 },
+  { name: 'DuckDB', numRuns: 40, leastRows: 600 },
   { name: 'BigQuery', numRuns: 15, leastRows: 200 },
 ] as const)(
   'contract 7.3: a batch on $name gives each project the rows of its single run, to the byte',

@@ -19,15 +19,22 @@ beforeAll(async () => {
 });
 afterAll(() => reference?.stop());
 
-test.each(['single', 'list'] as const)(
+/** Of how many statements one is compared: the layouts differ in how records are read alone, and random queries compare both, too. */
+const layouts = [
+  ['list', 1],
+  ['single', 3],
+] as const;
+
+test.each(layouts)(
   'a nested value is answered like the reference whatever hands it on, on the %s layout',
-  async layout => {
+  async (layout, step) => {
     const tables = smallTables(layout);
     const engine = await openSmallEngine(tables);
     await engine.fill(smallRows);
     const counts = { equal: 0, bothFail: 0, refused: 0, unknownToReference: 0, wrong: 0 };
     const wrong: { sql: string; detail: string }[] = [];
-    for (const sql of nestedStatements()) {
+    for (const [at, sql] of nestedStatements().entries()) {
+      if (at % step !== 0) continue;
       const input = { tables, rows: smallRows, parameters: {} };
       const { kind, detail } = await compareEngines(reference, engine, sql, input);
       counts[kind] += 1;

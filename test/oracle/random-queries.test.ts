@@ -10,7 +10,7 @@ import { smallTables } from './small-tables.ts';
 
 const layouts = ['list', 'single'] as const;
 /** Fixed, so that a run of CI compares the same queries whatever the machine; `npm run fuzz:dialect` looks further. */
-const [runs, jsonRuns] = [300, 200];
+const [runs, jsonRuns] = [150, 150];
 
 let reference: ReferenceServer;
 const engines = new Map<string, SmallEngine>();
