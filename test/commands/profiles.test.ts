@@ -48,6 +48,11 @@ describe('a profile', () => {
     expect(await reach(given, own)).toEqual({ url, token, notes: [] });
   });
 
+  test('the token of a gateway that runs here goes to no other address', async () => {
+    const environment = { ACCESS_TOKEN: 'of-ours' };
+    await expect(reach({ profile: 'open' }, environment)).rejects.toThrow('There is no token');
+  });
+
   test('its token goes to no other address', async () => {
     await expect(reach({ url: 'http://127.0.0.1:4009' })).rejects.toThrow('There is no token');
     await expect(reach({ url: 'http://127.0.0.1:4009', profile: 'prod' })).rejects.toThrow(

@@ -7,15 +7,19 @@ const usageId = 'c2b9e7a4-83d6-4f5e-b1a0-7d94e60f3b25';
 
 let gateways: readonly FleetGateway[];
 let runs: () => Promise<number>;
+/** Calls to Redis that failed, or did not answer in time. */
+let lateCalls: () => Promise<number>;
 let redis: RedisServer;
 beforeAll(async () => {
   redis = await startRedisServer();
   const fleet = await startFleet(4, { REDIS_URL: redis.url });
   gateways = fleet.gateways;
-  runs = async () => {
-    const counts = await Promise.all(gateways.map(gateway => gateway.metric('engine_queries_total')));
-    return counts.reduce((sum, count) => sum + count, 0);
+  const sum = async (metric: string) => {
+    const counts = await Promise.all(gateways.map(gateway => gateway.metric(metric)));
+    return counts.reduce((all, count) => all + count, 0);
   };
+  runs = () => sum('engine_queries_total');
+  lateCalls = () => sum('cache_store_errors_total');
   return async () => {
     await fleet.stop();
     await redis.stop();
@@ -37,23 +41,32 @@ describe('contract 5.6: one cold key asked on four gateways runs one query', () 
   });
 
   test('1000 callers of a slow query, by name and by UUID, on REST and on GraphQL', async () => {
-    const before = await runs();
-    const sql = slowSql(1);
-    const rest = countsPath('ours', sql);
-    const query = `query($sql: String!) { usageApiCountsSql(project: "ours", interval: MINUTELY, sql: $sql) { rows } }`;
-    const ask = [
-      async (gateway: FleetGateway) => JSON.parse((await gateway.get(rest)).text).result,
-      async (gateway: FleetGateway) =>
-        JSON.parse((await gateway.get(rest.replace('usage.api-counts', usageId))).text).result,
-      async (gateway: FleetGateway) =>
-        JSON.parse((await gateway.post('/graphql', { query, variables: { sql } })).text).data
-          .usageApiCountsSql.rows,
-    ];
-    const answers = await Promise.all(
-      gateways.flatMap(gateway => Array.from({ length: callers }, (_, at) => ask[at % ask.length]!(gateway))),
-    );
-    expect(new Set(answers.map(rows => JSON.stringify(rows))).size).toBe(1);
-    expect((await runs()) - before).toBe(1);
+    const askAll = async (sql: string) => {
+      const rest = countsPath('ours', sql);
+      const query = `query($sql: String!) { usageApiCountsSql(project: "ours", interval: MINUTELY, sql: $sql) { rows } }`;
+      const ask = [
+        async (gateway: FleetGateway) => JSON.parse((await gateway.get(rest)).text).result,
+        async (gateway: FleetGateway) =>
+          JSON.parse((await gateway.get(rest.replace('usage.api-counts', usageId))).text).result,
+        async (gateway: FleetGateway) =>
+          JSON.parse((await gateway.post('/graphql', { query, variables: { sql } })).text).data
+            .usageApiCountsSql.rows,
+      ];
+      return Promise.all(
+        gateways.flatMap(gateway =>
+          Array.from({ length: callers }, (_, at) => ask[at % ask.length]!(gateway)),
+        ),
+      );
+    };
+    // Redis may be late where the machine is busy: then a gateway runs the query itself (contract 5.13), and another query is asked.
+    for (let attempt = 1; ; attempt++) {
+      const [before, lateBefore] = [await runs(), await lateCalls()];
+      const answers = await askAll(slowSql(10 * attempt));
+      if ((await lateCalls()) > lateBefore && attempt < 4) continue;
+      expect(new Set(answers.map(rows => JSON.stringify(rows))).size).toBe(1);
+      expect((await runs()) - before).toBe(1);
+      return;
+    }
   });
 
   test('a refused query is refused once, for every caller', async () => {

@@ -21,8 +21,8 @@ afterAll(() => reference?.stop());
 
 /** Of how many statements one is compared: the layouts differ in how records are read alone, and random queries compare both, too. */
 const layouts = [
-  ['list', 1],
-  ['single', 3],
+  ['list', 2],
+  ['single', 5],
 ] as const;
 
 test.each(layouts)(

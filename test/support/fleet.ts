@@ -209,5 +209,5 @@ export function countsPath(project: string, sql?: string): string {
 
 /** SQL that keeps the engine busy for a second or more, with another row at each run; `n` distinguishes such queries. */
 export function slowSql(n: number): string {
-  return `select count(*) as n, rand() as drawn from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 6000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
+  return `select count(*) as n, rand() as drawn from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 3000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
 }

@@ -39,7 +39,8 @@ export async function reachGateway(
   const url = originOf(address);
   // A token is for its own gateway: that of a profile goes nowhere else.
   const kept = profile && originOf(profile.url) === url ? profile.token : undefined;
-  const ofEnvironment = environment.GATEWAY_TOKEN || environment.ACCESS_TOKEN;
+  // ACCESS_TOKEN is that of a gateway that runs here.
+  const ofEnvironment = environment.GATEWAY_TOKEN || (ownUrl && environment.ACCESS_TOKEN);
   const token = given.token ?? (ownUrl ? ofEnvironment || kept : kept || ofEnvironment);
   if (!token)
     throw new UsageError('There is no token: --token, GATEWAY_TOKEN in the environment, or a profile');
