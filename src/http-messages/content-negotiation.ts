@@ -142,15 +142,15 @@ export async function encodeBody(
   encoding: ContentEncoding,
   { isKept }: { readonly isKept: boolean },
 ): Promise<Buffer> {
+  const { inline, inThreadPool } = encoders[encoding];
+  const encode = async () => (body.length <= maxInlineBytes ? inline(body) : inThreadPool(body));
+  if (!isKept) return encode();
   const id = bodyIds.get(body) ?? ++lastBodyId;
   bodyIds.set(body, id);
   const key = `${id} ${encoding}`;
-  const known = kept.get(key);
-  if (known) return known;
-  const { inline, inThreadPool } = encoders[encoding];
-  const encoded = body.length <= maxInlineBytes ? inline(body) : await inThreadPool(body);
-  if (isKept) kept.set(key, encoded);
-  return encoded;
+  const known = kept.get(key) ?? (await encode());
+  kept.set(key, known);
+  return known;
 }
 
 /**

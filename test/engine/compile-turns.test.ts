@@ -18,15 +18,17 @@ test('contract 11.2: the event loop turns between the texts of one caller', asyn
     done++;
   };
   const all = Array.from({ length: 20 }, () => inTurn(compile, { signal, caller: 'one' }));
-  const seen: number[] = [];
+  // Only the longest step is kept: the loop may turn some hundred thousand times.
+  let seen = 0;
+  let longestStep = 0;
   const watch = () => {
-    seen.push(done);
+    longestStep = Math.max(longestStep, done - seen);
+    seen = done;
     if (done < all.length) setImmediate(watch);
   };
   watch();
   await Promise.all(all);
-  const steps = seen.map((now, at) => now - (seen[at - 1] ?? 0));
-  expect(Math.max(...steps)).toBe(1);
+  expect(longestStep).toBe(1);
 });
 
 test('contract 11.1: a caller waits for one text of another, whatever that one sends', async () => {
