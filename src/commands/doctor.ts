@@ -5,6 +5,7 @@ import { databasePath } from '../composition/compose-engine.ts';
 import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
 import { sampleTokenName } from '../composition/prepare-data.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, linesOf, runChecks } from './checks/check.ts';
 import { diskCheck } from './checks/disk-check.ts';
@@ -66,7 +67,7 @@ export async function runDoctor(
   const disk =
     ENGINE === 'duckdb' ? [diskCheck({ directory, databasePath: databasePath(config), engineMemoryMb })] : [];
   try {
-    const checks = [storeCheck(config), tokens, ...disk, ...queries.checks];
+    const checks = [storeCheck(config), tokens, ...disk, ...sourceChecks(config), ...queries.checks];
     if (!json) {
       return await runChecks(checks, (subject, finding) => linesOf(subject, finding).forEach(print));
     }
@@ -84,6 +85,15 @@ const fixesForEngine = {
   duckdb: 'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
   bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
 } as const;
+
+/** Nothing is said of sources that are right: the saved queries are checked against them. */
+function sourceChecks({ SOURCES_DIR }: Config): Check[] {
+  const fix =
+    'correct the file at the lines that are named; a start leaves the source out, and what reads it';
+  const problems = readSourceFolder(SOURCES_DIR).broken.map(({ message: found }) => ({ found, fix }));
+  if (problems.length === 0) return [];
+  return [{ subject: 'sources', fixForFailure: '', run: async () => ({ isFine: false, problems }) }];
+}
 
 function storeCheck({ REDIS_URL, TOKENS_STORE }: Config): Check {
   if (REDIS_URL) return redisCheck(REDIS_URL, { holdsTokens: TOKENS_STORE === 'redis' });

@@ -2,8 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { Config } from '../composition/config.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
+import type { DefinitionError } from '../endpoints/parse-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
 import { findEndpoint } from '../pipeline/plan-request.ts';
@@ -40,7 +41,9 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
   switch (action) {
     case 'new': {
       const [name, ...more] = names;
-      const source = readSources(config.SOURCES_DIR).find(({ name: own }) => own === values.from);
+      const source = readSourceFolder(config.SOURCES_DIR).sources.find(
+        ({ name: own }) => own === values.from,
+      );
       if (!name || more.length > 0) throw new UsageError('endpoint new takes the name of the saved query');
       if (!source)
         throw new UsageError(`--from is ${JSON.stringify(values.from ?? '')}; allowed: the name of a source`);
@@ -49,17 +52,15 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
       return true;
     }
     case 'lint':
-      return withEngine(config, deps, async engine => {
-        const registry = await openRegistry(config, engine);
-        const found = registry.all().map(({ name }) => name);
-        print({ valid: found }, `${found.length} saved queries are valid: ${found.join(', ')}`);
-        return true;
-      });
+      return withEngine(config, deps, engine => lint(config, print, engine));
     case 'explain': {
       const [name = ''] = names;
       const raw = { ...readAssignments(values.param ?? []), sql: values.sql };
       return withEngine(config, deps, async engine => {
-        const definition = findEndpoint(await openRegistry(config, engine), name);
+        const registry = await openRegistry(config, engine);
+        const broken = registry.broken.find(({ file }) => file === `${name}.sql`);
+        if (broken) throw broken;
+        const definition = findEndpoint(registry, name);
         const query = bindQuery(definition, raw, undefined);
         const signal = new AbortController().signal;
         const explained = await engine.explain(statementOf(query), {
@@ -87,6 +88,23 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
     default:
       throw new UsageError('endpoint takes new, lint, explain or test');
   }
+}
+
+/** Says what is wrong with each file, and which saved queries are valid. */
+async function lint(
+  config: Config,
+  print: (found: object, line: string) => void,
+  engine: Engine,
+): Promise<boolean> {
+  const printBroken = ({ file, problems, message }: DefinitionError) =>
+    print({ broken: file, problems }, message);
+  const sources = readSourceFolder(config.SOURCES_DIR);
+  sources.broken.forEach(printBroken);
+  const registry = await openRegistry(config, engine);
+  registry.broken.forEach(printBroken);
+  const found = registry.all().map(({ name }) => name);
+  print({ valid: found }, `${found.length} saved queries are valid: ${found.join(', ')}`);
+  return sources.broken.length + registry.broken.length === 0;
 }
 
 function say({ print }: Deps, text: string): true {

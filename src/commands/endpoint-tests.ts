@@ -23,7 +23,7 @@ import {
   problemOf,
   readYaml,
 } from '../endpoints/parse-definition.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
 import { UsageError } from './command-line.ts';
@@ -127,7 +127,7 @@ async function readDefinition(directory: string, name: string): Promise<Endpoint
 
 /** Makes the tables of all sources, and loads the given rows. */
 async function load(config: Config, given: z.infer<typeof fileSchema>['given']): Promise<void> {
-  const sources = readSources(config.SOURCES_DIR);
+  const { sources } = readSourceFolder(config.SOURCES_DIR);
   (await openForWriting(databasePath(config), sources)).close();
   for (const [source, list] of Object.entries(given)) {
     const input = Readable.from(list.map(each => `${JSON.stringify(each)}\n`));

@@ -5,7 +5,7 @@ import { databasePath } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { epochUnits } from '../endpoints/read-epoch.ts';
-import { readSources, type Source } from '../endpoints/sources.ts';
+import { namesOf, readSourceFolder, type Source } from '../endpoints/sources.ts';
 import { type Acceptance, acceptRows } from '../loading/accept-rows.ts';
 import { rowsFolderOf } from '../loading/accepted-rows.ts';
 import { acceptEventLines } from '../loading/events/accept-event-lines.ts';
@@ -47,7 +47,9 @@ export async function runImportCommand(config: Config, args: string[]): Promise<
     throw new UsageError('import takes a source and a file');
   }
   const isDryRun = values['dry-run'] ?? false;
-  const sources = readSources(config.SOURCES_DIR);
+  const { sources, broken } = readSourceFolder(config.SOURCES_DIR);
+  const own = broken.find(({ file }) => file === `${name}.yaml`);
+  if (own) throw own;
   const source = findSource(sources, name);
   const path = databasePath(config);
   const taken = await take(source, file, {
@@ -57,7 +59,7 @@ export async function runImportCommand(config: Config, args: string[]): Promise<
     isDryRun,
     rejectsFile: values.rejects,
   });
-  if (!isDryRun && taken.rows > 0) await store(path, sources);
+  if (!isDryRun && taken.rows > 0) await store({ databasePath: path, sources, leftOut: namesOf(broken) });
   if (values.json) process.stdout.write(`${JSON.stringify(taken)}\n`);
   else show(name, taken, isDryRun);
   return taken.rows > 0;
@@ -135,11 +137,11 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
 }
 
 /** Stores what is on disk until nothing is left, beside gateways that do so too. */
-async function store(path: string, sources: readonly Source[]): Promise<void> {
+async function store(to: Omit<Parameters<typeof storeAccepted>[0], 'emit'>): Promise<void> {
   const emit = (event: object) => say(`${JSON.stringify(event)}\n`);
   for (;;) {
     try {
-      if (!(await storeAccepted({ databasePath: path, sources, emit }))) return;
+      if (!(await storeAccepted({ ...to, emit }))) return;
     } catch (error) {
       // The gateways store the rows, which are on disk.
       if (!(error instanceof DatabaseBusyError)) throw error;

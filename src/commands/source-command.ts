@@ -4,7 +4,14 @@ import type { Config } from '../composition/config.ts';
 import { checkFiles } from '../duckdb/files/check-files.ts';
 import { type InferredColumn, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
-import { formatOf, parseSource, readSources, type Source, type SourceField } from '../endpoints/sources.ts';
+import {
+  formatOf,
+  namesOf,
+  parseSource,
+  readSourceFolder,
+  type SourceField,
+  type SourceFolder,
+} from '../endpoints/sources.ts';
 import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 
@@ -36,19 +43,23 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
   switch (action) {
     case 'add':
       return add(config, print, { names, isLoaded: values.load ?? false });
-    case 'list':
-      for (const { name, files, columns, table } of readSources(config.SOURCES_DIR)) {
+    case 'list': {
+      const { sources, broken } = readSourceFolder(config.SOURCES_DIR);
+      for (const { name, files, columns, table } of sources) {
         const place = files ? files.paths.join(', ') : 'a table of the embedded engine';
         const found = { name, files: files?.paths, table, columns: Object.keys(columns) };
         print(found, `${name}: ${Object.keys(columns).length} columns, ${place}${table ? `, ${table}` : ''}`);
       }
-      return true;
+      for (const { file, problems, message } of broken) print({ broken: file, problems }, message);
+      return broken.length === 0;
+    }
     case 'check':
       return check(config, print, names);
     case 'drop': {
-      const source = sourcesOf(config, names)[0];
-      if (!source || names.length !== 1) throw new UsageError('source drop takes the name of a source');
-      const path = join(config.SOURCES_DIR, `${source.name}.yaml`);
+      const [name] = names;
+      if (!name || names.length !== 1) throw new UsageError('source drop takes the name of a source');
+      chosen(config, names);
+      const path = join(config.SOURCES_DIR, `${name}.yaml`);
       await rm(path);
       print({ removed: path }, `${path} is removed; its rows stay where they are`);
       return true;
@@ -150,8 +161,10 @@ function columnLines(name: string, { field, from, why }: FoundColumn, indent: st
 }
 
 async function check(config: Config, print: PrintFound, names: readonly string[]): Promise<boolean> {
-  let isAllWell = true;
-  for (const source of sourcesOf(config, names)) {
+  const { sources, broken } = chosen(config, names);
+  for (const { file, problems, message } of broken) print({ broken: file, problems }, message);
+  let isAllWell = broken.length === 0;
+  for (const source of sources) {
     if (!source.files) continue;
     const { name } = source;
     try {
@@ -167,13 +180,16 @@ async function check(config: Config, print: PrintFound, names: readonly string[]
 }
 
 /** Those of these names; without any, all. @throws UsageError for another name */
-function sourcesOf(config: Config, names: readonly string[]): Source[] {
-  const all = readSources(config.SOURCES_DIR);
-  const unknown = names.find(name => all.every(source => source.name !== name));
+function chosen(config: Config, names: readonly string[]): SourceFolder {
+  const { sources, broken } = readSourceFolder(config.SOURCES_DIR);
+  const known = [...sources.map(({ name }) => name), ...namesOf(broken)];
+  const unknown = names.find(name => !known.includes(name));
   if (unknown !== undefined) {
-    throw new UsageError(
-      `No source is named ${JSON.stringify(unknown)}; allowed: ${all.map(({ name }) => name).join(', ')}`,
-    );
+    throw new UsageError(`No source is named ${JSON.stringify(unknown)}; allowed: ${known.join(', ')}`);
   }
-  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const isChosen = (name: string) => names.length === 0 || names.includes(name);
+  return {
+    sources: sources.filter(({ name }) => isChosen(name)),
+    broken: broken.filter(each => [...namesOf([each])].some(isChosen)),
+  };
 }

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { createEndpointRegistry } from '../endpoints/registry.ts';
+import { allOf, createEndpointRegistry } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
 import { listOperations } from '../graphql/operation-list.ts';
 
@@ -15,6 +15,7 @@ export async function writeOperations(sqlDirectory: string, folder: string, file
     emit: () => {},
     watch: false,
   });
+  if (registry.broken.length > 0) throw allOf(registry.broken);
   const list = await listOperations(folder, buildSchema(registry.all()));
   await writeFile(file, `${JSON.stringify(list, undefined, 2)}\n`);
   return Object.keys(list).length;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { createEndpointRegistry } from '../endpoints/registry.ts';
+import { allOf, createEndpointRegistry } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
 import { buildOpenApi } from '../http/openapi.ts';
 
@@ -16,6 +16,7 @@ export async function renderSchemas(sqlDirectory: string): Promise<Schemas> {
     emit: () => {},
     watch: false,
   });
+  if (registry.broken.length > 0) throw allOf(registry.broken);
   const endpoints = registry.all();
   return {
     'schema.graphql': `${printSchema(lexicographicSortSchema(buildSchema(endpoints)))}\n`,

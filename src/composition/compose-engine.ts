@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
-import { readSources, type Source } from '../endpoints/sources.ts';
+import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { keepWindows } from '../engine/keep-windows.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -28,11 +28,13 @@ export async function openEngine(config: Config, deps: EngineDeps): Promise<Engi
 }
 
 async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {
+  const folder = readSourceFolder(config.SOURCES_DIR);
+  const { sources } = folder;
   const maxResultBytes = config.MAX_RESULT_MB * 1024 * 1024;
   if (config.ENGINE === 'duckdb') {
     return createDuckDbEngine({
       databasePath: databasePath(config),
-      sources: readSources(config.SOURCES_DIR),
+      sources,
       clock,
       emit,
       maxConcurrentQueries: config.MAX_CONCURRENT_QUERIES,
@@ -45,11 +47,10 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
   }
   // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
   const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
-  const sources = readSources(config.SOURCES_DIR);
   const engine = await createBigQueryEngine({
     // Neither is missing: `readConfig` sees to that.
     project: config.BIGQUERY_PROJECT ?? '',
-    mapping: tablesOf(sources, config),
+    mapping: tablesOf(folder, config),
     sources,
     location: config.BIGQUERY_LOCATION,
     endpoint: config.BIGQUERY_API_ENDPOINT,
@@ -73,8 +74,9 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
   }
 }
 
-/** The tables that the sources name, and those of the settings, which win. */
-function tablesOf(sources: readonly Source[], { BIGQUERY_TABLES = new Map() }: Config): TableMapping {
+/** The tables that the sources name, and those of the settings, which win. Sources whose files are wrong have none. */
+function tablesOf({ sources, broken }: SourceFolder, { BIGQUERY_TABLES = new Map() }: Config): TableMapping {
+  const leftOut = namesOf(broken);
   const named = readTableMapping(sources.flatMap(({ name, table }) => (table ? [`${name}=${table}`] : [])));
-  return new Map([...named, ...BIGQUERY_TABLES]);
+  return new Map([...named, ...[...BIGQUERY_TABLES].filter(([name]) => !leftOut.has(name))]);
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
+import type { SourceWatch } from '../endpoints/following/watch-sources.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { readSources, type Source } from '../endpoints/sources.ts';
+import { readSourceFolder, type Source } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';
@@ -15,6 +16,7 @@ import type { Config } from './config.ts';
 type OpenLoadingDeps = {
   readonly endpoints: EndpointRegistry;
   readonly engine: Engine;
+  readonly sourceWatch: SourceWatch;
   readonly cache: Cache;
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
@@ -49,7 +51,7 @@ export function openLoading(
     onLoaded: sources => void mark(sources),
     onLeft: () => loader.wake(),
   });
-  const sources = withRetention(readSources(config.SOURCES_DIR), retention);
+  const sources = withRetention(readSourceFolder(config.SOURCES_DIR).sources, retention);
   const stopRetaining = retainHourly(sources, deps.clock, nowMs => loader.retain(nowMs));
   let sampling: NodeJS.Timeout | undefined;
   return {
@@ -61,6 +63,7 @@ export function openLoading(
     },
     loader,
     sources,
+    isLeftOut: deps.sourceWatch.isLeftOut,
     async close() {
       clearInterval(sampling);
       stopRetaining();

@@ -10,13 +10,16 @@ import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
+import { type SourceWatch, watchSources } from '../endpoints/following/watch-sources.ts';
+import { placesOf } from '../endpoints/parse-definition.ts';
+import { allOf, createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
 import { createRowFormatter } from '../formats/row-formatter.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { readOperationList } from '../graphql/operation-list.ts';
 import type { PageSample } from '../http/answer-sample.ts';
+import type { Health } from '../http/handle-request.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildLlmsText } from '../http/llms-text.ts';
 import { buildOpenApi } from '../http/openapi.ts';
@@ -74,7 +77,7 @@ export type Gateway = {
 
 /**
  * Puts a gateway together; the only place that names adapters.
- * @throws AggregateError with the DefinitionErrors of broken saved queries
+ * @throws AggregateError with the DefinitionErrors of broken files if no saved query can be served
  */
 export async function composeGateway(
   config: Config,
@@ -85,7 +88,7 @@ export async function composeGateway(
   let loading: ReturnType<typeof openLoading>;
   const onDamage = (place: number) => loading?.loader.repair(place);
   const core = await openCore(config, { clock, emit: repairing(emit, onDamage), engine: given });
-  const { engine, endpoints, store, cache, run, close } = core;
+  const { engine, endpoints, sourceWatch, store, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, config.WARM_IN_PROCESS ?? !config.REDIS_URL);
@@ -107,7 +110,7 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
-  loading = openLoading(config, { endpoints, engine, cache, clock, emit });
+  loading = openLoading(config, { endpoints, engine, sourceWatch, cache, clock, emit });
   const pages = config.PAGES ? openPageFiles() : undefined;
   const http = createHttpServer({
     pipeline,
@@ -125,14 +128,14 @@ export async function composeGateway(
     // A gateway without its store still answers; unready, all gateways would be out of service at once.
     health: () => ({
       isReady: true,
-      reasons: degradations(config, { cache, endpoints, tokens, freeBytes, isEngineDown }),
+      ...degradations(config, { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }),
     }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
     emit,
   });
-  metrics.read(readingsOf(config, { http, log, engine, endpoints, tokens, freeBytes }));
+  metrics.read(readingsOf(config, { http, log, engine, endpoints, sourceWatch, tokens, freeBytes }));
   return {
     server: http.server,
     http,
@@ -206,10 +209,14 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   const { clock, emit } = deps;
   await mkdir(config.DATA_DIR, { recursive: true });
   const engine = guardEngine(await openEngine(config, deps), { clock, emit });
+  const sourceWatch = watchSources(config.SOURCES_DIR, emit);
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
     check: definition => checkDefinition(engine, definition),
     emit,
+  }).catch(error => {
+    // What is wrong with a source comes first: queries that read it fail for it.
+    throw error instanceof AggregateError ? allOf([...sourceWatch.broken, ...error.errors]) : error;
   });
   const { store, memoryBytes } = openTiers(config, clock);
   const cache = createCache({
@@ -224,10 +231,11 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   const run = (priority: QueryPriority) => createRunStatement({ engine, emit, queryTimeoutMs, priority });
   const close = async () => {
     endpoints.close();
+    sourceWatch.close();
     await cache.close();
     await engine.close();
   };
-  return { engine, endpoints, store, cache, run, close };
+  return { engine, endpoints, sourceWatch, store, cache, run, close };
 }
 
 type Read = {
@@ -235,13 +243,14 @@ type Read = {
   readonly log: GatewayDeps['log'];
   readonly engine: Pick<Engine, 'usage'>;
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
+  readonly sourceWatch: Pick<SourceWatch, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
   readonly freeBytes: (directory: string) => number;
 };
 
 function readingsOf(
   { DATA_DIR }: Config,
-  { http, log, engine, endpoints, tokens, freeBytes }: Read,
+  { http, log, engine, endpoints, sourceWatch, tokens, freeBytes }: Read,
 ): Readings {
   return {
     connections: http.connections,
@@ -250,6 +259,7 @@ function readingsOf(
     engine: engine.usage,
     freeBytes: () => freeBytes(DATA_DIR),
     brokenEndpoints: () => endpoints.broken.length,
+    brokenSources: () => sourceWatch.broken.length,
     areTokensStale: () => tokens.isStale,
   };
 }
@@ -269,23 +279,27 @@ function watchEngine(observe: GatewayDeps['emit']) {
 type Watched = {
   readonly cache: Pick<Cache, 'storeHealth'>;
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
+  readonly sourceWatch: Pick<SourceWatch, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
   readonly freeBytes: (directory: string) => number;
   readonly isEngineDown: () => boolean;
 };
 
-/** What works less well than it should, in words for `/readyz`. */
+/** What works less well than it should, for `/readyz`; names of files only where everybody may read those of saved queries. */
 function degradations(
-  { DATA_DIR }: Config,
-  { cache, endpoints, tokens, freeBytes, isEngineDown }: Watched,
-): string[] {
-  return [
+  { DATA_DIR, DOCUMENTS_NEED_TOKEN }: Config,
+  { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }: Watched,
+): Pick<Health, 'reasons' | 'broken'> {
+  const broken = [...endpoints.broken, ...sourceWatch.broken].flatMap(placesOf);
+  const reasons = [
     ...(cache.storeHealth().isUp ? [] : ['store_down']),
     ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
+    ...(sourceWatch.broken.length > 0 ? ['source_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
     ...(freeBytes(DATA_DIR) < leastFreeBytes ? ['disk_full'] : []),
     ...(isEngineDown() ? ['engine_down'] : []),
   ];
+  return { reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };
 }
 
 type GraphqlDeps = {

@@ -29,6 +29,11 @@ export class DefinitionError extends Error {
   }
 }
 
+/** Where the problems of a file are, without saying what they are: `a.sql:3: name`. */
+export function placesOf({ file, problems }: DefinitionError): string[] {
+  return [...new Set(problems.map(({ line, key }) => `${file}:${line}${key && `: ${key}`}`))];
+}
+
 /**
  * Reads a saved query's file.
  * @param file name without folder; must be `<name>.sql`

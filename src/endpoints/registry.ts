@@ -1,8 +1,9 @@
-import { type FSWatcher, watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
+import { byPrecedence, isPromised } from './following/precedence.ts';
+import { watchFolder } from './following/watch-folder.ts';
 import { createTakenNames } from './graphql-names.ts';
 import { batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 
@@ -14,8 +15,8 @@ export type EndpointRegistry = {
   all(): readonly EndpointDefinition[];
   /** Grows with every change of what is served; whatever is derived from the definitions is rebuilt then. */
   readonly version: number;
-  /** Files whose last change can't be served: an earlier one is, if there was any. */
-  readonly broken: readonly string[];
+  /** What is wrong with files that can't be served as they are: their last good definition is, if there was any. */
+  readonly broken: readonly DefinitionError[];
   close(): void;
 };
 
@@ -27,72 +28,58 @@ type RegistryOptions = {
   readonly emit: (event: EndpointEvent) => void;
   /** Pick up changed files without a restart. Default true. */
   readonly watch?: boolean;
+  /** Milliseconds between two further looks at files that are broken: what they read may be there by then. Default 10,000. */
+  readonly retryMs?: number;
 };
 
-/** Editors write a file in several steps; one reload answers them all. */
-const settleMs = 50;
-
 /**
- * Reads all saved queries of a folder and follows its changes.
- * @throws DefinitionError naming file, line and key when a file is broken at start
+ * Reads all saved queries of a folder and follows its changes. A broken file harms only itself: all others are served.
+ * @throws AggregateError naming file, line and key of each problem if files are there and none can be served
  */
 export async function createEndpointRegistry(options: RegistryOptions): Promise<EndpointRegistry> {
+  const { directory, emit, watch = true, retryMs = 10_000 } = options;
   let served = new Map<string, EndpointDefinition>();
   /** By name and by UUID, which no name looks like. */
   let found = new Map<string, EndpointDefinition>();
   let texts = new Map<string, string>();
+  let broken = new Map<string, DefinitionError>();
   let version = 0;
-  let brokenFiles: readonly string[] = [];
+  let isStarting = true;
 
-  async function load(onBroken: (error: DefinitionError) => void): Promise<void> {
-    const known = { served, texts, brokenFiles };
-    const { nextTexts, kept, changed, broken } = await readFiles(options, known, onBroken);
-    const next = new Map(kept);
-    const names = createTakenNames();
-    for (const definition of kept.values()) names.add(definition);
-    const serve = (definition: EndpointDefinition) => {
-      next.set(definition.file, definition);
-      names.add(definition);
-    };
-    const loaded: EndpointDefinition[] = [];
-    for (const definition of changed) {
-      const { file } = definition;
-      const problems = names.problemsOf(definition);
-      if (problems.length === 0) {
-        serve(definition);
-        loaded.push(definition);
-        continue;
-      }
-      onBroken(new DefinitionError(file, problems));
-      broken.push(file);
-      // Whoever has the name may give it up: the file is read again at the next change.
-      nextTexts.delete(file);
-      const previous = served.get(file);
-      if (previous && names.problemsOf(previous).length === 0) serve(previous);
-    }
-    const removed = [...served.values()].filter(({ file }) => !next.has(file));
-    texts = nextTexts;
-    brokenFiles = broken;
-    served = new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1)));
+  async function load(): Promise<void> {
+    const read = await readFiles(options, { served, texts, broken });
+    const next = chooseServed(read, served);
+    const loaded = [...next.served.values()].filter(each => served.get(each.file) !== each);
+    const removed = [...served.values()].filter(({ file }) => !next.served.has(file));
+    const isNews = ({ file, message }: DefinitionError) =>
+      broken.get(file)?.message !== message || texts.get(file) !== read.texts.get(file);
+    const news = [...next.broken.values()].filter(isNews);
+    served = new Map([...next.served].sort(([a], [b]) => (a < b ? -1 : 1)));
+    ({ texts } = read);
+    ({ broken } = next);
     found = new Map(
       [...served.values()].flatMap(each => [
         [each.name, each],
         [each.id, each],
       ]),
     );
+    if (isStarting && served.size === 0 && broken.size > 0) throw allOf([...broken.values()]);
+    isStarting = false;
     if (loaded.length + removed.length > 0) version++;
-    for (const { name, file } of loaded) options.emit({ type: 'endpoint.loaded', endpoint: name, file });
-    for (const { name, file } of removed) options.emit({ type: 'endpoint.removed', endpoint: name, file });
+    for (const { file, message } of news) emit({ type: 'endpoint.broken', file, message });
+    for (const { name, file } of loaded) emit({ type: 'endpoint.loaded', endpoint: name, file });
+    for (const { name, file } of removed) emit({ type: 'endpoint.removed', endpoint: name, file });
   }
 
-  const broken: DefinitionError[] = [];
-  await load(error => broken.push(error));
-  if (broken.length > 0) throw new AggregateError(broken, broken.map(error => error.message).join('\n'));
-
-  const reload = serialised(() =>
-    load(({ file, message }) => options.emit({ type: 'endpoint.broken', file, message })),
-  );
-  const watcher = options.watch === false ? undefined : watchFolder(options.directory, reload, options.emit);
+  await load();
+  const onFailed = ({ message }: Error) => emit({ type: 'endpoint.broken', file: directory, message });
+  const watcher = watch
+    ? watchFolder(directory, {
+        onChange: load,
+        onFailed,
+        retry: { everyMs: retryMs, isNeeded: () => broken.size > 0 },
+      })
+    : undefined;
   return {
     find: reference => found.get(uuid.test(reference) ? reference.toLowerCase() : reference),
     all: () => [...served.values()],
@@ -100,62 +87,107 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
       return version;
     },
     get broken() {
-      return brokenFiles;
+      return [...broken.values()];
     },
     close: () => watcher?.close(),
   };
+}
+
+/** All that is wrong with several files, a line for each problem. */
+export function allOf(broken: readonly DefinitionError[]): AggregateError {
+  return new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
 }
 
 /** What was read before. */
 type Known = {
   readonly served: ReadonlyMap<string, EndpointDefinition>;
   readonly texts: ReadonlyMap<string, string>;
-  readonly brokenFiles: readonly string[];
+  readonly broken: ReadonlyMap<string, DefinitionError>;
 };
+
+/** What the files say now, by file. */
+type Read = {
+  readonly texts: Map<string, string>;
+  /** As they are served already. */
+  readonly unchanged: readonly EndpointDefinition[];
+  readonly changed: readonly EndpointDefinition[];
+  readonly broken: Map<string, DefinitionError>;
+};
+
+/**
+ * Gives the names of GraphQL and the UUIDs to the files that want them: to the saved queries that the service comes with, then to what is
+ * served already, then to the rest by precedence. A file that comes too late, or is broken, keeps its last good definition.
+ */
+function chooseServed(
+  { unchanged, changed, broken: unreadable }: Read,
+  before: ReadonlyMap<string, EndpointDefinition>,
+): { readonly served: Map<string, EndpointDefinition>; readonly broken: Map<string, DefinitionError> } {
+  const served = new Map<string, EndpointDefinition>();
+  const broken = new Map(unreadable);
+  const names = createTakenNames();
+  const serve = (definition: EndpointDefinition) => {
+    served.set(definition.file, definition);
+    names.add(definition);
+  };
+  const kept = new Set([...unchanged, ...[...unreadable.keys()].flatMap(file => before.get(file) ?? [])]);
+  const rank = (definition: EndpointDefinition) => {
+    if (isPromised(definition)) return 0;
+    if (kept.has(definition)) return 1;
+    return before.has(definition.file) ? 2 : 3;
+  };
+  const inTurn = [...kept, ...changed].sort((a, b) => rank(a) - rank(b) || byPrecedence(a, b));
+  for (const definition of inTurn) {
+    const { file } = definition;
+    const problems = names.problemsOf(definition);
+    if (problems.length === 0) {
+      serve(definition);
+      continue;
+    }
+    if (!broken.has(file)) broken.set(file, new DefinitionError(file, problems));
+    const previous = before.get(file);
+    if (previous && previous !== definition && names.problemsOf(previous).length === 0) serve(previous);
+  }
+  return { served, broken };
+}
 
 /** Definitions that are read and checked at a time. */
 const maxChecks = 8;
 
-/** Reads the files that have changed. A broken one keeps its last good definition. */
-async function readFiles(
-  options: RegistryOptions,
-  { served, texts, brokenFiles }: Known,
-  onBroken: (error: DefinitionError) => void,
-) {
+/** Reads the files that have changed, and once more those that were broken. */
+async function readFiles(options: RegistryOptions, { served, texts, broken: before }: Known): Promise<Read> {
   const all = new Set(await listFiles(options.directory));
   const files = [...all].filter(file => !file.endsWith('.batch.sql') || !all.has(ownerOf(file)));
   const nextTexts = new Map<string, string>();
-  const kept = new Map<string, EndpointDefinition>();
-  const changed: EndpointDefinition[] = [];
-  const broken: string[] = [];
 
-  async function read(file: string): Promise<EndpointDefinition | DefinitionError | undefined> {
-    const text = await readFile(join(options.directory, file), 'utf8');
-    const batch = batchFile(file);
-    const batchSql = all.has(batch) ? await readFile(join(options.directory, batch), 'utf8') : undefined;
-    const both = JSON.stringify([text, batchSql]);
-    nextTexts.set(file, both);
-    if (texts.get(file) === both) return undefined;
+  async function read(file: string): Promise<EndpointDefinition | DefinitionError> {
     try {
+      const text = await readFile(join(options.directory, file), 'utf8');
+      const batch = batchFile(file);
+      const batchSql = all.has(batch) ? await readFile(join(options.directory, batch), 'utf8') : undefined;
+      const both = JSON.stringify([text, batchSql]);
+      nextTexts.set(file, both);
+      const current = served.get(file);
+      if (current && texts.get(file) === both && !before.has(file)) return current;
       const definition = parseDefinition(file, text, batchSql);
       await options.check(definition);
       return definition;
     } catch (error) {
-      if (!(error instanceof DefinitionError)) throw error;
-      return error;
+      if (error instanceof DefinitionError) return error;
+      const message = error instanceof Error ? error.message : String(error);
+      return new DefinitionError(file, [{ line: 1, key: '', message: `can't be read: ${message}` }]);
     }
   }
 
   const results = await mapInTurn(files, maxChecks, read);
-  for (const [at, file] of files.entries()) {
-    const result = results[at];
-    const previous = served.get(file);
-    if (previous && (!result || result instanceof DefinitionError)) kept.set(file, previous);
-    if (result instanceof DefinitionError) onBroken(result);
-    else if (result) changed.push(result);
-    if (result instanceof DefinitionError || (!result && brokenFiles.includes(file))) broken.push(file);
-  }
-  return { nextTexts, kept, changed, broken };
+  const definitions = results.flatMap(result => (result instanceof DefinitionError ? [] : [result]));
+  return {
+    texts: nextTexts,
+    unchanged: definitions.filter(each => served.get(each.file) === each),
+    changed: definitions.filter(each => served.get(each.file) !== each),
+    broken: new Map(
+      results.flatMap(result => (result instanceof DefinitionError ? [[result.file, result]] : [])),
+    ),
+  };
 }
 
 /** Maps items in their order, `width` of them at a time. */
@@ -178,9 +210,12 @@ function ownerOf(batch: string): string {
   return batch.replace(/\.batch\.sql$/, '.sql');
 }
 
+/** Files with a dot in front belong to editors and systems. */
+const isDefinitionFile = (file: string) => file.endsWith('.sql') && !file.startsWith('.');
+
 async function listFiles(directory: string): Promise<string[]> {
   try {
-    return (await readdir(directory)).filter(file => file.endsWith('.sql')).sort();
+    return (await readdir(directory)).filter(isDefinitionFile).sort();
   } catch (cause) {
     throw new Error(
       `The folder of saved queries, ${directory}, can't be read: ${(cause as Error).message}. Commands run in the folder of the project, or with SQL_DIR`,
@@ -191,27 +226,3 @@ async function listFiles(directory: string): Promise<string[]> {
 
 /** Contract 2.2: 8-4-4-4-12 hexadecimal digits in any case are a UUID, nothing else is. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-function watchFolder(
-  directory: string,
-  reload: () => Promise<void>,
-  emit: (event: EndpointEvent) => void,
-): FSWatcher {
-  let settling: NodeJS.Timeout | undefined;
-  const failed = (error: Error) => emit({ type: 'endpoint.broken', file: directory, message: error.message });
-  const watcher = watch(directory, { persistent: false }, () => {
-    clearTimeout(settling);
-    settling = setTimeout(() => reload().catch(failed), settleMs).unref();
-  });
-  watcher.on('error', failed);
-  return watcher;
-}
-
-/** Runs one call after the other; every caller's promise covers a run that began after the call. */
-function serialised(run: () => Promise<void>): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve();
-  return () => {
-    last = last.catch(() => undefined).then(run);
-    return last;
-  };
-}

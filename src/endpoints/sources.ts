@@ -143,32 +143,72 @@ const fileSchema = z.strictObject({
 /** The sources of this repository. */
 export const ownSources = fileURLToPath(new URL('../../schema/sources', import.meta.url));
 
+/** The sources of a folder, and what is wrong with files that give none. */
+export type SourceFolder = {
+  readonly sources: readonly Source[];
+  readonly broken: readonly DefinitionError[];
+};
+
 /**
- * Reads the sources: one file each, `<name>.yaml`.
+ * Reads the sources: one file each, `<name>.yaml`. A file that is wrong harms only itself.
  * @param directory default: the repository's `schema/sources`
  * @returns in the order of their names
- * @throws AggregateError with a line for each problem of each file
  */
-export function readSources(directory: string = ownSources): Source[] {
+export function readSourceFolder(directory: string = ownSources): SourceFolder {
   const sources: Source[] = [];
   const broken: DefinitionError[] = [];
+  const owners = new Map<string, string>();
   for (const file of listFiles(directory)) {
     try {
       const path = join(directory, file);
-      sources.push(parseSource(file, readFileSync(path, 'utf8'), dirname(resolve(path))));
+      const text = readFileSync(path, 'utf8');
+      const source = parseSource(file, text, dirname(resolve(path)));
+      refuseTaken(owners, file, text, source);
+      sources.push(source);
     } catch (error) {
-      if (!(error instanceof DefinitionError)) throw error;
-      broken.push(error);
+      if (error instanceof DefinitionError) broken.push(error);
+      else broken.push(new DefinitionError(file, [{ line: 1, key: '', message: `can't be read: ${error}` }]));
     }
   }
-  if (broken.length > 0) throw new AggregateError(broken, broken.map(error => error.message).join('\n'));
+  return { sources, broken };
+}
+
+/**
+ * Reads the sources where nothing may be wrong with any of them.
+ * @throws AggregateError with a line for each problem of each file
+ */
+export function readSources(directory: string = ownSources): readonly Source[] {
+  const { sources, broken } = readSourceFolder(directory);
+  if (broken.length > 0) throw new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
   return sources;
+}
+
+/** The names of sources whose files are wrong. */
+export function namesOf(broken: readonly DefinitionError[]): ReadonlySet<string> {
+  return new Set(broken.map(({ file }) => file.replace(/\.yaml$/, '')));
+}
+
+/**
+ * Two sources can't have one table or one UUID: DuckDB tells tables apart by their names in lower case. The file that comes first has it.
+ * @throws DefinitionError
+ */
+function refuseTaken(owners: Map<string, string>, file: string, text: string, { name, id }: Source): void {
+  const wanted = { name: name.toLowerCase(), ...(id && { id }) };
+  const problems = Object.entries(wanted).flatMap(([key, value]) => {
+    const owner = owners.get(value);
+    if (owner === undefined) return [];
+    const { document, lines } = readYaml(file, text);
+    const message = `is taken by ${owner} already${key === 'name' ? ', but for letter case' : ''}`;
+    return [problemOf({ code: 'custom', path: [key], message, input: undefined }, document, lines)];
+  });
+  if (problems.length > 0) throw new DefinitionError(file, problems);
+  for (const value of Object.values(wanted)) owners.set(value, file);
 }
 
 function listFiles(directory: string): string[] {
   try {
     return readdirSync(directory)
-      .filter(file => file.endsWith('.yaml'))
+      .filter(file => file.endsWith('.yaml') && !file.startsWith('.'))
       .sort();
   } catch (cause) {
     throw new Error(

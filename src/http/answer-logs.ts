@@ -5,7 +5,7 @@ import { readQueryString } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { type BodyCoding, bodyCodings, maxEventsBytes } from '../loading/events/read-coded.ts';
-import { admitLoad, type LoadRouteDeps } from './answer-rows.ts';
+import { admitLoad, type LoadingDeps, type LoadRouteDeps, missingSource } from './answer-rows.ts';
 import { json } from './json-response.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function answerLogs(
 ): Promise<HttpResponse> {
   await admitLoad(pipeline.tokens, request.headers, 'events');
   if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
-  const source = findSource(loading.sources, readQueryString(queryText));
+  const source = findSource(loading, readQueryString(queryText));
   const coding = readCoding(request.headers['content-encoding']);
   const body = streamBody(request, { maxBytes: maxEventsBytes, timeoutMs });
   const { events, rejected, problem } = await loading.loader.loadEvents(source.name, { body, coding });
@@ -29,14 +29,11 @@ export async function answerLogs(
   return json({ message: 'Logged!', events, ...(rejected > 0 && { rejected, problem }) });
 }
 
-function findSource(
-  sources: readonly Source[],
-  { source_name: name, source: id }: Record<string, string>,
-): Source {
+function findSource(loading: LoadingDeps, { source_name: name, source: id }: Record<string, string>): Source {
   const wanted = name || id;
   if (!wanted) throw new GatewayError('invalid_request', 'Parameter source_name or source is missing');
-  const source = sources.find(each => each.name === wanted || each.id === wanted.toLowerCase());
-  if (!source) throw new GatewayError('source_not_found', `No source is ${JSON.stringify(wanted)}`);
+  const source = loading.sources.find(each => each.name === wanted || each.id === wanted.toLowerCase());
+  if (!source) throw missingSource(loading, wanted);
   if (!source.files) return source;
   throw new GatewayError('invalid_request', `Source ${wanted} reads its files in place; it takes no events`);
 }

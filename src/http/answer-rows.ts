@@ -13,7 +13,12 @@ import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { json } from './json-response.ts';
 
 /** What takes rows, and for which sources. */
-export type LoadingDeps = { readonly loader: Loader; readonly sources: readonly Source[] };
+export type LoadingDeps = {
+  readonly loader: Loader;
+  readonly sources: readonly Source[];
+  /** Whether a source is missing for its file is wrong. */
+  readonly isLeftOut: (name: string) => boolean;
+};
 
 /** What both doors for loading need. */
 export type LoadRouteDeps = {
@@ -36,7 +41,7 @@ export async function answerRows(
   await admitLoad(pipeline.tokens, request.headers, 'rows');
   if (!loading) throw new GatewayError('invalid_request', 'Rows are loaded into the embedded engine only');
   const source = loading.sources.find(each => each.name === name);
-  if (!source) throw new GatewayError('source_not_found', `No source is named ${JSON.stringify(name)}`);
+  if (!source) throw missingSource(loading, name);
   if (source.files) {
     throw new GatewayError(
       'invalid_request',
@@ -53,6 +58,13 @@ export async function answerRows(
     );
   }
   return json({ rows, rejected, problems, ignoredFields, epochUnits });
+}
+
+/** Why a source is not there. Rows for one whose file is wrong can be sent again when it has been mended. */
+export function missingSource({ isLeftOut }: Pick<LoadingDeps, 'isLeftOut'>, name: string): GatewayError {
+  return isLeftOut(name)
+    ? new GatewayError('unavailable', `Source ${name} is not served: its file is wrong`)
+    : new GatewayError('source_not_found', `No source is named ${JSON.stringify(name)}`);
 }
 
 /**

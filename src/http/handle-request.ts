@@ -38,8 +38,14 @@ import { createFastPath, type FastPath } from './fast-path.ts';
 import { documentBytes, json } from './json-response.ts';
 import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
 
-/** Whether requests should be sent here, and what is degraded; the reasons are words such as `store_down`. */
-export type Health = { readonly isReady: boolean; readonly reasons: readonly string[] };
+/** Whether requests should be sent here, and what is degraded. */
+export type Health = {
+  readonly isReady: boolean;
+  /** Words such as `store_down`. */
+  readonly reasons: readonly string[];
+  /** Places in files of saved queries and sources that are wrong, such as `a.sql:3: name`. Absent: none that may be shown. */
+  readonly broken?: readonly string[];
+};
 
 /** What the routes need. */
 export type HandlerDeps = PageDeps & {
@@ -307,9 +313,13 @@ function rejectEncodedBody(request: IncomingMessage): void {
 
 /** Answers a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
 function answerReady({ health, isStopping }: Serving): HttpResponse {
-  const { isReady, reasons } = health();
-  if (isReady && !isStopping) return json({ status: 'ready', reasons });
-  const response = json({ status: 'unready', reasons: isStopping ? ['stopping', ...reasons] : reasons });
+  const { isReady, reasons, ...more } = health();
+  if (isReady && !isStopping) return json({ status: 'ready', reasons, ...more });
+  const response = json({
+    status: 'unready',
+    reasons: isStopping ? ['stopping', ...reasons] : reasons,
+    ...more,
+  });
   return { ...response, status: 503, headers: { ...response.headers, 'retry-after': '2' } };
 }
 

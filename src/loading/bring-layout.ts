@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readSources } from '../endpoints/sources.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import { createLoader } from './loader.ts';
 import { lacksLayout } from './table-layout.ts';
@@ -12,7 +12,7 @@ const lookMs = 20;
  * @throws Error with the reason if the loader can't
  */
 export async function bringLayout(databasePath: string, sourcesDirectory: string): Promise<void> {
-  const declared = readSources(sourcesDirectory);
+  const { sources: declared } = readSourceFolder(sourcesDirectory);
   const isLacking = () => lacksLayout(databasePath, withLearned(declared, readLearned(databasePath)));
   if (!isLacking()) return;
   const failed = Promise.withResolvers<never>();

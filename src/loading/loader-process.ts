@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { repairBlock } from '../duckdb/data-folder/repair-replicas.ts';
 import { LineTooLongError, splitLines } from '../duckdb/split-lines.ts';
-import { readSources, type Source } from '../endpoints/sources.ts';
+import { namesOf, readSourceFolder, type Source } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import { type Acceptance, acceptRows, TooManyUselessError } from './accept-rows.ts';
 import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
@@ -58,7 +58,9 @@ export type LoaderReport =
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
-const declared = withRetention(readSources(settings.sourcesDirectory), settings.retention ?? {});
+const folderOfSources = readSourceFolder(settings.sourcesDirectory);
+const declared = withRetention(folderOfSources.sources, settings.retention ?? {});
+const leftOut = namesOf(folderOfSources.broken);
 const sources = () => withLearned(declared, readLearned(settings.databasePath));
 const folder = rowsFolderOf(settings.databasePath);
 const report = (message: LoaderReport) => process.send?.(message);
@@ -172,7 +174,7 @@ async function store(): Promise<void> {
     const own = { sample, retainAtMs };
     [sample, retainAtMs] = [undefined, undefined];
     try {
-      goesOn = await storeAccepted({ ...settings, sources: declared, emit, goesOn, ...own });
+      goesOn = await storeAccepted({ ...settings, sources: declared, leftOut, emit, goesOn, ...own });
       if (goesOn) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {

@@ -19,6 +19,8 @@ type StoreOptions = {
   readonly databasePath: string;
   /** As declared. */
   readonly sources: readonly Source[];
+  /** Sources whose files are wrong: their rows wait. Default: none. */
+  readonly leftOut?: ReadonlySet<string>;
   readonly emit: (event: LoadingEvent) => void;
   /** The sample that queries are to see. Default: the one that they see. */
   readonly sample?: Sample | undefined;
@@ -43,11 +45,14 @@ const insertCharacters = 2 * 1024 * 1024;
  * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
-  const { databasePath, emit, sample, retainAtMs, goesOn = false } = options;
+  const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
-  const hasFiles = async () => (await listRowsFiles(folder)).length > 0;
+  const hasFiles = async () => {
+    const files = await listRowsFiles(folder);
+    return files.length > (await namesOfWaiting(folder, files, leftOut)).size;
+  };
   const isNewLayout = lacksLayout(databasePath, sources);
   if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
   const endMs = performance.now() + turnMs;
@@ -57,11 +62,15 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
     isOutdated = !isDeepStrictEqual(readLearned(databasePath), learned);
     if (isOutdated) return {};
+    const waiting = await namesOfWaiting(folder, files, leftOut);
     const memory = await readMemory(connection);
-    isLost = !memory.isWhole(files);
+    const missing = memory.missing(files);
+    // What the current file has of a source that is left out can only be copied.
+    const isToCopy = missing.some(({ name }) => waiting.has(name) && memory.isInCurrent(name));
+    isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
     await memory.forget(files);
-    for (const group of groupFiles(memory.missing(files))) {
+    for (const group of groupFiles(missing.filter(({ name }) => !waiting.has(name)))) {
       await storeGroup({ connection, folder, sources, emit }, group, memory.isInCurrent);
       if (performance.now() > endMs) break;
     }
@@ -79,6 +88,27 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   });
   // The spare is whole now, or gets the fields that it lacks.
   return isLost || isOutdated ? storeAccepted(options) : isUnsorted || hasFiles();
+}
+
+/** Names of the accepted files whose rows belong to sources that are left out; a file has rows of one source. */
+async function namesOfWaiting(
+  folder: string,
+  files: readonly RowsFile[],
+  leftOut: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const waiting = new Set<string>();
+  if (leftOut.size === 0) return waiting;
+  for (const { name } of files) {
+    try {
+      for await (const { source } of readBlocks(folder, name)) {
+        if (leftOut.has(source)) waiting.add(name);
+        break;
+      }
+    } catch {
+      // Whoever stores the file finds out what is wrong with it.
+    }
+  }
+  return waiting;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
-import { readSources } from '../endpoints/sources.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 
 /** The task: all of WriteSampleOptions that can be sent. The process reads the sources itself. */
@@ -27,7 +27,8 @@ async function write(): Promise<SampleReport> {
   try {
     const onProgress = (progress: { done: number; total: number }) =>
       report({ type: 'progress', ...progress });
-    await writeSample({ ...task, sources: readSources(task.sourcesDirectory), onProgress });
+    const { sources } = readSourceFolder(task.sourcesDirectory);
+    await writeSample({ ...task, sources, onProgress });
     return { type: 'written' };
   } catch (error) {
     if (error instanceof DatabaseBusyError) return { type: 'busy' };

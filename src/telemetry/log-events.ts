@@ -15,6 +15,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'http.connection_ended': 'warn',
   'process.failed': 'error',
   'process.stalled': 'warn',
+  'source.broken': 'error',
   'source.unreadable': 'error',
   'database.damaged': 'error',
   'database.unreadable': 'error',

@@ -32,6 +32,8 @@ export type Readings = {
   readonly freeBytes: () => number;
   /** Files of saved queries whose last change is not served. */
   readonly brokenEndpoints: () => number;
+  /** Files of sources that are wrong. */
+  readonly brokenSources: () => number;
   /** Whether the tokens can't be read. */
   readonly areTokensStale: () => boolean;
 };
@@ -64,6 +66,7 @@ const noReadings: Readings = {
   engine: () => ({ waiting: 0, memoryBytes: 0 }),
   freeBytes: () => 0,
   brokenEndpoints: () => 0,
+  brokenSources: () => 0,
   areTokensStale: () => false,
 };
 
@@ -97,6 +100,7 @@ function addReadings(registry: Registry, readings: () => Readings): void {
   gauge('endpoints_broken', 'Files of saved queries whose last change is not served.', from =>
     from.brokenEndpoints(),
   );
+  gauge('sources_broken', 'Files of sources that are wrong.', ({ brokenSources }) => brokenSources());
   gauge('tokens_stale', '1 while the tokens can not be read, and those of an earlier reading go on.', from =>
     from.areTokensStale() ? 1 : 0,
   );

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ import { runDoctor } from '../../src/commands/doctor.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources } from '../../src/endpoints/sources.ts';
+import { ownSources, readSources } from '../../src/endpoints/sources.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -95,8 +95,20 @@ test('saved queries whose names collide are found by file, line and name', async
   const { isAllFine, text: said } = await clinic.examine();
   expect(isAllFine).toBe(false);
   expect(said).toMatch(
-    /WRONG {2}saved queries: logs\.all\.sql:\d+: name: has the GraphQL field logsAll, which is taken by logs-all\.sql already/,
+    /WRONG {2}saved queries: logs-all\.sql:\d+: name: has the GraphQL field logsAll, which is taken by logs\.all\.sql already/,
   );
+  expect(said).toContain('ok     dry runs: logs.all reads cloudflare.logs.prod');
+});
+
+test('a source whose file is wrong is found, and what reads other sources is looked at', async () => {
+  const sources = await temporaryDirectory();
+  await cp(ownSources, sources, { recursive: true });
+  await writeFile(join(sources, 'orders.yaml'), 'name: orders\ncolumns: { n: INTEGER }\n');
+  const clinic = await openClinic({ ACCESS_TOKEN: 'one', SOURCES_DIR: sources });
+  const { isAllFine, text } = await clinic.examine();
+  expect(isAllFine).toBe(false);
+  expect(text).toMatch(/WRONG {2}sources: orders\.yaml:2: columns\.n: Invalid option/);
+  expect(text).toContain('ok     saved queries: 1 valid: logs.all');
 });
 
 test('the token of a first start is one, until another is issued', async () => {

@@ -5,15 +5,15 @@ import { runEndpointCommand } from '../../src/commands/endpoint-command.ts';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { openForWriting } from '../../src/duckdb/database.ts';
-import { readSources } from '../../src/endpoints/sources.ts';
+import { ownSources, readSources } from '../../src/endpoints/sources.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** A folder of saved queries and data of its own, and what a command prints over it. */
-async function openCommands() {
+async function openCommands(environment: Record<string, string> = {}) {
   const directory = await temporaryDirectory();
   await cp(new URL('../../sql', import.meta.url), join(directory, 'sql'), { recursive: true });
-  const config = readConfig({ DATA_DIR: directory, SQL_DIR: join(directory, 'sql') });
+  const config = readConfig({ DATA_DIR: directory, SQL_DIR: join(directory, 'sql'), ...environment });
   (await openForWriting(databasePath(config), readSources())).close();
   const run = async (...args: string[]) => {
     const lines: string[] = [];
@@ -93,6 +93,27 @@ test('lint says all that is wrong, by file, line and key', async () => {
   await expect(run('lint')).rejects.toThrow(
     /logs\.all\.sql:\d+: name: must match the file[\s\S]*usage\.api-counts\.sql:\d+: parameters\.project\.type/,
   );
+});
+
+test('lint and explain judge each file by itself, those of sources too', async () => {
+  const sources = await temporaryDirectory();
+  const { run, change } = await openCommands({ SOURCES_DIR: sources });
+  await cp(ownSources, sources, { recursive: true });
+  await writeFile(join(sources, 'orders.yaml'), 'name: orders\ncolumns: { n: INTEGER }\n');
+  await change('usage.api-counts.sql', 'type: regexp', 'type: regex');
+  expect(await run('lint')).toEqual({
+    isWell: false,
+    text: expect.stringMatching(
+      /^orders\.yaml:2: columns\.n: Invalid option.*\nusage\.api-counts\.sql:\d+: parameters\.project\.type: .*\n1 saved queries are valid: logs\.all$/,
+    ),
+  });
+  expect((await run('lint', '--json')).text.split('\n').map(line => JSON.parse(line))).toMatchObject([
+    { broken: 'orders.yaml', problems: [{ line: 2, key: 'columns.n' }] },
+    { broken: 'usage.api-counts.sql', problems: [{ key: 'parameters.project.type' }] },
+    { valid: ['logs.all'] },
+  ]);
+  expect((await run('explain', 'logs.all', '--param', 'project=x')).isWell).toBe(true);
+  await expect(run('explain', 'usage.api-counts')).rejects.toThrow('parameters.project.type');
 });
 
 test('before a first start lint and explain check on empty tables, and make nothing', async () => {

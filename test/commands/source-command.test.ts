@@ -112,6 +112,25 @@ test('check reads each value in its declared type', async () => {
   expect(await readFile(path, 'utf8')).toContain('many');
 });
 
+test('a file that is wrong is listed and checked by its problems, beside the others, and can be dropped', async () => {
+  const { config, source, write } = await openCommands();
+  await source('add', 'found', await write('a.csv', 'n\n1\n'));
+  await write('sources/orders.yaml', 'name: orders\ncolumns: { n: INTEGER }\n');
+  await write('sources/Found.yaml', 'name: Found\ncolumns: { n: INT64 }\n');
+  const taken = 'found.yaml:1: name: is taken by Found.yaml already, but for letter case';
+  expect(await source('list')).toEqual({
+    isWell: false,
+    text: expect.stringMatching(
+      /^Found: 1 columns.*\nfound\.yaml:1: name: is taken by Found\.yaml.*\norders\.yaml:2: columns\.n: /,
+    ),
+  });
+  expect(await source('check', 'found')).toEqual({ isWell: false, text: taken });
+  expect(await source('check', 'Found')).toEqual({ isWell: true, text: '' });
+  await source('drop', 'orders');
+  await source('drop', 'Found');
+  expect(readSources(config.SOURCES_DIR).map(({ name }) => name)).toEqual(['found']);
+});
+
 test('what it cannot do it says', async () => {
   const { source, write } = await openCommands();
   const path = await write('a.csv', 'n\n1\n');

@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,7 +17,7 @@ ${sql}
 `;
 
 /** A registry over a folder of its own, and its events as they come. */
-async function openRegistry(files: Record<string, string>, check = async () => {}) {
+async function openRegistry(files: Record<string, string>, check = async () => {}, retryMs = 60_000) {
   const directory = await mkdtemp(join(tmpdir(), 'registry-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   const events: EndpointEvent[] = [];
@@ -26,7 +26,7 @@ async function openRegistry(files: Record<string, string>, check = async () => {
     events.push(event);
     notify();
   };
-  const registry = await createEndpointRegistry({ directory, check, emit });
+  const registry = await createEndpointRegistry({ directory, check, emit, retryMs });
   onTestFinished(async () => {
     registry.close();
     await rm(directory, { recursive: true });
@@ -101,12 +101,77 @@ test.each([
   ['a field and the one for SQL', { 'a.sql': file('a', 1).replace('*/', 'sandbox: true\n*/'), 'a.sql.sql': file('a.sql', 2) }, 'a.sql.sql:3: name: has the GraphQL field aSql, which is taken by a.sql already'],
   ['one name of an enum', { 'a.sql': withEnum('a', 1, ', typeName: Kind'), 'b.sql': withEnum('b', 2, ', typeName: Kind') }, 'b.sql:6: parameters.kind.typeName: has the GraphQL type Kind, which is taken by a.sql already'],
   ['an enum and rows', { 'a.sql': withEnum('a', 1, ', typeName: BRow'), 'b.sql': file('b', 2) }, 'b.sql:3: name: has the GraphQL type BRow, which is taken by a.sql already'],
-  ['enums by their full names', { 'a.b.sql': file('a.b', 1).replace('columns:', 'parameters:\n  c: { type: enum, values: [a], description: C. }\ncolumns:'), 'a.sql': file('a', 2).replace('columns:', 'parameters:\n  b_c: { type: enum, values: [a], description: C. }\ncolumns:') }, 'a.sql:6: parameters.b_c: has the GraphQL type ABC, which is taken by a.b.sql already'],
+  ['enums by their full names', { 'a.b.sql': file('a.b', 1).replace('columns:', 'parameters:\n  c: { type: enum, values: [a], description: C. }\ncolumns:'), 'a.sql': file('a', 2).replace('columns:', 'parameters:\n  b_c: { type: enum, values: [a], description: C. }\ncolumns:') }, 'a.b.sql:6: parameters.c: has the GraphQL type ABC, which is taken by a.sql already'],
   ['a type of the service', { 'a.sql': withEnum('a', 1, ', typeName: DateTime') }, 'a.sql:6: parameters.kind.typeName: has the GraphQL type DateTime, which is taken by the service itself already'],
   ['no name at all', { 'a.sql': file('a', 1).replaceAll('  n:', '  _1:').replace('as n', 'as _1') }, 'a.sql:6: columns._1: has no name in GraphQL'],
-])('saved queries with %s are refused at start, by file, line and key', async (_, files, message) => {
-  await expect(openRegistry(files as Record<string, string>)).rejects.toThrow(message);
+])('of saved queries with %s the later one is left out at a start, by file, line and key', async (_, files, message) => {
+  const { registry, events } = await openRegistry({ ...(files as Record<string, string>), 'z.sql': file('z', 9) });
+  const { broken } = registry;
+  expect(broken.map(error => error.message)).toEqual([expect.stringContaining(message)]);
+  expect(events.filter(({ type }) => type === 'endpoint.broken')).toEqual([
+    { type: 'endpoint.broken', file: broken[0]?.file, message: broken[0]?.message },
+  ]);
+  const good = [...Object.keys(files), 'z.sql'].filter(name => name !== broken[0]?.file);
+  expect(registry.all().map(each => each.file)).toEqual(good);
 }); // biome-ignore format: a table
+
+test('where no file can be served, the registry does not open, and says what is wrong with each', async () => {
+  const files = { 'a.sql': 'select 1', 'b.sql': file('b', 1).replace('INT64', 'INT65') };
+  await expect(openRegistry(files)).rejects.toThrow(/^a\.sql:1: .*\nb\.sql:6: columns\.n\.type: /);
+  expect((await openRegistry({})).registry.all()).toEqual([]);
+});
+
+test('names go to the saved queries of the service, then to what is served, then to shorter names: at a start and later', async () => {
+  const { directory, registry, waitFor, events } = await openRegistry({
+    'logs-all.sql': file('logs-all', 1),
+    'logs.all.sql': file('logs.all', 2).replace('INT64', 'INT65'),
+    'my.orders.sql': file('my.orders', 3),
+    'orders.sql': file('orders', 3),
+  });
+  const served = () => registry.all().map(({ name }) => name);
+  expect(served()).toEqual(['logs-all', 'orders']);
+  // Served while the query of the service was broken; it gives its name back.
+  events.length = 0;
+  await writeFile(join(directory, 'logs.all.sql'), file('logs.all', 2));
+  expect(await waitFor('endpoint.removed')).toMatchObject({ file: 'logs-all.sql' });
+  expect(served()).toEqual(['logs.all', 'orders']);
+  // A shorter name takes nothing from what is served.
+  events.length = 0;
+  await writeFile(join(directory, 'o.sql'), file('o', 3));
+  expect(await waitFor('endpoint.broken')).toMatchObject({ file: 'o.sql' });
+  expect(served()).toEqual(['logs.all', 'orders']);
+});
+
+test('a file that nobody can read harms only itself, and those of editors are none', async () => {
+  const { directory, registry } = await openRegistry({ 'a.sql': file('a', 1) });
+  await mkdir(join(directory, 'b.sql'));
+  await symlink('/nowhere', join(directory, '.#a.sql'));
+  await expect
+    .poll(() => registry.broken.map(({ message }) => message))
+    .toEqual([expect.stringContaining("b.sql:1: can't be read: EISDIR")]);
+  expect(registry.all().map(({ name }) => name)).toEqual(['a']);
+});
+
+test('what a saved query reads may come later: it is served then, and is reported once until then', async () => {
+  let isThere = false;
+  let checks = 0;
+  const check = async (definition?: { name: string }) => {
+    if (definition?.name !== 'a') return;
+    checks++;
+    if (!isThere) throw new DefinitionError('a.sql', [{ line: 9, key: 'sql', message: 'no such table' }]);
+  };
+  const { registry, events, waitFor } = await openRegistry(
+    { 'a.sql': file('a', 1), 'b.sql': file('b', 2) },
+    check,
+    20,
+  );
+  await expect.poll(() => checks).toBeGreaterThan(3);
+  expect(events.filter(({ type }) => type === 'endpoint.broken')).toHaveLength(1);
+  events.length = 0;
+  isThere = true;
+  expect(await waitFor('endpoint.loaded')).toMatchObject({ file: 'a.sql' });
+  expect([registry.broken, registry.all().length]).toEqual([[], 2]);
+});
 
 test('a new file that collides harms only itself, whichever name sorts first, and is served once the name is free', async () => {
   const { directory, registry, waitFor, events } = await openRegistry({

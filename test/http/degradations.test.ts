@@ -66,6 +66,26 @@ test('a copied query whose names collide shows there too, and all others are ser
   await expect.poll(state).toEqual(before);
 });
 
+test('what is wrong with a saved query or a source is said by its place, and the source goes on as it was', async () => {
+  const file = join(gateway.directory, 'sources', 'postgres.logs.yaml');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, `${text}nonsense: 1\n`);
+  const line = text.split('\n').length;
+  const places = () => gateway.get('/readyz').then(({ body }) => body);
+  await expect
+    .poll(places)
+    .toMatchObject({ status: 'ready', broken: ['wrong.sql:1', `postgres.logs.yaml:${line}: nonsense`] });
+  expect((await places()).reasons).toEqual(['saved_query_broken', 'source_broken']);
+  expect(await metric('sources_broken')).toBe(1);
+  expect(await gateway.event('source.broken')).toMatchObject({
+    file: 'postgres.logs.yaml',
+    message: `postgres.logs.yaml:${line}: nonsense: is not a known key`,
+  });
+  expect((await gateway.get('/api/endpoints/query/logs.all?project=x')).status).toBe(200);
+  await writeFile(file, text);
+  await expect.poll(() => metric('sources_broken')).toBe(0);
+});
+
 test('a disk that is almost full shows in /readyz and the metrics, and rows that can not be written in the log', async () => {
   const before = (await gateway.get('/readyz')).body.reasons;
   freeBytes = 1000;

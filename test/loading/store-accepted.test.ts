@@ -55,6 +55,25 @@ async function openDatabase(sources: readonly Source[] = [numbers]) {
 
 const all = 'SELECT n FROM numbers ORDER BY n';
 
+test('rows of a source whose file is wrong wait, in whichever file of the database they are, and those of others do not', async () => {
+  const others = yaml('others');
+  const database = await openDatabase([numbers, others]);
+  const onlyNumbers = { sources: [numbers], leftOut: new Set(['others']) };
+  const rowsOf = (name: string) => database.ask(`SELECT n FROM ${name} ORDER BY n`);
+  await database.accept(others, [{ n: 1 }]);
+  await database.turn();
+  // In the current file, and not in the spare yet.
+  await database.accept(others, [{ n: 2 }]);
+  await database.accept(numbers, [{ n: 3 }]);
+  while (await database.turn(onlyNumbers));
+  expect([await rowsOf('numbers'), await rowsOf('others')]).toEqual([['3'], ['1']]);
+  expect([await database.waiting(), database.events]).toEqual([1, []]);
+  // The file has been mended.
+  while (await database.turn());
+  expect([await rowsOf('numbers'), await rowsOf('others')]).toEqual([['3'], ['1', '2']]);
+  expect([await database.waiting(), database.events]).toEqual([0, []]);
+});
+
 test('rows are seen after one turn, in both files after the next, and only then their file goes', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }, { n: 2 }]);

@@ -114,6 +114,44 @@ test('SAMPLE_ROWS=0 starts with empty tables', async () => {
   expect(await ask(printed, printed.token)).toEqual({ status: 200, body: { result: [] } });
 });
 
+test('a start leaves broken files of saved queries and sources out, and serves all others', async () => {
+  const [sql, sources] = [await temporaryDirectory(), await temporaryDirectory()];
+  await cp(join(root, 'sql'), sql, { recursive: true });
+  await cp(join(root, 'schema', 'sources'), sources, { recursive: true });
+  const text = await readFile(join(sql, 'logs.all.sql'), 'utf8');
+  const copy = text
+    .replace(/^id: .*$/m, 'id: 00000000-0000-4000-8000-000000000001')
+    .replace('name: logs.all', 'name: logs-all');
+  await writeFile(join(sql, 'logs-all.sql'), copy);
+  await writeFile(join(sources, 'orders.yaml'), 'name: orders\ncolumns: { n: INTEGER }\n');
+  const gateway = await spawnGateway({ SQL_DIR: sql, SOURCES_DIR: sources });
+  const printed = await gateway.ready();
+  expect((await ask(printed, printed.token)).status).toBe(200);
+  const ready = await fetch(`${printed.origin}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    {
+      status: 'ready',
+      reasons: ['saved_query_broken', 'source_broken'],
+      broken: ['logs-all.sql:3: name', 'orders.yaml:2: columns.n'],
+    },
+  ]);
+  expect(gateway.errors()).toMatch(
+    /"event":"source\.broken","file":"orders\.yaml","message":"orders\.yaml:2: columns\.n: Invalid option/,
+  );
+  // Who sends rows for it can send them again once its file is right.
+  const post = (path: string) =>
+    fetch(printed.origin + path, {
+      method: 'POST',
+      body: '{"n":1}',
+      headers: { 'x-api-key': printed.token },
+    }).then(async answer => [answer.status, (await answer.json()).error.message]);
+  const wrong = [503, 'Source orders is not served: its file is wrong'];
+  expect(await post('/api/sources/orders/rows')).toEqual(wrong);
+  expect(await post('/api/logs?source_name=orders')).toEqual(wrong);
+  expect((await post('/api/sources/nothing/rows'))[0]).toBe(404);
+});
+
 describe('a start that can not succeed says why, without a stack, and exits with 1', () => {
   const refusal = async (environment: Record<string, string>) => {
     const { code, err } = await (await spawnGateway(environment)).ended;

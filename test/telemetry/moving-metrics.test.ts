@@ -119,6 +119,10 @@ const happenings: [what: string, happen: () => Promise<unknown>, moved: [name: s
     await writeFile(join(gateway.directory, 'sql', 'things.sql'), 'select');
     await expect.poll(() => readingOf('endpoints_broken')).toBe(1);
   }, [['endpoints_broken']]],
+  ['a source that breaks', async () => {
+    await writeFile(join(gateway.directory, 'sources', 'things.yaml'), 'name: things');
+    await expect.poll(() => readingOf('sources_broken')).toBe(1);
+  }, [['sources_broken']]],
   ['tokens that can not be read', async () => {
     await writeFile(join(gateway.directory, 'tokens.json'), 'nonsense');
     await expect.poll(() => readingOf('tokens_stale')).toBe(1);

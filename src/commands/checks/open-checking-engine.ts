@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { databasePath, openEngine } from '../../composition/compose-engine.ts';
 import type { Config } from '../../composition/config.ts';
-import { readSources } from '../../endpoints/sources.ts';
+import { readSourceFolder } from '../../endpoints/sources.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { readLearned, withLearned } from '../../loading/events/learned-fields.ts';
 import { lacksLayout } from '../../loading/table-layout.ts';
@@ -30,8 +30,6 @@ export async function openCheckingEngine(
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
   }
-  // What is wrong with them is said without the stack of the process that makes their tables.
-  readSources(config.SOURCES_DIR);
   const directory = await mkdtemp(join(tmpdir(), 'checking-'));
   const remove = () => rm(directory, { recursive: true, force: true });
   try {
@@ -48,7 +46,7 @@ export async function openCheckingEngine(
 function lacksTables(config: Config): boolean {
   if (config.ENGINE !== 'duckdb') return false;
   const path = databasePath(config);
-  return lacksLayout(path, withLearned(readSources(config.SOURCES_DIR), readLearned(path)));
+  return lacksLayout(path, withLearned(readSourceFolder(config.SOURCES_DIR).sources, readLearned(path)));
 }
 
 /** The tables of the sources, without rows. */

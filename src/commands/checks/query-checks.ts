@@ -58,6 +58,10 @@ export function queryChecks(options: QueryChecksOptions): {
         const registry = await createEndpointRegistry({ directory, check, emit, watch: false });
         definitions = registry.all();
         registry.close();
+        const fix =
+          'correct the files at the lines that are named; a start leaves them out, and serves all others';
+        const problems = registry.broken.map(({ message: found }) => ({ found, fix }));
+        if (problems.length > 0) return { isFine: false, problems };
         const names = definitions.map(({ name }) => name).join(', ');
         return { isFine: true, found: `${definitions.length} valid: ${names}` };
       },
