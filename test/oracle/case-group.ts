@@ -14,9 +14,12 @@ export type CaseGroup = {
   readonly answered?: readonly (readonly [sql: string, rows: readonly (readonly WireValue[])[]])[];
 };
 
+/** Whether a case is a scalar expression. */
+export function isExpression(text: string): boolean {
+  return !/^\s*(select|with)\b/i.test(text) && !/^\(select.*\)\s*(union|except|intersect)/i.test(text);
+}
+
 /** The statement that a case stands for. */
 export function statementOf(text: string): string {
-  return /^\s*(select|with)\b/i.test(text) || /^\(select.*\)\s*(union|except|intersect)/i.test(text)
-    ? text
-    : `select ${text} as v`;
+  return isExpression(text) ? `select ${text} as v` : text;
 }

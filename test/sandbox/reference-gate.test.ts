@@ -27,6 +27,7 @@ test('contract 4.11: the reference finds no table in what is accepted but the su
     columns: listLayout(columns).filter(column => column.name !== 'project'),
   }));
   const parameters = Object.fromEntries(parameterNames.map(name => [name, '']));
+  const input = { tables, rows: {}, parameters };
   const random = seededRandom(seed);
   const foreign: string[] = [];
   let compared = 0;
@@ -34,7 +35,7 @@ test('contract 4.11: the reference finds no table in what is accepted but the su
   for (let n = 0; n < 2000; n++) {
     const sql = mutant(random);
     if (!isAccepted(sql)) continue;
-    const answer = await server.evaluate(sql, { tables, rows: {}, parameters });
+    const answer = await server.evaluate(sql, input);
     compared += 1;
     if (!('error' in answer)) resolved += 1;
     else if (/Table not found|Table-valued function/.test(answer.error)) foreign.push(sql);
