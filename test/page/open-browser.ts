@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** Where Debian, and others, put it. */
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -33,19 +33,26 @@ export type OpenedPage = {
   close(): Promise<void>;
 };
 
-/** Opens an address in a browser of its own, as far as storage is concerned. */
+/** How a tab differs from one on a desktop without a token. */
+type TabOptions = {
+  readonly token?: string;
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** Of each request, beside the browser's own. */
+  readonly headers?: Record<string, string>;
+};
+
+/** Opens an address in a tab of its own: half of what a context of its own costs, which is for tests of what browsers keep. */
 export async function openPage(
-  browser: Browser,
+  context: BrowserContext,
   address: string,
-  { token, ...options }: BrowserContextOptions & { readonly token?: string } = {},
+  { token, viewport = { width: 1280, height: 900 }, headers }: TabOptions = {},
 ): Promise<OpenedPage> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  if (token) {
-    await context.addInitScript(
-      `sessionStorage.setItem('saved-query-gateway.token', ${JSON.stringify(token)})`,
-    );
-  }
   const page = await context.newPage();
+  await page.setViewportSize(viewport);
+  if (headers) await page.setExtraHTTPHeaders(headers);
+  if (token) {
+    await page.addInitScript(`sessionStorage.setItem('saved-query-gateway.token', ${JSON.stringify(token)})`);
+  }
   page.setDefaultTimeout(timeoutMs);
   const complaints: string[] = [];
   page.on('pageerror', error => complaints.push(error.message));
@@ -60,27 +67,40 @@ export async function openPage(
     if (/^https?:$/.test(protocol) && asked !== origin) complaints.push(`asks ${request.url()}`);
   });
   await page.goto(address);
-  return { page, complaints, close: () => context.close() };
+  return { page, complaints, close: () => page.close() };
 }
 
-/** The themes and widths in which a page is judged. */
-const looks = (['light', 'dark'] as const).flatMap(colorScheme =>
-  [1280, 360].map(width => ({ colorScheme, width })),
-);
+type Look = { readonly colorScheme: 'light' | 'dark'; readonly width: number };
+
+/** Each theme and each width once; a page begins with the first. */
+export const twoLooks: readonly Look[] = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+];
+
+export const everyLook: readonly Look[] = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+];
 
 /**
- * The violations that axe finds in a page as it stands, in both themes, on a desktop and on a phone.
- * @param settle waits until the page has the new look. Default: it has it at once
+ * The violations that axe finds in a page as it stands.
+ * @param settle waits until the page has another theme. Default: it has it at once
  */
-export async function violationsInEveryLook(
+export async function violationsIn(
   page: Page,
+  looks: readonly Look[],
   settle: () => Promise<unknown> = async () => undefined,
 ): Promise<string[]> {
   const found: string[] = [];
+  let theme = 'light';
   for (const { colorScheme, width } of looks) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height: 900 });
-    await settle();
+    if (colorScheme !== theme) await settle();
+    theme = colorScheme;
     found.push(...(await violationsOf(page)).map(text => `${colorScheme} ${width}: ${text}`));
   }
   return found;
