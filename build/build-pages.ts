@@ -112,9 +112,10 @@ async function copyLibraries(): Promise<Files> {
   const swagger = join(root, 'node_modules/swagger-ui-dist');
   const minified = async (text: string, loader: 'js' | 'css') =>
     Buffer.from((await transform(text, { minify: true, loader, legalComments: 'inline' })).code);
+  const fonts = await fontsOf(css);
   const parts: Record<string, Buffer> = {
     'graphiql-library.js': await minified(js, 'js'),
-    'graphiql-library.css': await minified(css, 'css'),
+    'graphiql-library.css': await minified(fonts.css, 'css'),
     'graphiql-editor-worker.js': await minified(editorWorkerService, 'js'),
     'graphiql-json-worker.js': await minified(jsonWorker, 'js'),
     'graphiql-graphql-worker.js': await minified(graphqlWorker, 'js'),
@@ -125,10 +126,22 @@ async function copyLibraries(): Promise<Files> {
     Object.entries(parts).map(async ([name, bytes]) => [name, await addressed(name, bytes)] as const),
   );
   return {
-    files: entries.map(([, file]) => file),
+    files: [...fonts.files, ...entries.map(([, file]) => file)],
     names: new Map(entries.map(([name, file]) => [name, file.name])),
   };
 }
+
+/** The fonts of a style sheet that has them inline, as files: a browser asks for those alone whose characters it draws. */
+async function fontsOf(css: string): Promise<{ readonly css: string; readonly files: readonly File[] }> {
+  const files = new Map<string, File>();
+  for (const [url, format, data] of css.matchAll(inlineFont)) {
+    files.set(url, await addressed(`font.${format}`, Buffer.from(data!, 'base64')));
+  }
+  const linked = css.replace(inlineFont, url => `url(${assetsPath}${files.get(url)!.name})`);
+  return { css: linked, files: [...files.values()] };
+}
+
+const inlineFont = /url\(["']?data:font\/(\w+);(?:charset=[\w-]+;)?base64,([\w+/=]+)["']?\)/g;
 
 /** A file with the hash of its content in its name, as esbuild names its own. */
 async function addressed(name: string, bytes: Buffer): Promise<File> {

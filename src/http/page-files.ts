@@ -17,7 +17,7 @@ export type PageFiles = {
    */
   page(name: PageName, acceptEncoding: string | undefined): Promise<HttpResponse | undefined>;
   /**
-   * A script, a style sheet or an image.
+   * A script, a style sheet, an image or a font.
    * @throws GatewayError `route_not_found`
    */
   asset(name: string, acceptEncoding: string | undefined): Promise<HttpResponse>;
@@ -35,10 +35,13 @@ const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  ttf: 'font/ttf',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
 };
 
 /** An asset's name has the hash of its content. No other name is looked for. */
-const assetName = /^[a-z][\w-]*-[0-9A-Z]{8}\.(css|js|svg)$/;
+const assetName = /^[a-z][\w-]*-[0-9A-Z]{8}\.(css|js|svg|ttf|woff2?)$/;
 
 const shared =
   "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self'";
@@ -46,7 +49,7 @@ const shared =
 /** Nothing inline, and nothing from elsewhere; the libraries of the other pages write styles of their own into them. */
 const policies: Readonly<Record<PageName, string>> = {
   explorer: `${shared}; style-src 'self'; img-src 'self' data:`,
-  graphiql: `${shared}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self'`,
+  graphiql: `${shared}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; worker-src 'self'`,
   docs: `${shared}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:`,
 };
 
