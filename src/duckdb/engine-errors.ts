@@ -46,8 +46,8 @@ export function toCallersError(
     return new GatewayError('invalid_query', `Cannot parse regular expression: ${words}`, { cause: error });
   const said = own ?? (dataFaults.has(kind) ? callersWords(words) : undefined);
   if (said !== undefined) return new GatewayError('invalid_query', said, { cause: error });
-  // DuckDB's windows know no column of a query around them, and its keys of GROUP BY lose a struct's names.
-  if (kind === 'Binder' && /correlated|struct pack/i.test(words))
+  // DuckDB's windows and outer joins know no column of a query around them, and its keys of GROUP BY lose a struct's names.
+  if (/^(?:Binder|Not implemented)$/.test(kind) && /correlated|struct pack/i.test(words))
     return new GatewayError('invalid_query', 'A correlated subquery of this kind is not supported', {
       cause: error,
     });

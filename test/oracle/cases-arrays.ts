@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    'array_length(null)',
     "array<struct<a int64, b string>>[(1, 'x'), (2, null)]",
     'struct(1 as a) = struct(1 as b)',
     '(1, 2) = (1, 2)',

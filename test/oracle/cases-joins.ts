@@ -3,6 +3,11 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    'select l.id, x, o from lists l right join unnest([1, 2, 9]) x with offset o on l.id = x order by 2',
+    'select l.id, x from lists l full join unnest([1, 2, 9]) x on l.id = x order by 1, 2',
+    "select id, y from lists l full join unnest([struct(1 as id, 'a' as y), struct(9, 'b')]) using (id) order by id",
+    'select * from unnest([struct(1 as id), struct(2)]) join unnest([struct(1 as id, 2 as z)]) using (id)',
+    'select f.id, (select count(*) from lists l right join unnest([f.id, 9]) x on l.id = x) as n from facts f order by 1',
     'select array_length(x) as n from (select [1] as x union all select null union all select []) order by 1',
     "select id, array_length(if(id = 'a', metadata, null)) as n from logs order by id",
     "select count(*) as n from (select cast('nan' as float64) as x) a join (select cast('nan' as float64) as x) b using (x)",
@@ -101,6 +106,9 @@ export const joinCases: CaseGroup = {
     'select array_concat_agg(numbers order by id) as a from lists',
   ],
   fail: [
+    'select l.id, x from lists l right join unnest(l.numbers) x on l.id = x',
+    'select l.id, x from lists l full join l.numbers x on l.id = x',
+    'select l.id, x from lists l right join unnest(array(select n from unnest(numbers) n)) x on l.id = x',
     'select id, numbers[offset(0)] as a from lists order by id',
     'select 1 from facts a join lists b',
     'select 1 from facts a inner join (select 1 as id) b',
@@ -116,6 +124,7 @@ export const joinCases: CaseGroup = {
     'select 1 from lists b, (b.numbers)',
   ],
   refused: [
+    'select f.id, (select max(x) from lists l full join unnest([f.id, 9]) x on l.id = x) as n from facts f order by 1',
     'select id, array_length(metadata[safe_offset(0)].request) as n from logs order by id',
     'select a.id, array_length(b.words) as n from facts a left join lists b on a.id = b.id order by 1',
     'select id, array_length(m.request) as n from logs left join unnest(metadata) m order by id',

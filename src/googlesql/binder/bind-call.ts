@@ -112,6 +112,8 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
     };
   }
   const [of] = values;
+  if (values.length === 1 && of?.kind === 'null' && of.type.kind === 'NULL')
+    return { kind: 'null', type: scalar('INT64') };
   if (values.length !== 1 || of?.type.kind !== 'ARRAY') {
     throw invalidQuery('No matching signature for function ARRAY_LENGTH; it takes one ARRAY', call.at);
   }

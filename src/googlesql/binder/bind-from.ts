@@ -109,7 +109,16 @@ function* subsetNames(environment: Environment): Iterable<string> {
 
 function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
   const left = bindFrom(context, item.left);
-  if (isArrayScan(context, item.right, left.scope)) return bindArrayScan(context, item.right, left, item);
+  const isScan = isArrayScan(context, item.right, left.scope);
+  const keepsElements = item.join === 'RIGHT' || item.join === 'FULL' || item.using !== undefined;
+  if (isScan && !keepsElements) return bindArrayScan(context, item.right, left, item);
+  if (isScan && readsFrom(left.scope, item.right)) {
+    const what = item.using ? 'USING' : `${item.join} JOIN`;
+    throw invalidQuery(
+      `Array scan is not allowed with ${what} where the array depends on the left side`,
+      item.at,
+    );
+  }
   const right = bindFrom(context, item.right);
   const scope = joinScopes(
     item.join === 'RIGHT' || item.join === 'FULL' ? outerScope(left.scope) : left.scope,
@@ -193,6 +202,17 @@ function isArrayScan(context: BindContext, item: FromItem, left: Scope): item is
     : false;
 }
 
+/** Whether a syntax tree has a name that may be one of a scope itself, not of a query around it. */
+function readsFrom({ parent: _, ...scope }: Scope, syntax: unknown): boolean {
+  if (typeof syntax !== 'object' || syntax === null) return false;
+  if ('kind' in syntax && (syntax.kind === 'path' || syntax.kind === 'table')) {
+    // Paths of names are the only nodes of these kinds.
+    const { parts, path } = syntax as { parts?: readonly Identifier[]; path?: readonly Identifier[] };
+    if (resolveName(scope, (parts ?? path)![0]!)) return true;
+  }
+  return Object.values(syntax).some(part => readsFrom(scope, part));
+}
+
 /** Each row of what stands before, with each element of its array; on its own, each element. */
 function bindArrayScan(
   context: BindContext,
@@ -201,12 +221,6 @@ function bindArrayScan(
   join: JoinSyntax | undefined,
 ): BoundSource {
   const before: Scope = left?.scope ?? { ...emptyScope, parent: context.scope };
-  if (join?.join === 'RIGHT' || join?.join === 'FULL' || join?.using) {
-    throw invalidQuery(
-      `Array scan is not allowed with ${join.using ? 'USING' : `${join.join} JOIN`}`,
-      join.at,
-    );
-  }
   const inFrom = fromContext(context, before);
   const array = item.kind === 'unnest' ? bindExpression(inFrom, item.array) : bindPath(inFrom, item.path);
   if (array.type.kind !== 'ARRAY') {
