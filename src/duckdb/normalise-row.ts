@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
-import { type EpochUnit, guessEpochUnit, readEpoch } from '../endpoints/read-epoch.ts';
+import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
 import { valueTypes } from '../endpoints/value-types.ts';
 import type { ParameterType } from '../engine/engine.ts';
@@ -12,7 +12,7 @@ export type Findings = {
   readonly ignoredFields: Set<string>;
   /** Dotted paths of repeated records that held more than one element. */
   readonly severalElements: Set<string>;
-  /** The unit of times that are counts, by dotted path: the first one found decides. Default: all are microseconds. */
+  /** The unit of times that are counts, by dotted path: the first one found decides, and none may have a coarser one. Default: all are microseconds. */
   readonly epochUnits?: Map<string, EpochUnit>;
 };
 
@@ -128,8 +128,9 @@ export function normaliseScalar(
       return readFloat(value) ?? bad('a number');
     case 'TIMESTAMP': {
       const micros = readTime(textOf(value), path, findings.epochUnits);
-      const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
-      return isTime ? formatTimestamp(micros) : bad('ISO 8601 text or integer microseconds');
+      return micros !== undefined && isTimestamp(micros)
+        ? formatTimestamp(micros)
+        : bad('ISO 8601 text or integer microseconds');
     }
     case 'DATE':
     case 'DATETIME': {
@@ -157,12 +158,22 @@ function readFloat(value: unknown): number | string | undefined {
   return Number.isFinite(number) && value !== '' ? number : undefined;
 }
 
+/** @throws RowError for a count in another unit than the ones before: in theirs it would be a time that nobody meant */
 function readTime(text: string, path: string, units: Map<string, EpochUnit> | undefined): bigint | undefined {
   if (!/^-?\d+(?:\.\d+)?$/.test(text)) return parseTimestamp(text);
   if (!units) return isInt64(text) ? BigInt(text) : undefined;
-  const unit = units.get(path) ?? guessEpochUnit(text);
-  units.set(path, unit);
-  return readEpoch(text, unit);
+  const guessed = guessEpochUnit(text);
+  // Programs write 0 where there is no time: it is the same in each unit.
+  if (guessed === undefined) return 0n;
+  const unit = units.get(path) ?? guessed;
+  const micros = readEpoch(text, unit);
+  const isTime = micros !== undefined && isTimestamp(micros);
+  if (isTime) units.set(path, unit);
+  // A larger one may be a time far ahead, as 9999-12-31 is.
+  if (unit === guessed || (isTime && !isCoarser(guessed, unit))) return micros;
+  throw new RowError(
+    `${path} is ${text}, which looks like ${epochUnits[guessed]}; allowed: ${epochUnits[unit]} as before, unless \`time\` in \`load\` names the unit`,
+  );
 }
 
 /** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */
@@ -170,6 +181,8 @@ function jsonText(value: unknown): string {
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) return value;
   return JSON.stringify(value);
 }
+
+const isTimestamp = (micros: bigint) => micros >= minTimestamp && micros <= maxTimestamp;
 
 function textOf(value: unknown): string {
   return keptDigits(value) ?? String(value);

@@ -12,6 +12,11 @@ export const epochUnits: Record<EpochUnit, string> = {
   ns: 'nanoseconds',
 };
 
+/** Whether one unit is longer than another. */
+export function isCoarser(unit: EpochUnit, than: EpochUnit): boolean {
+  return nanosOf[unit] > nanosOf[than];
+}
+
 const count = /^(-?)(\d{1,20})(?:\.(\d{1,9})\d*)?$/;
 
 /**
@@ -28,8 +33,10 @@ export function readEpoch(text: string, unit: EpochUnit): bigint | undefined {
 
 /**
  * The unit in which a count is a time of our days: each is a time between 1973 and 5138 in one of them only.
+ * @returns undefined for 0
  */
-export function guessEpochUnit(text: string): EpochUnit {
+export function guessEpochUnit(text: string): EpochUnit | undefined {
+  if (/^-?[0.]+$/.test(text)) return undefined;
   const digits = text.replace(/^-|\..*$/g, '').replace(/^0+/, '').length;
   if (digits <= 11) return 's';
   if (digits <= 14) return 'ms';

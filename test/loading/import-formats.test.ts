@@ -121,6 +121,26 @@ const csv =
   '\uFEFFid;price;at;day;tags;note\n20;1,5;2026-01-15 10:00:00;2026-01-15;["x","y"];"a ""quoted""\nline"\n21;2;;;;\n22;3\n';
 const object = (id: number, more: object) => `${JSON.stringify({ id, ...more })}\n`;
 
+test.each([
+  ['a unit that looks shorter than it was', [1768471200123, 1768471200], [1], 'at is 1768471200, which looks like seconds; allowed: milliseconds as before, unless `time` in `load` names the unit'],
+  ['a unit that looks longer', [1768471200, 1768471200123], [1], 'at is 1768471200123, which looks like milliseconds; allowed: seconds as before, unless `time` in `load` names the unit'],
+  ['no time at first', [0, 1768471200123, '0', '2026-01-15'], [], undefined],
+  ['the end of time, as some programs write it', ['1768471200123456', '253402300799999999'], [], undefined],
+  ['times before 1970', [1768471200123, -1e12], [], undefined],
+])('counts in one file share their unit: %s', async (_, times, bad, reason) => {
+  const lines = times.map(at => JSON.stringify({ id: 1, at }));
+  const taken = await acceptRows({
+    folder: directory,
+    source: orders,
+    isDryRun: true,
+    lines: (async function* () {
+      yield* lines;
+    })(),
+  });
+  expect(taken.problems).toEqual(bad.map(at => ({ line: at + 1, reason })));
+  expect(taken.rows).toBe(times.length - bad.length);
+}); // biome-ignore format: a table
+
 test('rows of every format come out as they went in, whatever they are compressed with', async () => {
   const found = [
     await take(orders, object(1, { at: 1768471200123, note: 'ms' }) + object(2, { at: 1768471200124 })),

@@ -87,7 +87,7 @@ function readTime(value: unknown, latestMicros: bigint): string | undefined {
   if (value === undefined || value === null) return undefined;
   const text = keptDigits(value) ?? String(value);
   const isCount = /^-?\d+(?:\.\d+)?$/.test(text);
-  const micros = isCount ? readEpoch(text, guessEpochUnit(text)) : parseTimestamp(text);
+  const micros = isCount ? readEpoch(text, guessEpochUnit(text) ?? 's') : parseTimestamp(text);
   const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
   return isTime && micros <= latestMicros ? formatTimestamp(micros) : undefined;
 }
