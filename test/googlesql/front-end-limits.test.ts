@@ -60,6 +60,21 @@ test('refuses records whose JSON DuckDB would prepare for seconds, but not those
   expect(() => compileCaller(`select ${half} as x, ${half} as y`)).toThrow('The query is too complex');
 });
 
+test('contract 11.2: calls in one another are bound once each', () => {
+  const nested = (depth: number) => `${'last_day('.repeat(depth)}date(timestamp)${')'.repeat(depth)}`;
+  expect(() => compileCaller(`select ${nested(40)} as x from edge_logs`)).not.toThrow();
+});
+
+test('refuses WITH expressions with more than 200 names', () => {
+  const names = (count: number) => `select with(${list(count, n => `a${n} as ${n}`)}, a0) as x`;
+  expect(() => compileCaller(names(200))).not.toThrow();
+  expect(() => compileCaller(names(201))).toThrow(
+    'The query has too many names in WITH expressions; the limit is 200',
+  );
+  const twice = 'select with(a as 1, A as 2, a) as x';
+  expect(() => compileCaller(twice)).toThrow('Duplicate alias A in WITH expression at [1:21]');
+});
+
 test('refuses more than 200 operators in a row, but takes as many terms of AND and OR as the text holds', () => {
   const chain = (count: number, operator: string) =>
     `select ${Array(count + 1)

@@ -31,6 +31,7 @@ const bool = scalar('BOOL');
 
 /** Resolves the names in one expression and gives it a type. */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
+  context.statement.countExpressions(1, syntax.at);
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {
     case 'literal':
@@ -71,7 +72,7 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
     case 'subquery':
       return bindSubquery(context, syntax);
     case 'with':
-      return bindWith(context, syntax.variables, syntax.body);
+      return bindVariables(context, syntax.variables, syntax.body);
     default:
       return bindPredicate(context, syntax);
   }
@@ -79,13 +80,23 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
 
 type Variables = Extract<Expression, { kind: 'with' }>['variables'];
 
-/** `WITH(a AS 1, a + 1)`: each value is calculated once. */
+/** `WITH(a AS 1, a + 1)`. */
+function bindVariables(context: BindContext, variables: Variables, body: Expression): BoundExpression {
+  const names = new Set<string>();
+  for (const { name } of variables) {
+    context.statement.countVariables(1, name.at);
+    const key = foldName(name.name);
+    if (names.has(key)) throw invalidQuery(`Duplicate alias ${name.name} in WITH expression`, name.at);
+    names.add(key);
+  }
+  return bindWith(context, variables, body);
+}
+
+/** Each value is calculated once. */
 function bindWith(context: BindContext, variables: Variables, body: Expression): BoundExpression {
   const [first, ...others] = variables;
   if (!first) return bindExpression(context, body);
   const { name, at } = first.name;
-  if (others.some(other => sameName(other.name.name, name)))
-    throw invalidQuery(`Duplicate alias ${name} in WITH expression`, at);
   return letIn(bindExpression(context, first.value), value => {
     const scope: Scope = { ...emptyScope, aliases: [{ name, value }], parent: context.scope };
     const bound = bindWith({ ...context, scope }, others, body);

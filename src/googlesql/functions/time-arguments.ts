@@ -35,10 +35,11 @@ export function argument(
   index: number,
   kind: ScalarKind,
 ): BoundExpression {
-  return ofKind(context.binder.expression(context, syntax.arguments[index]!), syntax, index, kind);
+  return asArgument(context.binder.expression(context, syntax.arguments[index]!), syntax, index, kind);
 }
 
-function ofKind(
+/** The same of an argument that has been bound: binding it again would double the work at each level of calls in one another. */
+export function asArgument(
   value: BoundExpression,
   syntax: CallSyntax,
   index: number,
@@ -73,7 +74,7 @@ export function argumentsOfOneKind(
   const wider = (['TIMESTAMP', 'DATETIME'] as const).find(kind => types.includes(kind));
   const ofDates = named === 'DATE' || !widensDates ? 'DATE' : 'DATETIME';
   const kind = wider ?? (isDate ? ofDates : named);
-  return { kind, isDate, values: given.map((value, i) => ofKind(value, syntax, indexes[i]!, kind)) };
+  return { kind, isDate, values: given.map((value, i) => asArgument(value, syntax, indexes[i]!, kind)) };
 }
 
 /** A time zone, and how DuckDB goes by it; `$2` and `$3` in the texts are its `values`. */

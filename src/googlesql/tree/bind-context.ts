@@ -36,6 +36,10 @@ export type StatementState = {
    * @throws GatewayError `invalid_query` if the statement has more than the binder can handle in time
    */
   countColumns(count: number, at: SqlPosition): void;
+  /** As `countColumns`, for the expressions that are bound. */
+  countExpressions(count: number, at: SqlPosition): void;
+  /** As `countColumns`, for the names of WITH expressions. */
+  countVariables(count: number, at: SqlPosition): void;
   /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
   countLeaves(count: number, at: SqlPosition): void;
   /**
@@ -97,6 +101,15 @@ const maxStatementColumns = 20_000;
 /** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
 const maxStatementLeaves = 50_000;
 
+/**
+ * Most expressions that are bound in a statement. The longest text has 33,000; one that is bound again at each level of calls in one
+ * another has no end.
+ */
+const maxStatementExpressions = 100_000;
+
+/** Most names that the WITH expressions of a statement bring: each is looked for in all that follows it. */
+const maxStatementVariables = 200;
+
 /** Most instructions of all regular expressions in a statement. */
 const maxStatementPatterns = 100_000;
 
@@ -107,9 +120,6 @@ export function createStatementState(
   takesPostgresCasts: boolean,
 ): StatementState {
   let last = 0;
-  let columns = 0;
-  let patterns = 0;
-  let leaves = 0;
   return {
     parameterNames,
     arrayParameterNames,
@@ -123,29 +133,26 @@ export function createStatementState(
       last += 1;
       return last;
     },
-    countPattern: (size, at) => {
-      patterns += size;
-      if (patterns <= maxStatementPatterns) return;
-      throw invalidQuery(
-        `The regular expressions of the query are too large together; the limit is ${maxStatementPatterns} instructions`,
-        at,
-      );
-    },
-    countLeaves: (count, at) => {
-      leaves += count;
-      if (leaves <= maxStatementLeaves) return;
-      throw invalidQuery(
-        `The query has too many columns in the records of all its parts; the limit is ${maxStatementLeaves}`,
-        at,
-      );
-    },
-    countColumns: (count, at) => {
-      columns += count;
-      if (columns <= maxStatementColumns) return;
-      throw invalidQuery(
-        `The query has too many columns in all its parts; the limit is ${maxStatementColumns}`,
-        at,
-      );
-    },
+    countColumns: countTo(maxStatementColumns, 'The query has too many columns in all its parts'),
+    countExpressions: countTo(maxStatementExpressions, 'The query is too complex'),
+    countVariables: countTo(maxStatementVariables, 'The query has too many names in WITH expressions'),
+    countLeaves: countTo(
+      maxStatementLeaves,
+      'The query has too many columns in the records of all its parts',
+    ),
+    countPattern: countTo(
+      maxStatementPatterns,
+      'The regular expressions of the query are too large together',
+      ' instructions',
+    ),
+  };
+}
+
+/** Adds numbers up, and refuses the statement as soon as the sum is over the limit. */
+function countTo(limit: number, refusal: string, unit = ''): StatementState['countColumns'] {
+  let sum = 0;
+  return (count, at) => {
+    sum += count;
+    if (sum > limit) throw invalidQuery(`${refusal}; the limit is ${limit}${unit}`, at);
   };
 }

@@ -51,6 +51,7 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
     type: typeAsPart(value),
     value,
   }));
+  context.statement.countColumns(keptColumns.length + values.length * calls.length, at);
   const pivoted = values.flatMap(value => {
     const test = isValue(rows, key, value);
     return calls.map((call, i) => {
@@ -63,7 +64,6 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
   const all = [...keptColumns, ...pivoted];
   const items = all.map(({ value }) => value);
   const columns = all.map(({ value: _, ...column }) => column);
-  context.statement.countColumns(columns.length, at);
   const body = { kind: 'select', distinct: false, items, from: input.from, groupBy } as const;
   return derivedSource(context, { subsets: [], body, orderBy: [], columns }, item);
 }

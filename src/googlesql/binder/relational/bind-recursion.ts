@@ -31,28 +31,40 @@ export function isRecursive({ name, query }: WithItem): boolean {
  * @throws GatewayError `invalid_query` where two name each other
  */
 export function inOrderOfReads(items: readonly WithItem[]): readonly WithItem[] {
-  const sorted: WithItem[] = [];
+  const byName = Map.groupBy(items, ({ name }) => foldName(name.name));
+  const sorted = new Set<WithItem>();
   const waiting = new Set<WithItem>();
   const visit = (item: WithItem): void => {
-    if (sorted.includes(item)) return;
+    if (sorted.has(item)) return;
     if (waiting.has(item))
       throw invalidQuery('Subsets of WITH RECURSIVE that name each other are not supported', item.name.at);
     waiting.add(item);
-    for (const other of items)
-      if (other !== item && countReads(item.query, foldName(other.name.name)) > 0) visit(other);
-    sorted.push(item);
+    for (const name of namesRead(item.query))
+      for (const other of byName.get(name) ?? []) if (other !== item) visit(other);
+    sorted.add(item);
   };
   for (const item of items) visit(item);
-  return sorted;
+  return [...sorted];
 }
 
-/** How often a tree names a table. Subsets within it that hide the name are counted too: better once too often. */
+/** How often a tree names a table. */
 function countReads(node: unknown, name: string): number {
-  if (Array.isArray(node)) return node.reduce((sum: number, each) => sum + countReads(each, name), 0);
-  if (typeof node !== 'object' || node === null) return 0;
-  const { kind, path } = node as { readonly kind?: string; readonly path?: readonly { name: string }[] };
-  const isRead = kind === 'table' && path?.length === 1 && foldName(path[0]!.name) === name;
-  return Object.values(node).reduce((sum: number, each) => sum + countReads(each, name), isRead ? 1 : 0);
+  return tablesRead(node).filter(read => read === name).length;
+}
+
+/** The tables that a tree names, each once. */
+const namesRead = (node: unknown): ReadonlySet<string> => new Set(tablesRead(node));
+
+/** The tables that a tree names. Those that subsets within it hide are among them: better once too often. */
+function tablesRead(node: unknown, found: string[] = []): readonly string[] {
+  if (Array.isArray(node)) {
+    for (const each of node) tablesRead(each, found);
+  } else if (typeof node === 'object' && node !== null) {
+    const { kind, path } = node as { readonly kind?: string; readonly path?: readonly { name: string }[] };
+    if (kind === 'table' && path?.length === 1) found.push(foldName(path[0]!.name));
+    for (const each of Object.values(node)) tablesRead(each, found);
+  }
+  return found;
 }
 
 type BindBody = (context: BindContext, body: QueryBody) => Pick<BoundQuery, 'body' | 'columns'>;

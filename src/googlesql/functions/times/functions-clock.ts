@@ -4,7 +4,15 @@ import { coerce } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import { scalar } from '../../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
-import { argument, argumentsOfOneKind, arity, type DayKind, timeCall, utc } from '../time-arguments.ts';
+import {
+  argument,
+  argumentsOfOneKind,
+  arity,
+  asArgument,
+  type DayKind,
+  timeCall,
+  utc,
+} from '../time-arguments.ts';
 
 /** TIME_…, LAST_DAY with a part, and …_BUCKET. */
 export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {
@@ -54,7 +62,7 @@ function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
   arity(syntax, 1, 2);
   const value = context.binder.expression(context, syntax.arguments[0]!);
   const kind = value.type.kind === 'DATETIME' ? 'DATETIME' : 'DATE';
-  const day = coerce(argument(context, syntax, 0, kind), scalar(kind), syntax.at);
+  const day = asArgument(value, syntax, 0, kind);
   const part = syntax.arguments[1] ? datePart(syntax.arguments[1], syntax.at) : { name: 'MONTH' };
   const start = () => `cast(${truncTemplate(part, 'DATE', utc, syntax.at)} as date)`;
   const templates: Readonly<Record<string, () => string>> = {
