@@ -58,6 +58,8 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
     expect(slowest(attacked, alone)).toEqual([]);
     expect(peak.gatewayMb).toBeLessThan(maxGatewayMb);
     expect(Object.keys(counts).filter(isFault)).toEqual([]);
+    // An attack that is refused for its token reaches nothing.
+    expect(Object.keys(counts)).not.toEqual(['403 forbidden']);
     expect(gateway.logged('http.bug', 'graphql.bug', 'store.down')).toEqual([]);
     expect(keeps(after, before)).toEqual([]);
   },

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type FleetGateway, startGatewayProcess } from '../support/fleet.ts';
+import type { AttackScope } from './attack.ts';
 import { attackToken } from './attacks.ts';
 
 /** A folder with the sample data that gateways are attacked with. */
@@ -18,15 +19,15 @@ export type SampleFolder = {
 };
 
 export type AbusedGateway = FleetGateway & {
-  /** A token with the scope `write`. */
-  readonly writerToken: string;
+  /** Tokens that have a scope, by its name. */
+  readonly tokens: Readonly<Record<AttackScope, string>>;
   /** Closes the connections that are idle; the next request opens one. */
   disconnect(): void;
   stop(): Promise<void>;
 };
 
-async function issueWriterToken(directory: string): Promise<string> {
-  const args = ['src/cli.ts', 'token', 'issue', '--name', 'writer', '--scope', 'write'];
+async function issueToken(directory: string, scope: AttackScope): Promise<string> {
+  const args = ['src/cli.ts', 'token', 'issue', '--name', scope, '--scope', scope];
   const env = { ...process.env, DATA_DIR: directory };
   const { stdout } = await promisify(execFile)('node', args, { env });
   const token = /\bsqg_\S+/.exec(stdout)?.[0];
@@ -42,7 +43,10 @@ export async function openSampleFolder(): Promise<SampleFolder> {
     SAMPLE_ROWS: '20000',
     TOKEN_HASHES: createHash('sha256').update(attackToken).digest('hex'),
   };
-  const writerToken = await issueWriterToken(directory);
+  const tokens = {
+    write: await issueToken(directory, 'write'),
+    explain: await issueToken(directory, 'explain'),
+  } satisfies AbusedGateway['tokens'];
   const start = async (environment: Readonly<Record<string, string>> = {}) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
     const gateway = await startGatewayProcess({ ...sample, ...environment }, agent);
@@ -50,7 +54,7 @@ export async function openSampleFolder(): Promise<SampleFolder> {
       agent.destroy();
       await gateway.kill();
     };
-    return { ...gateway, writerToken, disconnect: () => agent.destroy(), stop };
+    return { ...gateway, tokens, disconnect: () => agent.destroy(), stop };
   };
   const first = await start();
   await first.stop();

@@ -3,16 +3,16 @@ import { attacks, attackToken } from './attacks.ts';
 import { createTarget, type OutcomeCounts } from './target.ts';
 
 /**
- * The attacker, in a process of its own: `attack-process.ts <name> <origin> <token that may write>`. It goes on until it is killed, and prints its counts
- * as a line of JSON when it begins and whenever a line comes in.
+ * The attacker, in a process of its own: `attack-process.ts <name> <origin> <tokens by scope, as JSON>`. It goes on until it is killed, and prints its
+ * counts as a line of JSON when it begins and whenever a line comes in.
  */
 
-const [name, origin = '', writerToken = ''] = process.argv.slice(2);
+const [name, origin = '', tokens = '{}'] = process.argv.slice(2);
 const attack = attacks.find(each => each.name === name);
 if (!attack) throw new Error(`No attack has the name ${name}`);
 
 const counts: OutcomeCounts = {};
-const token = attack.writes ? writerToken : attackToken;
+const token = attack.scope ? JSON.parse(tokens)[attack.scope] : attackToken;
 const target = createTarget({ origin, token, project: sampleProjects[0] }, counts);
 let sent = 0;
 

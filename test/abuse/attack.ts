@@ -1,5 +1,8 @@
 import type { Target } from './target.ts';
 
+/** Scopes without which some attacks would be refused at the door, with 403. */
+export type AttackScope = 'write' | 'explain';
+
 /** What one caller with an ordinary token does to a gateway, as one row of a table. */
 export type Attack = {
   readonly name: string;
@@ -9,8 +12,8 @@ export type Attack = {
   readonly seconds?: number;
   /** Whether the gateway has a Redis. Default: it has none, as in a default start. */
   readonly needsRedis?: true;
-  /** Whether the attacker's token has the scope `write`. Default: it has no scope. */
-  readonly writes?: true;
+  /** The scope of the attacker's token. Default: it has none. */
+  readonly scope?: AttackScope;
   /** Sends one thing; called again as soon as it ends, until the time is over. `n` counts the calls of all senders. */
   send(target: Target, n: number): Promise<unknown>;
 };

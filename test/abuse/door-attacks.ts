@@ -44,7 +44,7 @@ export const writeAttacks: readonly Attack[] = ([
   { name: 'events: deep JSON', senders: 16, seconds: 8, send: to => events(to, `[{"event_message":"x","metadata":{"a":${deep}}}]`) },
   { name: 'events: a hundred thousand at once', senders: 8, seconds: 8, send: to => events(to, `[${'{},'.repeat(500_000)}7]`) },
   { name: 'events: metadata of many fields', senders: 8, seconds: 8, send: (to, n) => events(to, JSON.stringify([{ event_message: 'x', timestamp: 'never', metadata: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${n}x${i}`, i])) }])) },
-] satisfies Attack[]).map(attack => ({ ...attack, writes: true })); // biome-ignore format: a table
+] satisfies Attack[]).map(attack => ({ ...attack, scope: 'write' as const })); // biome-ignore format: a table
 
 const json = { 'content-type': 'application/json' };
 const agent = { ...json, accept: 'application/json, text/event-stream' };

@@ -62,7 +62,7 @@ export const packedAttacks: readonly Attack[] = ([
   { name: 'events: gzip of a hundred thousand members', senders: 16, seconds: 10, send: to => events(to, packed.members, 'gzip') },
   { name: 'events: bombs of deflate, and what is none', senders: 16, seconds: 8, send: (to, n) => events(to, at([packed.deflate, Buffer.from('no'), packed.deflate.subarray(0, 100)], n), at(['deflate', 'x-gzip', 'zstd'], n)) },
   { name: 'events: fields with names like SQL', senders: 8, seconds: 8, send: (to, n) => events(to, JSON.stringify([{ event_message: 'x', metadata: Object.fromEntries(list(50, i => `"a${n}x${i}"; drop table x; --\u0000'\``, '|').split('|').map(name => [name, { __proto__: 1, constructor: [[], [[]]], '': { '': 1 } }])) }])) },
-] satisfies Attack[]).map(attack => ({ ...attack, writes: true })); // biome-ignore format: a table
+] satisfies Attack[]).map(attack => ({ ...attack, scope: 'write' as const })); // biome-ignore format: a table
 
 const member = gzipSync('');
 const packed = {

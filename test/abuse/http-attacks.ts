@@ -32,7 +32,7 @@ export function httpAttacks(token: string): readonly Attack[] {
     { name: 'a query string of 70 KB', senders: 16, send: (to, n) => to.send(`${logs}?${at(['a=b&', '%61%62=%63&', '__proto__=x&', '&', '=', 'sql=+'], n).repeat(14_000).slice(0, 70_000).replace(/%.?$/, '')}&project=x`) },
     { name: 'bodies of a deep JSON', send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: at(['['.repeat(1_000_000), '{"a":'.repeat(200_000), `{"project":"x","sql":${'['.repeat(400_000)}${']'.repeat(400_000)}}`, `{${'"a":1,'.repeat(140_000)}"project":"x"}`, `"${'\\u0000'.repeat(160_000)}"`], n) }) },
     { name: 'bodies over the limit', senders: 16, send: to => to.send(logs, { method: 'POST', headers: json, body: Buffer.alloc(3_000_000, ' ') }) },
-    { name: 'explain in storms', senders: 32, send: (to, n) => to.send(`${logs}?explain=true&project=x&sql=${encodeURIComponent(`select ${n} as x, ${'id, '.repeat(3000)}1 as y from edge_logs`)}`) },
+    { name: 'explain in storms', senders: 32, scope: 'explain', send: (to, n) => to.send(`${logs}?explain=true&project=x&sql=${encodeURIComponent(`select ${n} as x, ${at([list(600, i => `id as c${i}`), `${'id, '.repeat(3000)}1 as y`], n)} from edge_logs`)}`) },
     { name: 'connections opened and closed', senders: 64, send: to => to.socket('', { holdMs: 5 }) },
     { name: 'fifteen hundred idle connections', senders: 1500, seconds: 10, send: to => to.socket(head('/health'), { holdMs: 60_000 }) },
     { name: 'five thousand connections', senders: 5000, seconds: 12, send: (to, n) => to.socket(n % 2 ? head('/health') : 'GET', { holdMs: 60_000 }) },
@@ -62,6 +62,10 @@ function counts(to: Target, n: number): Promise<void> {
 /** Asks for an answer of a thousand rows that the cache may keep. */
 function entry(to: Target, rowBytes: number, n: number, headers: Record<string, string> = {}): Promise<void> {
   return to.rest({ interval: 'daily', sql: bulk(rowBytes, n) }, { of: 'usage.api-counts', headers });
+}
+
+function list(count: number, item: (n: number) => string): string {
+  return Array.from({ length: count }, (_, n) => item(n)).join(', ');
 }
 
 function at<Item>(items: readonly Item[], n: number): Item {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { endWithProcess } from '../support/end-with-process.ts';
+import type { AbusedGateway } from './abused-gateway.ts';
 import type { OutcomeCounts } from './target.ts';
 
 /** An attack that goes on. */
@@ -16,9 +17,9 @@ export type RunningAttack = {
  */
 export async function launchAttack(
   name: string,
-  { origin, writerToken }: { readonly origin: string; readonly writerToken: string },
+  { origin, tokens }: Pick<AbusedGateway, 'origin' | 'tokens'>,
 ): Promise<RunningAttack> {
-  const args = ['test/abuse/attack-process.ts', name, origin, writerToken];
+  const args = ['test/abuse/attack-process.ts', name, origin, JSON.stringify(tokens)];
   const child = spawn('nice', ['-n', '15', 'node', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   endWithProcess(child);
   const lines = createInterface(child.stdout);

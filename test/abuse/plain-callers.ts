@@ -21,15 +21,28 @@ export type PlainCallers = {
 const [project] = sampleProjects;
 const usage = (interval: string, pattern: string) =>
   `/api/endpoints/query/usage.api-counts?interval=${interval}&project=${encodeURIComponent(pattern)}`;
+const logs = `/api/endpoints/query/logs.all?project=${project}`;
 const graphql = (query: string) => ({ query });
+const tool = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'usage_api_counts', arguments: { interval: 'hourly', project } },
+};
+const agent = { accept: 'application/json, text/event-stream' };
 let fresh = 0;
 /** A pattern that nobody asked for before. */
 const newProject = () => `${project}|plain${process.pid}x${fresh++}`;
+const newSql = () => `select count(*) as n from edge_logs where id != '${process.pid}x${fresh++}'`;
 
 /** What plain callers ask for. */
 const plainKinds = {
   livez: gateway => gateway.get('/livez', {}, timeout()),
-  'logs.all': gateway => gateway.get(`/api/endpoints/query/logs.all?project=${project}`, {}, timeout()),
+  'logs.all': gateway => gateway.get(logs, {}, timeout()),
+  redacted: gateway => gateway.get(logs, { 'lf-endpoint-redact-pii': 'true' }, timeout()),
+  CSV: gateway => gateway.get(`${logs}&format=csv`, {}, timeout()),
+  'own SQL': gateway => gateway.get(`${logs}&sql=${encodeURIComponent(newSql())}`, {}, timeout()),
+  tool: gateway => gateway.post('/mcp', tool, timeout(), agent),
   hit: gateway => gateway.get(usage('hourly', project), {}, timeout()),
   miss: gateway => gateway.get(usage('minutely', newProject()), {}, timeout()),
   'GraphQL logsAll': gateway =>
@@ -78,10 +91,11 @@ export function startPlainCallers(
   };
 }
 
-function failureOf({ status, text }: FleetAnswer): string | undefined {
+function failureOf({ status, text, headers }: FleetAnswer): string | undefined {
   if (status !== 200) return `${status} ${text.slice(0, 200)}`;
+  if (headers['content-type']?.startsWith('text/csv') && text.includes('\n')) return undefined;
   const { result, data, errors, status: health } = JSON.parse(text);
-  if (errors) return text.slice(0, 200);
+  if (errors || result?.isError) return text.slice(0, 200);
   if (result ?? data ?? health) return undefined;
   return `no rows: ${text.slice(0, 200)}`;
 }

@@ -122,7 +122,7 @@ async function readIdle(): Promise<Holdings> {
 const row = { id: 'first', timestamp: '2026-01-01T00:00:00Z', project: 'ours' };
 const loaded = await fetch(`${gateway.origin}/api/sources/postgres.logs/rows`, {
   method: 'POST',
-  headers: { 'x-api-key': gateway.writerToken },
+  headers: { 'x-api-key': gateway.tokens.write },
   body: JSON.stringify(row),
 });
 if (!loaded.ok) throw new Error(`No row was loaded: ${await loaded.text()}`);

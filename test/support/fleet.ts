@@ -30,7 +30,12 @@ export type FleetGateway = {
   readonly pid: number;
   readonly origin: string;
   get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<FleetAnswer>;
-  post(path: string, body: object, signal?: AbortSignal): Promise<FleetAnswer>;
+  post(
+    path: string,
+    body: object,
+    signal?: AbortSignal,
+    headers?: Record<string, string>,
+  ): Promise<FleetAnswer>;
   /** The sum of a metric's series whose labels hold this text. */
   metric(name: string, label?: string): Promise<number>;
   /** The events of these types that it has logged; a line comes up to 100 ms after its event. */
@@ -114,11 +119,11 @@ export async function startGatewayProcess(
     origin,
     ended: once(child, 'exit').then(([code, signal]) => `${code ?? signal}: ${log.slice(-2000)}`),
     get: (path, headers, signal) => send(path, { headers, signal }),
-    post: (path, body, signal) =>
+    post: (path, body, signal, headers) =>
       send(path, {
         signal,
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
     async metric(name, label = '') {
