@@ -20,7 +20,7 @@ const optional = [
   'real-project',
 ].map(folder => `test/${folder}/**`);
 
-/** These only compute: two files at once. */
+/** These only compute, many files in a process. */
 const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction', 'sample', 'sandbox'].map(
   folder => `test/${folder}/**/*.test.ts`,
 );
@@ -35,11 +35,18 @@ const processes = [
 ];
 
 /**
- * These measure times or memory: one file at a time. The others mostly wait, two files at once; a process runs many files, for
- * loading the modules anew takes as long as most files.
+ * These measure times or memory: one file at a time. The others mostly wait, three files at once on two cores; a process runs many
+ * files, for loading the modules anew takes as long as most files.
  */
 const alone = [
-  'test/http/**/*.test.ts',
+  ...[
+    'failing-engine',
+    'fair-shares',
+    'heavy-neighbours',
+    'idle-connections',
+    'pipelining',
+    'slow-clients',
+  ].map(name => `test/http/${name}.test.ts`),
   'test/bigquery/leaks.test.ts',
   ...['constant-time', 'parallel-commands'].map(name => `test/auth/${name}.test.ts`),
   'test/contract/one-deadline.test.ts',
@@ -53,6 +60,7 @@ export const suite = {
   ssr: { resolve: { conditions } },
   test: {
     setupFiles: [
+      'test/support/compile-cache.ts',
       'test/support/seed-properties.ts',
       'test/support/print-drawn-settings.ts',
       'test/support/extend-wait-for.ts',
@@ -69,12 +77,12 @@ export default defineConfig({
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
-      project('computing', { include: computing, maxWorkers: 2, isolate: false }),
-      project('processes', { include: processes, exclude: alone, maxWorkers: 2 }),
+      project('computing', { include: computing, maxWorkers: 3, isolate: false }),
+      project('processes', { include: processes, exclude: alone, maxWorkers: 3 }),
       project('waiting', {
         include: ['test/**/*.test.ts'],
         exclude: [...computing, ...processes, ...alone, ...optional],
-        maxWorkers: 2,
+        maxWorkers: 3,
         isolate: false,
       }),
       project('alone', { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } }),

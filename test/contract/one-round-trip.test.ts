@@ -15,7 +15,7 @@ const rows = {
 const sharedRuns = `/*
 id: 7e57ab1e-0000-4000-8000-000000000004
 name: shared.runs
-description: What takes a second to count; callers who come together share a run.
+description: What takes a moment to count; callers who come together share a run.
 parameters:
   project: { type: string, required: true, description: Reference of the project. }
 columns:
@@ -24,7 +24,7 @@ coalesce: true
 */
 select cast(count(*) as string) as id
 from unnest(generate_array(1, 10000)) as a
-cross join unnest(generate_array(1, 10000)) as b
+cross join unnest(generate_array(1, 2000)) as b
 where mod(a * b, 7) = 3 and @project is not null`;
 
 let redis: RedisServer;

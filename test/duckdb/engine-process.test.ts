@@ -1,6 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { type EngineChild, EngineGoneError, startEngineChild } from '../../src/duckdb/engine-child.ts';
 import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
@@ -8,19 +9,24 @@ import { readSources } from '../../src/endpoints/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { engineSettings } from './engine-settings.ts';
 
-/** The gate is the compiler, which prints none of what is tried here; this is what holds where it should fail. */
-async function startChild(
-  more: Partial<EngineSettings> = {},
-): Promise<EngineChild & { databasePath: string }> {
-  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+let databasePath: string;
+beforeAll(async () => {
+  databasePath = join(await mkdtemp(join(tmpdir(), 'engine-process-')), 'logs.duckdb');
   (await openForWriting(databasePath, readSources())).close();
+});
+afterAll(() => rm(dirname(databasePath), { recursive: true }));
+
+/** The gate is the compiler, which prints none of what is tried here; this is what holds where it should fail. */
+async function startChild(more: Partial<EngineSettings> = {}): Promise<EngineChild> {
   const child = startEngineChild({ ...engineSettings(databasePath), ...more });
-  onTestFinished(async () => {
-    child.kill('closed');
-    await child.ended;
-  });
+  onTestFinished(() => end(child));
   await child.catalog;
-  return { ...child, databasePath };
+  return child;
+}
+
+async function end(child: EngineChild): Promise<void> {
+  child.kill('closed');
+  await child.ended;
 }
 
 const rows = async (child: EngineChild, sql: string) => {
@@ -119,6 +125,11 @@ test('a result beyond the limit is refused', async () => {
 
 describe('nothing but the database can be reached', () => {
   const file = join(process.cwd(), 'package.json');
+  let child: EngineChild;
+  beforeAll(() => {
+    child = startEngineChild(engineSettings(databasePath));
+  });
+  afterAll(() => end(child));
 
   test.each([
     ['a text file', `SELECT content FROM read_text('${file}')`],
@@ -139,7 +150,6 @@ describe('nothing but the database can be reached', () => {
     ['a new table', 'CREATE TABLE t (a INT)'],
     ['two statements', 'SELECT 1; SELECT 2'],
   ])('%s', async (_what, sql) => {
-    const child = await startChild();
     await expect(child.run({ sql, values: [], maxRows: 1_000_000 }).result).rejects.toThrow(/Error/);
     expect(await rows(child, `SELECT '1'`)).toEqual([1]);
   });
@@ -171,8 +181,8 @@ test('a statement that outgrows the memory ends the process, not the gateway', a
 });
 
 test('a file that is no database is refused with its own words', async () => {
-  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
-  await writeFile(databasePath, 'not a database');
-  const child = startEngineChild(engineSettings(databasePath));
+  const path = join(await temporaryDirectory(), 'logs.duckdb');
+  await writeFile(path, 'not a database');
+  const child = startEngineChild(engineSettings(path));
   await expect(child.catalog).rejects.toThrow('not a valid DuckDB database');
 });
