@@ -156,8 +156,8 @@ function show(
 ): void {
   if (rejected > maxShown) say(`\nand ${rejected - maxShown} more lines\n`);
   for (const field of ignoredFields) say(`\nfield ${field} is not in ${name} and was ignored`);
-  for (const [path, unit] of Object.entries(units))
-    say(`\n${path}: numbers are read as ${epochUnits[unit]} since 1970`);
+  for (const [path, found] of Object.entries(units))
+    say(`\n${path}: numbers are read as ${found.map(unit => epochUnits[unit]).join(' and ')} since 1970`);
   const done = isDryRun ? 'fit' : 'imported into';
   process.stdout.write(`\n${rows} rows ${done} ${name}, ${rejected} left out\n`);
 }

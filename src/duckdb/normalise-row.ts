@@ -12,8 +12,8 @@ export type Findings = {
   readonly ignoredFields: Set<string>;
   /** Dotted paths of repeated records that held more than one element. */
   readonly severalElements: Set<string>;
-  /** The unit of times that are counts, by dotted path: the first one found decides, and none may have a coarser one. Default: all are microseconds. */
-  readonly epochUnits?: Map<string, EpochUnit>;
+  /** The units of times that are counts, by dotted path, the first one found first. Default: all are microseconds. */
+  readonly epochUnits?: Map<string, Set<EpochUnit>>;
 };
 
 /** Ignored fields that are remembered: rows of strangers may each have others. */
@@ -128,9 +128,7 @@ export function normaliseScalar(
       return readFloat(value) ?? bad('a number');
     case 'TIMESTAMP': {
       const micros = readTime(textOf(value), path, findings.epochUnits);
-      return micros !== undefined && isTimestamp(micros)
-        ? formatTimestamp(micros)
-        : bad('ISO 8601 text or integer microseconds');
+      return isTimestamp(micros) ? formatTimestamp(micros) : bad('ISO 8601 text or integer microseconds');
     }
     case 'DATE':
     case 'DATETIME': {
@@ -158,22 +156,23 @@ function readFloat(value: unknown): number | string | undefined {
   return Number.isFinite(number) && value !== '' ? number : undefined;
 }
 
-/** @throws RowError for a count in another unit than the ones before: in theirs it would be a time that nobody meant */
-function readTime(text: string, path: string, units: Map<string, EpochUnit> | undefined): bigint | undefined {
+/** @throws RowError for a count that looks like a longer unit than the first one: in that it would be a time of 1970 that nobody meant */
+function readTime(text: string, path: string, units: Findings['epochUnits']): bigint | undefined {
   if (!/^-?\d+(?:\.\d+)?$/.test(text)) return parseTimestamp(text);
   if (!units) return isInt64(text) ? BigInt(text) : undefined;
   const guessed = guessEpochUnit(text);
   // Programs write 0 where there is no time: it is the same in each unit.
   if (guessed === undefined) return 0n;
-  const unit = units.get(path) ?? guessed;
-  const micros = readEpoch(text, unit);
-  const isTime = micros !== undefined && isTimestamp(micros);
-  if (isTime) units.set(path, unit);
-  // A larger one may be a time far ahead, as 9999-12-31 is.
-  if (unit === guessed || (isTime && !isCoarser(guessed, unit))) return micros;
-  throw new RowError(
-    `${path} is ${text}, which looks like ${epochUnits[guessed]}; allowed: ${epochUnits[unit]} as before, unless \`time\` in \`load\` names the unit`,
-  );
+  const [first = guessed] = units.get(path) ?? [];
+  if (isCoarser(guessed, first)) {
+    throw new RowError(
+      `${path} is ${text}, which looks like ${epochUnits[guessed]}; allowed: ${epochUnits[first]} as before, unless \`time\` in \`load\` names the unit`,
+    );
+  }
+  // A larger one may be a time far ahead, as 9999-12-31 is. What is none in the first unit has another.
+  const unit = [first, guessed].find(each => isTimestamp(readEpoch(text, each)));
+  if (unit) units.set(path, (units.get(path) ?? new Set()).add(unit));
+  return unit && readEpoch(text, unit);
 }
 
 /** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */
@@ -182,7 +181,8 @@ function jsonText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-const isTimestamp = (micros: bigint) => micros >= minTimestamp && micros <= maxTimestamp;
+const isTimestamp = (micros: bigint | undefined): micros is bigint =>
+  micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
 
 function textOf(value: unknown): string {
   return keptDigits(value) ?? String(value);

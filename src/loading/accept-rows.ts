@@ -15,7 +15,7 @@ export type Acceptance = {
   /** Dotted paths of fields that the source does not have, each once. */
   readonly ignoredFields: readonly string[];
   /** The units of times that are counts, by dotted path. */
-  readonly epochUnits: Readonly<Record<string, EpochUnit>>;
+  readonly epochUnits: Readonly<Record<string, readonly EpochUnit[]>>;
 };
 
 /** A row of a format without a line for each. */
@@ -72,7 +72,7 @@ export async function acceptRows({
   const file = isDryRun ? undefined : await writeRowsFile(folder);
   const problems: { line: number; reason: string }[] = [];
   const ignored = new Set<string>();
-  const epochUnits = new Map<string, EpochUnit>();
+  const epochUnits = new Map<string, Set<EpochUnit>>();
   let [line, accepted, rejected, useless] = [0, 0, 0, 0];
   const countUseless = () => {
     if (++useless > maxUseless)
@@ -123,7 +123,7 @@ export async function acceptRows({
   }
   if (accepted === 0) await file?.discard();
   const ignoredFields = [...ignored].sort().slice(0, maxNamed);
-  return { rows: accepted, rejected, problems, ignoredFields, epochUnits: Object.fromEntries(epochUnits) };
+  return { rows: accepted, rejected, problems, ignoredFields, epochUnits: unitsOf(epochUnits) };
 }
 
 /** @throws RowError, SyntaxError */
@@ -140,7 +140,10 @@ function readRow({ load }: Source, line: string | ReadRow): unknown {
   return isObject ? mapRow(load, { ...fields }) : fields;
 }
 
-function startBlock(ignoredFields: Set<string>, epochUnits: Map<string, EpochUnit>) {
+const unitsOf = (found: ReadonlyMap<string, ReadonlySet<EpochUnit>>) =>
+  Object.fromEntries([...found].map(([path, units]) => [path, [...units]]));
+
+function startBlock(ignoredFields: Set<string>, epochUnits: Map<string, Set<EpochUnit>>) {
   const findings: Findings = { ignoredFields, severalElements: new Set(), epochUnits };
   return { rows: [] as string[], characters: 0, findings };
 }
