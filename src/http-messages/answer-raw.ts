@@ -47,7 +47,7 @@ export function answerRaw(
     'content-length': body.length,
     connection: 'close',
   };
-  addCorsHeaders(cors, {}, all);
+  addCorsHeaders(cors, undefined, all);
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));
   // Unread input is drained: closing with it pending would reset the connection before the response is read.

@@ -23,6 +23,11 @@ export type Connections = {
   add(socket: Socket): boolean;
   /** Records that a request has arrived, and decides what happens to it. */
   begin(request: IncomingMessage, response: ServerResponse): Admission;
+  /**
+   * Records that a request has arrived that is answered within this turn, without being parsed.
+   * @returns false if it may not be: it is the first of its connection, or earlier ones have not been answered completely
+   */
+  beginRepeated(socket: Socket): boolean;
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
   /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
@@ -69,7 +74,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
       const connection = all.get(request.socket);
       if (!connection) return 'answer';
       if (connection.isRefused) return 'ignore';
-      if (isBusy(connection)) {
+      if (isAnswering(connection)) {
         connection.pipelined += 1;
         response.once('close', () => {
           connection.pipelined -= 1;
@@ -80,9 +85,15 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
       connection.isRefused = connection.pipelined > maxPipelined;
       return connection.isRefused ? 'refuse' : 'answer';
     },
+    beginRepeated(socket) {
+      const connection = all.get(socket);
+      if (!connection?.last || isBusy(connection)) return false;
+      connection.activeMs = performance.now();
+      return true;
+    },
     inFlight(socket) {
       const connection = all.get(socket);
-      return connection && isBusy(connection) ? connection.last : undefined;
+      return connection && isAnswering(connection) ? connection.last : undefined;
     },
     endIdle(idleMs) {
       const latestMs = performance.now() - idleMs;
@@ -96,7 +107,12 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
   };
 }
 
-function isBusy({ last }: Connection): boolean {
+/** Whether a response is being made or sent. */
+function isBusy(connection: Connection): boolean {
+  return isAnswering(connection) || connection.socket.writableLength > 0;
+}
+
+function isAnswering({ last }: Connection): boolean {
   return last !== undefined && !last.response.writableFinished && !last.response.destroyed;
 }
 

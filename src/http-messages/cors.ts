@@ -8,11 +8,12 @@ const exposed =
 
 /**
  * Adds the CORS headers of any response, errors included (contract 2.24); none for an origin that is not allowed.
+ * @param origin that of the request, if it names one
  * @param headers receives them; an existing `vary` is extended
  */
 export function addCorsHeaders(
   { origins }: CorsPolicy,
-  { origin }: IncomingHttpHeaders,
+  origin: string | undefined,
   headers: OutgoingHttpHeaders,
 ): void {
   const isAnyAllowed = origins.includes('*');

@@ -85,7 +85,7 @@ export function sendResponse(
   // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6); a body that is not made yet has none.
   if (status !== 204 && status !== 304 && !parts) headers['content-length'] = body.length;
   if (mustClose) headers.connection = 'close';
-  addCommonHeaders(deps, request, headers);
+  addCommonHeaders(deps, request.headers.origin, headers);
   response.writeHead(status, headers);
   if (parts) return void sendParts(deps, sending, status, parts);
   // As a latin1 string a short body leaves together with the headers, in one system call.
@@ -93,7 +93,8 @@ export function sendResponse(
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
     deps.unread.watch(response);
   } else deps.unread.write(response, body);
-  reportAnswered(deps, sending, { path: pathOf(request), status, bytes: body.length, facts });
+  const { method } = request;
+  reportAnswered(deps, sending, { method, path: pathOf(request), status, bytes: body.length, facts });
 }
 
 /** Sends a body while it is made. If a part can't be made, the connection ends before the body does. */
@@ -103,7 +104,7 @@ async function sendParts(
   status: number,
   { each, heldBytes }: BodyParts,
 ): Promise<void> {
-  const { response, requestId, facts } = sending;
+  const { request, response, requestId, facts } = sending;
   let bytes = 0;
   try {
     bytes = await deps.unread.writeParts(response, each, heldBytes);
@@ -111,7 +112,7 @@ async function sendParts(
     deps.emit({ type: 'http.connection_ended', reason: 'unwritten' });
     if (toGatewayError(cause).code === 'internal') deps.emit({ type: 'http.bug', requestId, cause });
   }
-  reportAnswered(deps, sending, { path: pathOf(sending.request), status, bytes, facts });
+  reportAnswered(deps, sending, { method: request.method, path: pathOf(request), status, bytes, facts });
 }
 
 /**
@@ -123,15 +124,16 @@ export const maxJoinedBytes = 15 * 1024;
 /** Adds what every response says, whatever its route. */
 export function addCommonHeaders(
   deps: Pick<SendDeps, 'cors'>,
-  request: IncomingMessage,
+  origin: string | undefined,
   headers: OutgoingHttpHeaders,
 ): void {
   headers['x-content-type-options'] = 'nosniff';
-  addCorsHeaders(deps.cors, request.headers, headers);
+  addCorsHeaders(deps.cors, origin, headers);
 }
 
 /** What is reported of a response. */
-type Answered = {
+export type Answered = {
+  readonly method: string | undefined;
   /** Of the request, without query string. */
   readonly path: string;
   readonly status: number;
@@ -143,13 +145,12 @@ type Answered = {
 /** Reports that a response was handed to the socket. */
 export function reportAnswered(
   { emit }: SendDeps,
-  { request, requestId, startedMs, traceId, span }: Incoming,
-  { path, status, bytes, facts }: Answered,
+  { requestId, startedMs, traceId, span }: Pick<Incoming, 'requestId' | 'startedMs' | 'traceId' | 'span'>,
+  { method = '', path, status, bytes, facts }: Answered,
 ): void {
   const { endpoint, cache, tokenId, rows } = facts;
   // To the microsecond.
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
-  const { method = '' } = request;
   if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
   emit({
     type: 'http.answered',

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { EndReason } from './http-events.ts';
 import { pieceBytes } from './http-limits.ts';
 
@@ -20,8 +21,8 @@ export type UnreadAnswers = {
     parts: AsyncIterableIterator<Buffer>,
     heldBytes: number,
   ): Promise<number>;
-  /** Watches a response that has ended but could not be handed to the system at once. */
-  watch(response: ServerResponse): void;
+  /** Watches a response that has ended but could not be handed to the system at once; a socket: that was written to it. */
+  watch(response: ServerResponse | Socket): void;
   /** Stops watching. */
   close(): void;
 };
@@ -36,30 +37,34 @@ type UnreadOptions = {
 
 type Unread = {
   readonly bytes: number;
+  /** Nothing waits any longer. */
+  readonly settle: () => void;
   /** When the client last read something; as performance.now(). */
   progressMs: number;
 };
 
 /** Watches responses until they have been read. */
 export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOptions): UnreadAnswers {
-  const unread = new Map<ServerResponse, Unread>();
+  const unread = new Map<ServerResponse | Socket, Unread>();
   let total = 0;
 
-  function add(response: ServerResponse, bytes: number): Unread {
-    const entry = { bytes, progressMs: performance.now() };
+  function add(response: ServerResponse | Socket, bytes: number): Unread {
+    const settle = () => {
+      response.off('close', settle);
+      if (unread.delete(response)) total -= bytes;
+    };
+    const entry = { bytes, settle, progressMs: performance.now() };
     unread.set(response, entry);
     total += bytes;
-    response.once('close', () => {
-      if (unread.delete(response)) total -= bytes;
-    });
+    response.once('close', settle);
     makeRoom(response);
     return entry;
   }
 
   /** Spares a new response: its client has had no time to read it. */
-  function makeRoom(spared: ServerResponse): void {
+  function makeRoom(spared: ServerResponse | Socket): void {
     while (total > maxBytes && unread.size > 1) {
-      let slowest: [ServerResponse, Unread] | undefined;
+      let slowest: [ServerResponse | Socket, Unread] | undefined;
       for (const each of unread) {
         if (each[0] !== spared && (!slowest || each[1].progressMs < slowest[1].progressMs)) slowest = each;
       }
@@ -67,8 +72,8 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     }
   }
 
-  function end(response: ServerResponse, { bytes }: Unread, reason: EndReason): void {
-    if (unread.delete(response)) total -= bytes;
+  function end(response: ServerResponse | Socket, { settle }: Unread, reason: EndReason): void {
+    settle();
     response.destroy();
     onEnded(reason);
   }
@@ -78,7 +83,7 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       const nowMs = performance.now();
       for (const [response, entry] of unread) {
         // It waits for the response ahead of it on its connection; its own client has not been sent anything yet.
-        if (!response.socket) entry.progressMs = nowMs;
+        if (!(response instanceof Socket) && !response.socket) entry.progressMs = nowMs;
         else if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
       }
     },
@@ -118,7 +123,10 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     },
     watch(response) {
       const { writableLength } = response;
-      if (writableLength > 0 && !response.destroyed) add(response, writableLength);
+      if (writableLength === 0 || response.destroyed) return;
+      const { settle } = add(response, writableLength);
+      // A socket stays open; this is called when all before it has been handed to the system.
+      if (response instanceof Socket) response.write('', settle);
     },
     close() {
       clearInterval(timer);

@@ -4,6 +4,7 @@ import { callerHeadersKey } from '../http-messages/caller-headers.ts';
 import { renderHead, useRenderedHead } from '../http-messages/rendered-head.ts';
 import { hasBody, pathOf } from '../http-messages/request-context.ts';
 import {
+  type Answered,
   addCommonHeaders,
   type Incoming,
   type Repeat,
@@ -20,17 +21,34 @@ export type FastPath = {
   /**
    * Sends the response to an earlier request in the same words.
    * @param body the bytes of the request's body, where it has one and it was read
-   * @returns false if the request has to be handled
+   * @returns the key of those words; undefined if the request has to be handled
    */
-  answer(incoming: Incoming, body?: Buffer): boolean;
+  answer(incoming: Incoming, body?: Buffer): string | undefined;
+  /**
+   * The response to a request, unless it has to be handled.
+   * @param key of its words, which `answer` has returned for an earlier one
+   * @param ifNoneMatch the request's header
+   */
+  find(key: string, requestId: string, ifNoneMatch: string | undefined): ReadyResponse | undefined;
   /** Remembers how to answer the next request in the same words. */
   remember(request: IncomingMessage, body: Buffer | undefined, repeat: Repeat): void;
+};
+
+/** A response that lies ready. */
+export type ReadyResponse = Omit<Answered, 'method'> & {
+  /** Status line and headers, but for those of the connection. */
+  readonly head: string;
+  /** The start of a long body, or all of it. */
+  readonly start?: Buffer | undefined;
+  /** The bytes of the body, or of what follows its start, as latin1. */
+  readonly text: string;
 };
 
 type Remembered = {
   readonly repeat: Repeat;
   /** Of the request, without query string. */
   readonly path: string;
+  readonly origin: string | undefined;
   /** The headers that the heads were made of. */
   headers: Readonly<OutgoingHttpHeaders> | undefined;
   head: string;
@@ -51,41 +69,46 @@ export function createFastPath(deps: SendDeps): FastPath {
     sizeCalculation: ({ repeat }, key) => overheadBytes + key.length + repeat.bytes,
   });
 
+  function find(key: string, requestId: string, ifNoneMatch: string | undefined): ReadyResponse | undefined {
+    const found = all.get(key);
+    const again = found?.repeat.again(requestId);
+    if (!found || !again) return undefined;
+    const { headers, timing, start, text } = again;
+    const { path, repeat } = found;
+    const { facts } = repeat;
+    if (found.headers !== headers) {
+      found.headers = headers;
+      found.head = renderHead(200, withCommon(deps, found.origin, headers));
+      found.unmodifiedHead = undefined;
+    }
+    let own = `x-request-id: ${requestId}\r\n`;
+    if (timing !== undefined) own += `server-timing: ${timing}\r\n`;
+    if (isNotModified(ifNoneMatch, headers.etag)) {
+      found.unmodifiedHead ??= renderHead(304, withCommon(deps, found.origin, withoutContent(headers)));
+      return { status: 304, path, facts, head: found.unmodifiedHead + own, text: '', bytes: 0 };
+    }
+    const bytes = (start?.length ?? 0) + text.length;
+    const head = `${found.head}${own}content-length: ${bytes}\r\n`;
+    return { status: 200, path, facts, head, start, text, bytes };
+  }
+
   return {
+    find,
     answer(incoming, body) {
       const { request, response, requestId } = incoming;
       // The response may be the last of its connection.
-      if (!response.shouldKeepAlive) return false;
+      if (!response.shouldKeepAlive) return undefined;
       const key = requestKey(request, body);
-      const found = key === undefined ? undefined : all.get(key);
-      const again = found?.repeat.again(requestId);
-      if (!found || !again) return false;
-      const { headers, timing, start, text } = again;
-      const { path, repeat } = found;
-      const { facts } = repeat;
-      if (found.headers !== headers) {
-        found.headers = headers;
-        found.head = renderHead(200, withCommon(deps, request, headers));
-        found.unmodifiedHead = undefined;
-      }
-      let own = `x-request-id: ${requestId}\r\n`;
-      if (timing !== undefined) own += `server-timing: ${timing}\r\n`;
-      if (isNotModified(request.headers['if-none-match'], headers.etag)) {
-        found.unmodifiedHead ??= renderHead(304, withCommon(deps, request, withoutContent(headers)));
-        response.statusCode = 304;
-        useRenderedHead(response, found.unmodifiedHead, own);
-        response.end();
-        reportAnswered(deps, incoming, { path, status: 304, bytes: 0, facts });
-        return true;
-      }
-      const bytes = (start?.length ?? 0) + text.length;
-      useRenderedHead(response, found.head, `${own}content-length: ${bytes}\r\n`);
+      const ready = key === undefined ? undefined : find(key, requestId, request.headers['if-none-match']);
+      if (!ready) return undefined;
+      response.statusCode = ready.status;
+      useRenderedHead(response, ready.head);
       // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
-      if (start) response.write(start);
-      response.end(text, 'latin1');
+      if (ready.start) response.write(ready.start);
+      response.end(ready.text, 'latin1');
       deps.unread.watch(response);
-      reportAnswered(deps, incoming, { path, status: 200, bytes, facts });
-      return true;
+      reportAnswered(deps, incoming, { method: request.method, ...ready });
+      return key;
     },
     remember(request, body, repeat) {
       const key = requestKey(request, body);
@@ -93,6 +116,7 @@ export function createFastPath(deps: SendDeps): FastPath {
       all.set(key, {
         repeat,
         path: pathOf(request),
+        origin: request.headers.origin,
         headers: undefined,
         head: '',
         unmodifiedHead: undefined,
@@ -103,11 +127,11 @@ export function createFastPath(deps: SendDeps): FastPath {
 
 function withCommon(
   deps: SendDeps,
-  request: IncomingMessage,
+  origin: string | undefined,
   own: Readonly<OutgoingHttpHeaders>,
 ): OutgoingHttpHeaders {
   const headers = { ...own };
-  addCommonHeaders(deps, request, headers);
+  addCommonHeaders(deps, origin, headers);
   return headers;
 }
 

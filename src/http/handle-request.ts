@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Span } from '@opentelemetry/api';
 import { requireScope } from '../auth/caller.ts';
 import type { Scope } from '../auth/scopes.ts';
@@ -37,6 +38,7 @@ import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './fast-path.ts';
 import { documentBytes, json } from './json-response.ts';
 import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
+import { createRepeatedBytes, type RepeatedBytes } from './repeated-bytes.ts';
 
 /** Whether requests should be sent here, and what is degraded. */
 export type Health = {
@@ -76,12 +78,16 @@ export type HandlerDeps = PageDeps & {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
+  /** Whether a request may be answered within this turn, without being parsed. */
+  readonly beginRepeated: (socket: Socket) => boolean;
   /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
 
 /** Answers the requests of one server. */
 export type RequestHandler = {
+  /** Looks at what a new connection brings. */
+  watch(socket: Socket): void;
   /** Answers a request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers a request with an error. */
@@ -97,6 +103,7 @@ export type RequestHandler = {
 type Serving = HandlerDeps & {
   readonly rest: RestHandler;
   readonly fastPath: FastPath;
+  readonly repeatedBytes: RepeatedBytes;
   /** Aborts the requests in flight. */
   readonly aborts: Set<AbortController>;
   isStopping: boolean;
@@ -106,22 +113,29 @@ type Serving = HandlerDeps & {
 
 /** Makes the handler of all routes. */
 export function createRequestHandler(deps: HandlerDeps): RequestHandler {
+  const fastPath = createFastPath(deps);
   const serving: Serving = {
     ...deps,
     rest: createRestHandler({ ...deps.pipeline, formatter: deps.formatter }),
-    fastPath: createFastPath(deps),
+    fastPath,
+    repeatedBytes: createRepeatedBytes(deps, fastPath),
     aborts: new Set(),
     isStopping: false,
     isClosing: false,
   };
   return {
-    handle: (request, response) => listen(serving, receive(request, response)),
+    watch: socket => serving.repeatedBytes.watch(socket),
+    handle(request, response) {
+      serving.repeatedBytes.begin(request);
+      listen(serving, receive(request, response));
+    },
     refuse: (request, response, error) => refuse(serving, receive(request, response), error),
     saysUnready() {
       serving.isStopping = true;
     },
     closesConnections() {
       serving.isClosing = true;
+      serving.repeatedBytes.stop();
     },
     abort() {
       const stopping = new GatewayError('unavailable', 'The gateway stops');
@@ -144,17 +158,23 @@ function openSpan(request: IncomingMessage, response: ServerResponse): Span | un
 
 /** Answers by the fast path, or else by the handler of the route. */
 function listen(serving: Serving, incoming: Incoming): void {
-  const { fastPath, receiveTimeoutMs: timeoutMs } = serving;
+  const { receiveTimeoutMs: timeoutMs } = serving;
   const { request } = incoming;
-  if (serving.isClosing || lacksHost(request)) return void handle(serving, incoming, undefined);
+  if (lacksHost(request)) return void handle(serving, incoming, undefined);
   if (!isShortGraphql(request)) {
-    if (!fastPath.answer(incoming)) void handle(serving, incoming, undefined);
+    answerFast(serving, incoming, undefined);
     return;
   }
   collectBody(request, { maxBytes: maxShortGraphql, timeoutMs }, body => {
     if (body instanceof GatewayError) refuse(serving, incoming, body);
-    else if (serving.isClosing || !fastPath.answer(incoming, body)) void handle(serving, incoming, body);
+    else answerFast(serving, incoming, body);
   });
+}
+
+function answerFast(serving: Serving, incoming: Incoming, body: Buffer | undefined): void {
+  const key = serving.isClosing ? undefined : serving.fastPath.answer(incoming, body);
+  if (key === undefined) void handle(serving, incoming, body);
+  else serving.repeatedBytes.remember(incoming, key);
 }
 
 function handle(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {

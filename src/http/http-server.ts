@@ -23,7 +23,7 @@ export type ConnectionLimits = {
   readonly maxConnections: number;
 };
 
-export type HttpDeps = Omit<HandlerDeps, 'isLast' | 'receiveTimeoutMs' | 'unread'> & {
+export type HttpDeps = Omit<HandlerDeps, 'beginRepeated' | 'isLast' | 'receiveTimeoutMs' | 'unread'> & {
   readonly limits: ConnectionLimits;
 };
 
@@ -54,7 +54,8 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     const last = connections.inFlight(request.socket);
     return last === undefined || last.response === response;
   };
-  const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread, isLast });
+  const { beginRepeated } = connections;
+  const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread, isLast, beginRepeated });
 
   /** Answers a malformed request, after the requests that preceded it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {
@@ -74,7 +75,10 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   }
 
   server.on('connection', socket => {
-    if (connections.add(socket)) return;
+    if (connections.add(socket)) {
+      handler.watch(socket);
+      return;
+    }
     onEnded('connection_limit');
     const message = `${limits.maxConnections} connections have a request in flight`;
     answerRaw(deps, socket, new GatewayError('overloaded', message));
@@ -100,6 +104,8 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   server.on('clientError', (error, socket) => refuse(socket, clientFault(error)));
   server.on('timeout', endUnlessRead);
   server.on('connect', (_request, socket) => {
+    // Its parser is no longer of this connection.
+    socket.removeAllListeners('data');
     refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is no proxy'));
   });
 
