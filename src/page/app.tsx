@@ -55,7 +55,10 @@ export function App() {
           {problem && <ProblemBox problem={problem} onToken={session.ask} onRetry={session.reload} />}
           {!problem && !session.token && (
             <div class="empty">
-              <p>This page needs an access token to ask the gateway.</p>
+              <p>
+                This page needs an access token to ask the gateway. The start of the gateway prints one, or{' '}
+                <code>npm run token -- issue --name me</code> does.
+              </p>
               <button type="button" class="primary" onClick={session.ask}>
                 Give a token
               </button>

@@ -269,6 +269,12 @@ export function testExplorer(pages: Pages): void {
     await found.getByRole('columnheader', { name: 'n', exact: true }).waitFor();
     await expect.poll(() => page.locator('.cm-lintRange-error').count()).toBe(0);
 
+    // The keyboard finds the way out of the editor.
+    await editor.click();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate("document.activeElement.classList.contains('editor')")).toBe(false);
+
     // Examples of a subset run; a name and a number are a bar for each name.
     await page.getByRole('button', { name: 'Rows by path' }).click();
     await page.getByRole('radio', { name: 'Chart' }).check();
@@ -343,6 +349,9 @@ export function testExplorer(pages: Pages): void {
     await first.page.getByRole('radio', { name: 'hourly' }).check();
     await first.page.getByRole('radio', { name: 'Table' }).check();
     await first.page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor();
+    // All columns are in view.
+    const beyond = `document.querySelector('.rows').scrollWidth - document.querySelector('.rows').clientWidth`;
+    expect(await first.page.evaluate(beyond)).toBe(0);
     const address = first.page.url();
     expect(address).toContain('interval=hourly');
     expect(address).not.toContain(testToken);
@@ -415,6 +424,11 @@ export function testExplorer(pages: Pages): void {
       await page.locator('.result').waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     }
+    await page.getByRole('radio', { name: 'Table' }).check();
+    const heads = page.getByRole('columnheader');
+    await expect
+      .poll(() => heads.allInnerTexts())
+      .toEqual(['timestamp', 'rest', 'storage', 'auth', 'realtime']);
     await page.getByRole('button', { name: 'logs.all' }).click();
     await page.locator('.narrow .row').nth(2).waitFor();
     const [when, , message] = await page.locator('.row').nth(2).locator('span').all();

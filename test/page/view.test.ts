@@ -5,7 +5,7 @@ import { rangeOf } from '../../src/page/editor/error-range.ts';
 import { examplesOf } from '../../src/page/editor/examples.ts';
 import { chartModel } from '../../src/page/result/chart-model.ts';
 import { formatMicros } from '../../src/page/result/format.ts';
-import { levelOf } from '../../src/page/result/level.ts';
+import { isLevel, levelOf } from '../../src/page/result/level.ts';
 import { ordered } from '../../src/page/result/order-rows.ts';
 import { shortNames } from '../../src/page/result/short-names.ts';
 import { summaryOf } from '../../src/page/result/summary.ts';
@@ -157,6 +157,7 @@ test('log rows are counted by their level', () => {
       { name: 'error', values: [1, 0] },
     ],
   });
+  expect(['status_code', 'n'].map(name => isLevel({ name }))).toEqual([true, false]);
   expect(levelOf({ metadata: [{ level: 'warning' }] })).toEqual({ level: 'warning', text: 'warning' });
   expect(levelOf({ message: 'error' })).toBeUndefined();
 });

@@ -101,8 +101,11 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }) {
     syntaxHighlighting(highlighting),
     editorTheme,
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ 'aria-label': 'SQL over the subsets' }),
-    placeholder('select … from a subset; Ctrl-Enter runs it'),
+    EditorView.contentAttributes.of({
+      'aria-label': 'SQL over the subsets',
+      'aria-description': 'Escape and then Tab leaves the editor',
+    }),
+    placeholder('select … from a subset'),
     EditorView.updateListener.of(update => {
       const isTyped = !update.transactions.some(transaction => transaction.annotation(fromOutside));
       if (update.docChanged && isTyped) latest.current.onChange(update.state.doc.toString());

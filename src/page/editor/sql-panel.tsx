@@ -79,6 +79,9 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
       ) : (
         <div class="editor" />
       )}
+      <p class="hint wide-only">
+        Ctrl-Enter runs it, Ctrl-Space completes. Tab indents; Escape and then Tab leaves the editor.
+      </p>
     </div>
   );
 }

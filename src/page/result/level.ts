@@ -24,6 +24,9 @@ export function levelOf(row: Readonly<Record<string, unknown>>): SaidLevel | und
   return find(row, 0);
 }
 
+/** Whether a column by itself says how bad a row is. */
+export const isLevel = ({ name }: { readonly name: string }) => keys.has(name);
+
 function find(value: unknown, depth: number): SaidLevel | undefined {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return undefined;
   const entries = Object.entries(value);

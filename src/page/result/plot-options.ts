@@ -83,6 +83,7 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
         ...axis,
         space: 70,
         size: 34,
+        incrs: timeSteps,
         values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
       },
       {
@@ -128,6 +129,13 @@ function axisText(seconds: number, apart: number): string {
 }
 
 const areCounts = (series: readonly Series[]) => series.every(({ values }) => values.every(Number.isInteger));
+
+/** Seconds between ticks: whole ones, as they are written. */
+const timeSteps = [
+  ...[1, 2, 5, 10, 15, 30].flatMap(count => [count, count * 60]),
+  ...[1, 2, 3, 4, 6, 8, 12].map(hours => hours * 3600),
+  ...[1, 2, 3, 4, 5, 7, 14, 28, 91, 182, 365, 730, 3650].map(days => days * 86_400),
+].sort((one, other) => one - other);
 
 /** 1, 2, 5, 10 and so on: there is no half of a request. */
 const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));

@@ -133,16 +133,17 @@ function GridHead({ shape, order, onOrder }: GridHeadProps) {
     if (order?.column !== column) return { column, direction: 'ascending' };
     return order.direction === 'ascending' ? { column, direction: 'descending' } : undefined;
   };
-  const heads = shape.columns.map(column => (
+  const heads = shape.columns.map((column, at) => (
     <span
       key={column.name}
       role="columnheader"
       class={isNumeric(column) ? 'number' : ''}
       title={titleOf(column)}
+      aria-label={column.name}
       aria-sort={order?.column === column.name ? order.direction : 'none'}
     >
       <button type="button" class="order" onClick={() => onOrder(next(column.name))}>
-        {column.name}
+        {shape.heads[at]}
       </button>
     </span>
   ));

@@ -21,7 +21,8 @@ export function mainColumn(columns: readonly Column[]): Column | undefined {
 }
 
 /**
- * The widths of columns as grid tracks, by what stands in them: times and numbers whole, texts in proportion to their length.
+ * The widths of columns as grid tracks, by what stands in them: times and numbers whole, texts and
+ * names in proportion to their length.
  * @param hasLevel whether the second column says how bad a row is
  */
 export function tracksOf(columns: readonly Column[], rows: readonly Row[], hasLevel: boolean): string {
@@ -38,7 +39,9 @@ function trackOf(column: Column, rows: readonly Row[], isMain: boolean): string 
   const wanted = Math.min(Math.max(usual, column.name.length + 2, least), most) + 3;
   if (isTemporal(column)) return `${wanted}ch`;
   if (column.name === 'id') return `${Math.min(wanted, ofIdentifier)}ch`;
-  if (isNumeric(column) || column.type === 'BOOL') return `minmax(${wanted}ch, ${wanted}fr)`;
+  // A long name is cut before a number is, or before the last column leaves the screen.
+  if (isNumeric(column) || column.type === 'BOOL')
+    return `minmax(${Math.max(usual, least) + 3}ch, ${wanted}fr)`;
   // A record's text is only a summary.
   const share = column.type === 'STRUCT' || isRepeated(column) ? Math.min(wanted, 30) : wanted;
   return `minmax(${Math.min(wanted, isMain ? 36 : 20)}ch, ${share}fr)`;

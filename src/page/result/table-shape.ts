@@ -1,15 +1,19 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type Column, isRepeated, isTemporal } from '../api/catalogue.ts';
+import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
-import { levelOf } from './level.ts';
+import { isLevel, levelOf } from './level.ts';
+import { shortNames } from './short-names.ts';
 import { mainColumn, tracksOf } from './table-columns.ts';
 
 /** Pixels; the style sheet has the same ones. A narrow screen shows a row of the log in two lines. */
 const rowHeight = { wide: 30, narrow: 52 } as const;
+
 /** What the table draws of each row. */
 export type Shape = {
   readonly columns: readonly Column[];
-  /** Whether rows say how bad they are. */
+  /** What stands above each column. */
+  readonly heads: readonly string[];
+  /** Whether rows say in their records how bad they are. */
   readonly hasLevel: boolean;
   readonly isNarrow: boolean;
   /** Widths, as grid tracks. */
@@ -23,14 +27,17 @@ export function useShape(columns: readonly Column[], rows: readonly Row[]): Shap
   const isSmall = useMedia('(width < 48rem)');
   return useMemo(() => {
     const sample = rows.slice(0, 50);
-    const hasLevel = sample.some(row => levelOf(row) !== undefined);
+    // A column of its own says it where there is one.
+    const hasLevel = !columns.some(isLevel) && sample.some(row => levelOf(row) !== undefined);
     const time = columns.find(isTemporal);
     const main = mainColumn(columns);
     // Measurements are narrow, and mean little without their other columns.
     const isNarrow = isSmall && time !== undefined && main !== undefined && hasLevel;
     const shown = isNarrow ? [time, main] : inReadingOrder(columns);
+    const heads = isSmall ? shortHeads(shown) : shown.map(({ name }) => name);
     return {
       columns: shown,
+      heads,
       hasLevel,
       isNarrow,
       tracks: tracksOf(shown, sample, hasLevel),
@@ -38,6 +45,16 @@ export function useShape(columns: readonly Column[], rows: readonly Row[]): Shap
     };
     // Live rows leave the widths as they are.
   }, [columns, isSmall, rows.length === 0]);
+}
+
+/** On a small screen measurements are named as in the legend of their chart. */
+function shortHeads(columns: readonly Column[]): string[] {
+  const short = new Map<string, string>();
+  const measured = columns.filter(isNumeric).map(({ name }) => name);
+  shortNames(measured).names.forEach((name, at) => {
+    short.set(measured[at]!, name);
+  });
+  return columns.map(({ name }) => short.get(name) ?? name);
 }
 
 function useMedia(query: string): boolean {
