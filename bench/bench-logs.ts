@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { vectorBatches } from '../examples/supabase/vector-events.ts';
 import { askServer, restRequest } from './ask-server.ts';
@@ -26,7 +26,7 @@ export async function benchLogs(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-logs-'));
   const gateway = await startGatewayProcess({ COMPAT: 'logflare', DATA_DIR: directory });
   const over = new AbortController();
-  const peaks = { rss: 0, pss: 0 };
+  const peaks: Peaks = { rss: 0, pss: 0, processes: [] };
   try {
     const watching = watchMemory(gateway.pid, over.signal, peaks);
     const asking = askOn(gateway, over.signal);
@@ -53,6 +53,12 @@ export async function benchLogs(): Promise<void> {
       '\n| events | a second | refused requests | answer p95 (ms) | all seen after the last (ms) | queries p50 (ms) | p95 (ms) | processes (MB) | without what they share (MB) | disk (MB) |\n|---|---|---|---|---|---|---|---|---|---|',
     );
     console.log(`| ${cells.join(' | ')} |`);
+    console.log(
+      '\n| process, when all took most | resident (MB) | its share (MB) | of that its own (MB) | files (MB) |\n|---|---|---|---|---|',
+    );
+    for (const { name, rss, pss, anonymous, file } of peaks.processes) {
+      console.log(`| ${[name, ...[rss, pss, anonymous, file].map(mb => mb.toFixed(0))].join(' | ')} |`);
+    }
   } finally {
     over.abort();
     await gateway.stop();
@@ -118,23 +124,27 @@ async function askOn(gateway: GatewayProcess, over: AbortSignal): Promise<number
   return times;
 }
 
+/** Megabytes: as the kernel counts each process, with what they share divided among them, and of that what belongs to no file. */
+type Used = { name: string; rss: number; pss: number; anonymous: number; file: number };
+type Peaks = { rss: number; pss: number; processes: Used[] };
+
 /** Megabytes of a process and of all that it started, as they grow. */
-async function watchMemory(
-  pid: number,
-  over: AbortSignal,
-  peaks: { rss: number; pss: number },
-): Promise<void> {
+async function watchMemory(pid: number, over: AbortSignal, peaks: Peaks): Promise<void> {
   while (!over.aborted) {
-    const now = { rss: 0, pss: 0 };
-    for (const each of await treeOf(pid)) {
-      const text = await readFile(`/proc/${each}/smaps_rollup`, 'utf8').catch(() => '');
-      now.rss += Number(/^Rss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
-      now.pss += Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
-    }
-    peaks.rss = Math.max(peaks.rss, now.rss);
-    peaks.pss = Math.max(peaks.pss, now.pss);
+    const processes = await Promise.all((await treeOf(pid)).map(usedBy));
+    const sum = (key: 'rss' | 'pss') => processes.reduce((total, each) => total + each[key], 0);
+    peaks.rss = Math.max(peaks.rss, sum('rss'));
+    if (sum('pss') > peaks.pss) Object.assign(peaks, { pss: sum('pss'), processes });
     await delay(500);
   }
+}
+
+async function usedBy(pid: number): Promise<Used> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+  const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  const mb = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024;
+  const name = basename(command.find(word => word.endsWith('.ts')) ?? command[0] ?? '');
+  return { name, rss: mb('Rss'), pss: mb('Pss'), anonymous: mb('Pss_Anon'), file: mb('Pss_File') };
 }
 
 async function treeOf(pid: number): Promise<number[]> {

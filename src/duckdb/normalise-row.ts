@@ -150,10 +150,11 @@ export function normaliseScalar(
 
 /** JSON has no infinities: these are texts, of any usual spelling. */
 function readFloat(value: unknown): number | string | undefined {
-  const [, sign, word] = /^\s*([+-]?)(nan|inf)(?:inity)?\s*$/i.exec(String(value)) ?? [];
+  const text = textOf(value);
+  const [, sign, word] = /^\s*([+-]?)(nan|inf)(?:inity)?\s*$/i.exec(text) ?? [];
   if (word) return word.toLowerCase() === 'nan' ? 'NaN' : `${sign === '-' ? '-' : ''}Infinity`;
-  const number = Number(value);
-  return Number.isFinite(number) && value !== '' ? number : undefined;
+  const number = Number(text);
+  return Number.isFinite(number) && text.trim() !== '' ? number : undefined;
 }
 
 /** @throws RowError for a count that looks like a longer unit than the first one: in that it would be a time of 1970 that nobody meant */

@@ -51,6 +51,12 @@ type LoaderOptions = LoaderArguments & {
 /** Requests whose rows are taken at the same time; each has a file open. */
 const maxTaking = 32;
 
+/** Milliseconds after which a body that is still coming makes way for another one if there are too many. */
+const slowMs = 2000;
+
+/** Accepted files that may wait to be stored: each further request looks at all of them. */
+const maxWaitingFiles = 20_000;
+
 /** Milliseconds without work after which the process ends: it has DuckDB in memory. */
 const idleMs = 20_000;
 
@@ -65,7 +71,7 @@ export function createLoader(options: LoaderOptions): Loader {
   } = options;
   const folder = rowsFolderOf(databasePath);
   let child: LoaderChild | undefined;
-  let taking = 0;
+  const places = createPlaces();
   let isClosed = false;
 
   function running(): LoaderChild {
@@ -79,32 +85,24 @@ export function createLoader(options: LoaderOptions): Loader {
 
   async function take<T>(
     body: AsyncIterable<Buffer>,
+    place: Place,
     accept: (child: LoaderChild, file: string) => Promise<T>,
   ): Promise<T> {
-    if (taking >= maxTaking) throw new GatewayError('overloaded', 'Too many requests bring rows');
-    taking++;
-    try {
-      return await takeOne(body, accept);
-    } finally {
-      taking--;
-    }
-  }
-
-  async function takeOne<T>(
-    body: AsyncIterable<Buffer>,
-    accept: (child: LoaderChild, file: string) => Promise<T>,
-  ): Promise<T> {
-    const file = join(folder, `${randomUUID()}.raw`);
+    const path = join(folder, `${randomUUID()}.raw`);
     try {
       await mkdir(folder, { recursive: true });
-      const waiting = (await listRowsFiles(folder)).reduce((sum, { bytes }) => sum + bytes, 0);
-      if (waiting > maxWaitingBytes) {
+      const waiting = await listRowsFiles(folder);
+      const waitingBytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (waitingBytes > maxWaitingBytes || waiting.length > maxWaitingFiles) {
         throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
       }
-      await pipeline(Readable.from(body, { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
-      return await accept(running(), file);
+      const file = createWriteStream(path, { mode: 0o600 });
+      const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
+      await Promise.race([receiving, place.promise]).finally(() => file.destroy());
+      place.isReceived = true;
+      return await accept(running(), path);
     } catch (cause) {
-      await rm(file, { force: true }).catch(() => undefined);
+      await rm(path, { force: true }).catch(() => undefined);
       if (cause instanceof GatewayError) throw cause;
       emit({ type: 'rows.unwritable', message: String(cause) });
       throw new GatewayError('unavailable', 'The rows can not be written now', { cause });
@@ -112,9 +110,14 @@ export function createLoader(options: LoaderOptions): Loader {
   }
 
   return {
-    load: (source, rows) => take(rows, (loader, file) => loader.accept({ type: 'accept', source, file })),
+    load: (source, rows) =>
+      places.within(place =>
+        take(rows, place, (loader, file) => loader.accept({ type: 'accept', source, file })),
+      ),
     loadEvents: (source, { body, coding }) =>
-      take(body, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
+      places.within(place =>
+        take(body, place, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
+      ),
     wake: () => running().send({ type: 'store' }),
     bringSample: sample => running().send({ type: 'sample', sample }),
     repair(place) {
@@ -124,6 +127,40 @@ export function createLoader(options: LoaderOptions): Loader {
     async close() {
       isClosed = true;
       await child?.end();
+    },
+  };
+}
+
+/** A request whose rows are taken; `reject` ends it. */
+type Place = PromiseWithResolvers<never> & { readonly startedMs: number; isReceived: boolean };
+
+/** Lets so many requests bring rows at the same time: one that sends byte by byte must not keep others from sending. */
+function createPlaces() {
+  const taken = new Set<Place>();
+
+  function makeRoom(): void {
+    const latestMs = performance.now() - slowMs;
+    const slow = [...taken].find(({ isReceived, startedMs }) => !isReceived && startedMs < latestMs);
+    if (!slow) throw new GatewayError('overloaded', 'Too many requests bring rows');
+    taken.delete(slow);
+    slow.reject(new GatewayError('overloaded', 'The rows came too slowly while others waited'));
+  }
+
+  return {
+    async within<T>(run: (place: Place) => Promise<T>): Promise<T> {
+      if (taken.size >= maxTaking) makeRoom();
+      const place: Place = {
+        startedMs: performance.now(),
+        isReceived: false,
+        ...Promise.withResolvers<never>(),
+      };
+      place.promise.catch(() => undefined);
+      taken.add(place);
+      try {
+        return await run(place);
+      } finally {
+        taken.delete(place);
+      }
     },
   };
 }

@@ -59,6 +59,8 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
   const segments = `pragma_storage_info(${quoteText(table)})`;
   const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
   const bytes = Number(await one(`SELECT count(DISTINCT block) FROM (${blocks})`)) * blockBytes;
+  // Without rows it has no blocks.
+  if (bytes <= limit) return [];
   const places = Number(
     await one(
       `SELECT coalesce(sum(count), 0)::DOUBLE FROM ${segments} WHERE column_id = 0 AND segment_type <> 'VALIDITY'`,

@@ -13,7 +13,7 @@ import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
 import { readMoved, sortRows } from './sort-rows.ts';
 import { lacksLayout } from './table-layout.ts';
-import { currentName, writeSpare } from './write-spare.ts';
+import { currentName, isLackOfMemory, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
   readonly databasePath: string;
@@ -34,8 +34,9 @@ type StoreOptions = {
 const transactionBytes = 8 * 1024 * 1024;
 const turnMs = 1000;
 
-/** Characters of the rows that are inserted at once. */
+/** Characters of the rows that are inserted at once; and rows, where they need extraordinarily much memory. */
 const insertCharacters = 2 * 1024 * 1024;
+const fewRows = 20;
 
 /**
  * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
@@ -57,7 +58,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
   const endMs = performance.now() + turnMs;
   let [isLost, isOutdated, isUnsorted] = [false, false, false];
-  await writeSpare({ databasePath, sources }, async connection => {
+  await writeSpare({ databasePath, sources }, async (connection, isLast) => {
     const files = await listRowsFiles(folder);
     // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
     isOutdated = !isDeepStrictEqual(readLearned(databasePath), learned);
@@ -71,7 +72,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     if (isLost) return { isLost };
     await memory.forget(files);
     for (const group of groupFiles(missing.filter(({ name }) => !waiting.has(name)))) {
-      await storeGroup({ connection, folder, sources, emit }, group, memory.isInCurrent);
+      await storeGroup({ connection, folder, sources, emit, isLast }, group, memory.isInCurrent);
       if (performance.now() > endMs) break;
     }
     const nowMs = retainAtMs ?? Date.now();
@@ -213,9 +214,13 @@ function* groupFiles(files: readonly RowsFile[]): Iterable<RowsFile[]> {
 type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
   readonly connection: DuckDBConnection;
   readonly folder: string;
+  /** Whether no later attempt has more memory. */
+  readonly isLast: boolean;
+  /** Whether few rows are inserted at once. Default false. */
+  readonly inFewRows?: boolean;
 };
 
-/** Stores files in one transaction; if that fails, one by one, and sets aside the one at fault. */
+/** Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, and sets aside the one at fault. */
 async function storeGroup(
   target: Target,
   files: readonly RowsFile[],
@@ -225,11 +230,15 @@ async function storeGroup(
     await storeFiles(target, files);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (isLackOfRoom(message) || damagedPlace(error) !== undefined) throw error;
+    const needsMemory = isLackOfMemory(error);
+    if (needsMemory ? !target.isLast : isLackOfRoom(message) || damagedPlace(error) !== undefined)
+      throw error;
     if (files.length > 1) {
       for (const file of files) await storeGroup(target, [file], isInCurrent);
       return;
     }
+    if (needsMemory && !target.inFewRows)
+      return storeGroup({ ...target, inFewRows: true }, files, isInCurrent);
     const [file] = files;
     // The current file could store it.
     if (!file || isInCurrent(file.name)) throw error;
@@ -239,7 +248,7 @@ async function storeGroup(
 
 /** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
 const isLackOfRoom = (message: string) =>
-  /No space left|Out of Memory|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG/i.test(
+  /No space left|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG/i.test(
     message,
   );
 
@@ -285,7 +294,7 @@ type Pending = {
 };
 
 /** Joins the blocks of each source, in their order: an INSERT costs as much as hundreds of rows. */
-function createInserts({ connection, sources }: Target) {
+function createInserts({ connection, sources, inFewRows = false }: Target) {
   const pending = new Map<string, Pending>();
   let characters = 0;
   async function flush(): Promise<void> {
@@ -304,17 +313,19 @@ function createInserts({ connection, sources }: Target) {
     }: RowsBlock): Promise<void> {
       const source = sources.find(each => each.name === name && !each.files);
       if (!source) throw new Error(`No source with a table is named ${name}`);
-      // Of rows with a key the last one counts: those of one source keep their order.
-      const isOther = pending.has(name) && pending.get(name)?.hasOwnIds !== hasOwnIds;
-      if (isOther || replaces || characters > insertCharacters) await flush();
+      if (replaces || characters > insertCharacters) await flush();
       if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
-      const own = pending.get(name) ?? { source, hasOwnIds, rows: [], severalElements: new Set<string>() };
-      pending.set(name, own);
+      // Of rows with a key the last one counts: those of one source keep their order.
+      const kind = `${hasOwnIds && !source.key} ${name}`;
+      const own = pending.get(kind) ?? { source, hasOwnIds, rows: [], severalElements: new Set<string>() };
+      pending.set(kind, own);
+      for (const path of severalElements) own.severalElements.add(path);
       for (const row of rows) {
         own.rows.push(row);
         characters += row.length;
+        if (!inFewRows || own.rows.length < fewRows) continue;
+        await storeRows(connection, source, { ...own, rows: own.rows.splice(0) });
       }
-      for (const path of severalElements) own.severalElements.add(path);
     },
   };
 }

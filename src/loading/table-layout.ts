@@ -4,8 +4,11 @@ import type { Source } from '../endpoints/sources.ts';
 
 /** Tells the tables and columns of sources apart from those of others. */
 export function layoutOf(sources: readonly Source[]): string {
-  const tables = sources.filter(({ files }) => !files).map(({ name, columns }) => [name, columns]);
-  return createHash('sha256').update(JSON.stringify(tables.sort())).digest('base64url');
+  const tables = sources
+    .filter(({ files }) => !files)
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ name, columns }) => [name, columns]);
+  return createHash('sha256').update(JSON.stringify(tables)).digest('base64url');
 }
 
 /**

@@ -14,11 +14,10 @@ import { layoutOf } from './table-layout.ts';
 /** Name by which the writer's connection reads the current file. */
 export const currentName = 'current_file';
 
-type SpareOptions = {
-  readonly databasePath: string;
-  readonly sources: readonly Source[];
-  readonly memoryMb?: number;
-};
+type SpareOptions = { readonly databasePath: string; readonly sources: readonly Source[] };
+
+/** Changes the spare. @param isLast whether nothing more can be done for rows that need more memory than this turn has */
+type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
 
 /** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
 const usualMemoryMb = 160;
@@ -44,10 +43,7 @@ const bytesPerMs = 100_000;
  * show. Readers keep the current file meanwhile.
  * @throws DatabaseBusyError if other processes write for two minutes; what `write` throws, the current file being as it was
  */
-export async function writeSpare(
-  options: SpareOptions,
-  write: (connection: DuckDBConnection) => Promise<Turn>,
-): Promise<void> {
+export async function writeSpare(options: SpareOptions, write: Write): Promise<void> {
   await withTurn(options.databasePath, async () => {
     const { databasePath, sources } = options;
     const current = readCurrent(databasePath);
@@ -55,8 +51,8 @@ export async function writeSpare(
     const spare = spareOf(databasePath, current);
     if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
     const turn = await writeTo(spare, current, options, write).catch(error => {
-      if (!/Out of Memory|failed to (?:pin|allocate)/i.test(String(error))) throw error;
-      return writeTo(spare, current, { ...options, memoryMb: exceptionalMemoryMb }, write);
+      if (!isLackOfMemory(error)) throw error;
+      return writeTo(spare, current, { ...options, isLast: true }, write);
     });
     if (turn.isLost) await copyOver(current, spare);
     if (!turn.loaded) return;
@@ -69,14 +65,15 @@ export async function writeSpare(
 async function writeTo(
   spare: string,
   current: Current,
-  { sources, memoryMb = usualMemoryMb }: SpareOptions,
-  write: (connection: DuckDBConnection) => Promise<Turn>,
+  { sources, isLast = false }: SpareOptions & { readonly isLast?: boolean },
+  write: Write,
 ): Promise<Turn> {
   const { connection, close } = await openReleased(spare, current, sources);
   try {
+    const memoryMb = isLast ? exceptionalMemoryMb : usualMemoryMb;
     await connection.run(`SET memory_limit = '${memoryMb}MB'; SET threads = 1`);
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
-    const turn = await write(connection);
+    const turn = await write(connection, isLast);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
     return turn;
   } finally {
@@ -105,6 +102,11 @@ async function openReleased(spare: string, current: Current, sources: readonly S
       await delay(20);
     }
   }
+}
+
+/** Whether DuckDB had not enough memory. */
+export function isLackOfMemory(error: unknown): boolean {
+  return /Out of Memory|failed to (?:pin|allocate)/i.test(String(error));
 }
 
 async function canBeRead(path: string): Promise<boolean> {

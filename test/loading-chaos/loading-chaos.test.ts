@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { readScript } from '../../src/commands/shell/run-script.ts';
 import { ownSources } from '../../src/endpoints/sources.ts';
+import { createRandom } from '../support/create-random.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -57,17 +58,6 @@ async function startGateway(environment: Record<string, string>): Promise<Gatewa
     if (text.includes('Try:')) break;
   }
   return { origin: /gateway at (\S+)/.exec(text)![1]!, child };
-}
-
-/** A generator of numbers in [0, 1) from a seed (mulberry32). */
-function createRandom(state: number): () => number {
-  let a = state;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 /** The processes that a gateway has started. */

@@ -198,7 +198,9 @@ test('rows beyond the megabytes of their source go, the oldest first', async () 
     'name: shop.numbers\ntime: at\nretentionMb: 2\ncolumns: { n: INT64, at: TIMESTAMP, text: STRING }\n',
     '/',
   );
-  const database = await openDatabase([kept]);
+  // One without rows has no size.
+  const empty = yaml('empty', 'time: at\nretentionMb: 1\n');
+  const database = await openDatabase([kept, empty]);
   const startMs = Date.parse('2026-01-15T12:00:00Z');
   const [rounds, rowsOfRound] = [4, 15_000];
   for (let round = 0; round < rounds; round++) {

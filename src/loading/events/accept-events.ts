@@ -1,10 +1,10 @@
 import { RowError } from '../../duckdb/normalise-row.ts';
 import type { Source } from '../../endpoints/sources.ts';
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
-import { createConverter } from './convert-event.ts';
+import { type ConvertedEvent, createConverter } from './convert-event.ts';
 import { growFields } from './growing-fields.ts';
 import { learn, readLearned } from './learned-fields.ts';
-import { splitEvents } from './split-events.ts';
+import { BodyError, splitEvents } from './split-events.ts';
 
 /** What came of events that were handed over. */
 export type EventsAcceptance = {
@@ -24,10 +24,13 @@ type AcceptOptions = {
   readonly source: Source;
   readonly body: Buffer;
   readonly nowMs: number;
+  /** Events of a body: Vector's ten million bytes hold fewer. Default 100,000; sixteen million bytes of empty ones would take half an hour to store. */
+  readonly maxEvents?: number;
 };
 
-/** Rows of one block: bounds the memory of whoever stores it. */
+/** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
 const blockRows = 5000;
+const blockCharacters = 2 * 1024 * 1024;
 
 /** Characters of an event. */
 const maxEventLength = 1024 * 1024;
@@ -38,58 +41,73 @@ const maxEventLength = 1024 * 1024;
  * @throws BodyError; the system's error, such as ENOSPC
  */
 export async function acceptEvents(options: AcceptOptions): Promise<EventsAcceptance> {
-  const { databasePath, folder, source, nowMs } = options;
-  const texts = splitEvents(options.body);
+  const { databasePath, folder, source, nowMs, maxEvents = 100_000 } = options;
   const fields = growFields(source, readLearned(databasePath)[source.name] ?? {});
   const severalElements = new Set<string>();
   const convert = createConverter({ source, fields, nowMs, severalElements });
-  const rows: Record<'own' | 'given', string[]> = { own: [], given: [] };
-  let [rejected, lostValues] = [0, 0];
+  const blocks = createBlocks(await writeRowsFile(folder), source.name, severalElements);
+  let [events, rejected, lostValues] = [0, 0, 0];
   let problem: string | undefined;
-  for (const [at, text] of texts.entries()) {
-    try {
-      if (text.length > maxEventLength) throw new RowError(`is longer than ${maxEventLength} characters`);
-      const { row, hasOwnId, lost } = convert(text);
-      rows[hasOwnId ? 'own' : 'given'].push(row);
-      lostValues += lost;
-    } catch (error) {
-      if (!isFaultOfEvent(error)) throw error;
-      rejected++;
-      problem ??= `event ${at + 1} ${error.message}`;
-    }
-  }
-  const growth = fields.takeGrowth();
-  if (growth) await learn(databasePath, source.name, growth);
-  const events = texts.length - rejected;
-  if (events > 0) {
-    await keep(await writeRowsFile(folder), async file => {
-      for (const [kind, all] of Object.entries(rows)) {
-        for (let at = 0; at < all.length; at += blockRows) {
-          await file.add({
-            source: source.name,
-            severalElements: [...severalElements],
-            replaces: false,
-            hasOwnIds: kind === 'own',
-            rows: all.slice(at, at + blockRows),
-          });
-        }
+  try {
+    for (const text of splitEvents(options.body)) {
+      if (events + rejected === maxEvents)
+        throw new BodyError(`has more than ${maxEvents} events`, 'body_too_large');
+      const converted = attempt(convert, text);
+      if (converted instanceof Error) {
+        rejected++;
+        problem ??= `event ${events + rejected} ${converted.message}`;
+        continue;
       }
-    });
+      events++;
+      lostValues += converted.lost;
+      await blocks.add(converted);
+    }
+    const growth = fields.takeGrowth();
+    if (growth) await learn(databasePath, source.name, growth);
+    await blocks.end();
+  } catch (error) {
+    await blocks.discard();
+    throw error;
   }
   return { events, rejected, problem, lostValues };
 }
 
-/** A RangeError is too deep a nesting for the parser's stack. */
-function isFaultOfEvent(error: unknown): error is Error {
-  return error instanceof RowError || error instanceof SyntaxError || error instanceof RangeError;
+/** Writes rows block by block: those that bring their ids, and the others. */
+function createBlocks(file: RowsFileWriter, source: string, severalElements: ReadonlySet<string>) {
+  const start = (hasOwnIds: boolean) => ({ hasOwnIds, rows: [] as string[], characters: 0 });
+  const [own, given] = [start(true), start(false)];
+  let isEmpty = true;
+  const flush = async (block: typeof own) => {
+    const { hasOwnIds, rows } = block;
+    if (rows.length === 0) return;
+    isEmpty = false;
+    await file.add({ source, severalElements: [...severalElements], replaces: false, hasOwnIds, rows });
+    [block.rows, block.characters] = [[], 0];
+  };
+  return {
+    async add({ row, hasOwnId }: ConvertedEvent) {
+      const block = hasOwnId ? own : given;
+      block.rows.push(row);
+      block.characters += row.length;
+      if (block.rows.length >= blockRows || block.characters >= blockCharacters) await flush(block);
+    },
+    async end() {
+      await flush(own);
+      await flush(given);
+      await (isEmpty ? file.discard() : file.keep());
+    },
+    discard: () => file.discard(),
+  };
 }
 
-async function keep(file: RowsFileWriter, write: (file: RowsFileWriter) => Promise<void>): Promise<void> {
+/** @returns the row, or why the text is no event; a RangeError is too deep a nesting for the stack */
+function attempt(convert: (text: string) => ConvertedEvent, text: string): ConvertedEvent | Error {
+  if (text.length > maxEventLength) return new RowError(`is longer than ${maxEventLength} characters`);
   try {
-    await write(file);
-    await file.keep();
+    return convert(text);
   } catch (error) {
-    await file.discard();
+    if (error instanceof RowError || error instanceof SyntaxError || error instanceof RangeError)
+      return error;
     throw error;
   }
 }

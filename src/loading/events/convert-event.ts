@@ -45,14 +45,23 @@ const maxIdLength = 256;
 export function createConverter({ source, fields, nowMs, severalElements }: ConvertOptions) {
   const { columns, required = [], generated = [], project, load } = source;
   const time = source.time ?? (columns.timestamp === 'TIMESTAMP' ? 'timestamp' : undefined);
-  const conversion: Conversion = { fields, severalElements, lost: 0 };
+  const conversion: Conversion = { fields, severalElements, lost: 0, records: 0 };
+  const own = ownColumns([
+    time,
+    ...generated,
+    'event_message',
+    'message',
+    'metadata',
+    project?.split('.')[0],
+  ]);
 
   /** @throws RowError, SyntaxError for what is no event at all */
   return (text: string): ConvertedEvent => {
     conversion.lost = 0;
+    conversion.records = 0;
     const parsed = parseExactJson(text);
     if (!isObject(parsed)) throw new RowError('is not a JSON object');
-    const event: Record<string, unknown> = { ...(load && !load.pattern ? mapRow(load, parsed) : parsed) };
+    const event = own(load && !load.pattern ? mapRow(load, parsed) : parsed);
     if (time !== undefined) event[time] = timeOf(event, time, { nowMs, conversion });
     if (columns.event_message !== undefined) nameMessage(event);
     const hasOwnId = completeIds(event, generated, conversion);
@@ -67,6 +76,26 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
       row[originalColumn] = text.toWellFormed();
     }
     return { row: JSON.stringify(row), hasOwnId, lost: conversion.lost };
+  };
+}
+
+/**
+ * Makes the function that copies an event, in which columns with a meaning of their own come first, under their own names: a `Timestamp` is the
+ * `timestamp` where there is no other.
+ */
+function ownColumns(names: readonly (string | undefined)[]) {
+  const first: Record<string, undefined> = {};
+  for (const name of names) if (name !== undefined) first[name] = undefined;
+  const exact = new Map(Object.keys(first).map(name => [name.toLowerCase(), name]));
+  return (given: Record<string, unknown>): Record<string, unknown> => {
+    const event: Record<string, unknown> = { ...first, ...given };
+    for (const key of Object.keys(given)) {
+      const name = exact.get(key.toLowerCase());
+      if (name === undefined || name === key || (event[name] ?? null) !== null) continue;
+      event[name] = event[key];
+      delete event[key];
+    }
+    return event;
   };
 }
 

@@ -10,7 +10,15 @@ export type Conversion = {
   readonly severalElements: Set<string>;
   /** Values of the present event that found no place. */
   lost: number;
+  /** Records in lists of the present event. */
+  records: number;
 };
+
+/**
+ * Records that the lists of one event may hold. DuckDB makes room for all fields of each, also for those that it lacks: a hundred thousand empty
+ * ones would take gigabytes.
+ */
+const maxRecords = 1000;
 
 /** Brings a record into the form of its fields: unknown ones are learned, and what does not fit is NULL and counted. */
 export function convertRecord(
@@ -25,7 +33,7 @@ export function convertRecord(
     const found = conversion.fields.find(growing, key, value);
     if (found === 'nothing') continue;
     // Two names may be one in another letter case.
-    if (found === undefined || converted[found.name] !== undefined) conversion.lost++;
+    if (found === undefined || Object.hasOwn(converted, found.name)) conversion.lost++;
     else converted[found.name] = convertField(conversion, found, value, path + found.name);
   }
   return converted;
@@ -59,7 +67,8 @@ function convertRecords(
   below: GrowingRecord,
   path: string,
 ): Record<string, unknown>[] {
-  const records = list.filter(isObject);
+  const records = list.filter(isObject).slice(0, maxRecords - conversion.records);
+  conversion.records += records.length;
   conversion.lost += list.length - records.length;
   if (records.length > 1) conversion.severalElements.add(path);
   return records.map(item => convertRecord(conversion, item, below, `${path}.`));

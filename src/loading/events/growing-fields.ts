@@ -5,7 +5,10 @@ import { isObject } from './json-object.ts';
 /** The column with the text of an event of which some value found no place. */
 export const originalColumn = '_original';
 
-/** Fields that one source may learn, their depth, and the characters of a name. */
+/**
+ * Fields that one source may learn, their depth, and the characters of a name. Records and arrays count twice: DuckDB stores more columns for them, and
+ * each takes memory and time in every turn of the writer.
+ */
 export const learningLimits = { fields: 500, depth: 8, nameLength: 128 };
 
 /** A record whose fields grow. */
@@ -79,9 +82,9 @@ export function growFields(source: Pick<Source, 'columns'>, learned: SourceField
 
   function learn(record: GrowingRecord, name: string, field: SourceField): GrowingField {
     const added = add(record, name, field, true);
+    count += weightOf(field);
     if (added.below) return added;
     record.learned[name] = field;
-    count++;
     hasGrown = true;
     return added;
   }
@@ -93,11 +96,11 @@ export function growFields(source: Pick<Source, 'columns'>, learned: SourceField
       if (known && !isReserved(key)) return widened(known, record, value);
       const field = fieldFor(value, record.depth);
       if (field === undefined) return 'nothing';
-      const name = columnName(key);
+      const name = columnName(key, record.depth);
       if (name === undefined) return undefined;
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
-      return count < learningLimits.fields ? learn(record, name, field) : undefined;
+      return count + weightOf(field) <= learningLimits.fields ? learn(record, name, field) : undefined;
     },
     addColumn(name) {
       if (!root.fields.has(name)) learn(root, name, 'STRING');
@@ -120,6 +123,8 @@ export function growFields(source: Pick<Source, 'columns'>, learned: SourceField
   }
 }
 
+const weightOf = (field: SourceField) => (typeof field === 'string' ? 1 : 2);
+
 const startRecord = (depth: number): GrowingRecord => ({ fields: new Map(), learned: {}, depth });
 
 /** The fields of a record, repeated or not. */
@@ -131,9 +136,13 @@ export function recordOf(field: SourceField): SourceFields | undefined {
 /** Names that rows need for themselves: the presence of a record, and the text of the event. */
 const isReserved = (key: string) => /^(?:_p|_original|__.*)$/i.test(key);
 
+/** A column of this name would hide DuckDB's own number of each row, by which rows are sorted. */
+const isRowId = /^rowid$/i;
+
 /** The name of a column as BigQuery allows it, made as Logflare makes it: other characters are `_`, and so is then the first one. */
-function columnName(key: string): string | undefined {
-  const name = /^[A-Za-z_]\w*$/.test(key) ? key : `_${key.replace(/\W/g, '_')}`;
+function columnName(key: string, depth: number): string | undefined {
+  const isName = /^[A-Za-z_]\w*$/.test(key) && !(depth === 1 && isRowId.test(key));
+  const name = isName ? key : `_${key.replace(/\W/g, '_')}`;
   return name.length > learningLimits.nameLength || isReserved(name) ? undefined : name;
 }
 

@@ -17,17 +17,15 @@ export class BodyError extends Error {
  * @returns their texts, in order
  * @throws BodyError for a body that ends too early, or holds something between its values
  */
-export function splitEvents(body: Buffer): string[] {
-  const texts: string[] = [];
+export function* splitEvents(body: Buffer): Iterable<string> {
   let at = afterSpace(body, body[0] === 0xef && body[1] === 0xbb ? 3 : 0);
   while (at < body.length) {
     const list = body[at] === openBracket ? at : batchOf(body, at);
     const end = valueEnd(body, at);
-    if (list === undefined) texts.push(body.toString('utf8', at, end));
-    else for (const text of elementsOf(body, list)) texts.push(text);
+    if (list === undefined) yield body.toString('utf8', at, end);
+    else yield* elementsOf(body, list);
     at = afterSpace(body, end);
   }
-  return texts;
 }
 
 const [quote, comma, colon] = [0x22, 0x2c, 0x3a];

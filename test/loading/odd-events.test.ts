@@ -1,0 +1,189 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test, vi } from 'vitest';
+import { readCurrent } from '../../src/duckdb/replicas.ts';
+import { ownSources, readSources } from '../../src/endpoints/sources.ts';
+import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { acceptEvents } from '../../src/loading/events/accept-events.ts';
+import { createLoader } from '../../src/loading/loader.ts';
+import type { LoadingEvent } from '../../src/loading/loading-events.ts';
+import { storeAccepted } from '../../src/loading/store-accepted.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const sources = readSources();
+const source = sources.find(({ name }) => name === 'gotrue.logs.prod')!;
+
+const nested = (depth: number, [open, close]: [string, string]) =>
+  `${open.repeat(depth)}1${close.repeat(depth)}`;
+const records: [string, string] = ['{"a":', '}'];
+const lists: [string, string] = ['[', ']'];
+const metadata = (text: string) => `{"metadata":${text}}`;
+const times = [
+  ...[
+    '""',
+    '0',
+    '-1',
+    '1e20',
+    '1e400',
+    '"infinity"',
+    '"epoch"',
+    '"0000-00-00"',
+    '"-0001-01-01"',
+    'true',
+    '[]',
+    '{}',
+  ],
+  ...['"0001-01-01T00:00:00Z"', '"9999-12-31T23:59:59.999999Z"', '"2026-02-30"', '"2026-01-01T25:00:00Z"'],
+  ...[
+    '["2026-01-01T00:00:00Z"]',
+    '1737000000',
+    '1737000000000000000',
+    '"1737000000.123"',
+    '253402300799999999',
+  ],
+];
+const values = [
+  '1',
+  '"s"',
+  'true',
+  '{"a":1}',
+  '[1,"a"]',
+  '[[1],[2]]',
+  '[{"a":1},5]',
+  '1.5',
+  '[]',
+  '{}',
+  '[null]',
+  '[{"a":[{}]},{"b":{"c":"x"}}]',
+];
+
+/** Bodies of one event each, whose odd part is in the name; one after the other, in one database. */
+const odd: Record<string, readonly string[]> = {
+  'NUL characters': ['{"event_message":"a\\u0000b","metadata":{"level":"\\u0000","neu":"\\u0000"}}'],
+  'halves of surrogate pairs': [
+    '{"id":"\\ud800","event_message":"a\\ud800b","metadata":{"k\\ud800":"\\udc00","o":{"z":["\\udfff"]}}}',
+  ],
+  'names that every object of JavaScript has': [
+    '{"constructor":"x","toString":"y","valueOf":1,"toJSON":"z","then":2,"length":3,"__proto__":{"a":1},"metadata":{"constructor":"z","toString":2,"hasOwnProperty":true,"__proto__":5}}',
+  ],
+  'names that SQL gives': [
+    '{"rowid":1,"place":2,"r":"x","list":[1],"select":1,"_stored":1,"_p":1,"metadata":{"_p":true,"rowid":1}}',
+  ],
+  'columns in another letter case': [
+    '{"Timestamp":"garbage","ID":{"a":1},"Event_Message":5,"METADATA":{"LEVEL":"x"}}',
+    '{"TIMESTAMP":"2020-01-01T00:00:00Z","timestamp":"2021-01-01T00:00:00Z","Id":"own"}',
+  ],
+  'names of no letters': [
+    JSON.stringify({
+      '': 1,
+      ' ': 2,
+      '.': 3,
+      'a.b': 4,
+      a_b: 5,
+      '"': 6,
+      "'; drop table x; --": 7,
+      sélect: 8,
+      '💥': 9,
+      ['k'.repeat(5000)]: 10,
+    }),
+  ],
+  'ids of every kind': ['1e400', 'true', '{}', '[1]', '-0', '""', `"${'x'.repeat(300)}"`, '5', 'null'].map(
+    id => `{"id":${id}}`,
+  ),
+  'numbers beyond their types': [
+    metadata(
+      '{"status":1e400,"f":-1e400,"b":123456789012345678901234567890,"c":9223372036854775807,"d":9223372036854775808,"e":1e-400,"g":5e-324,"h":-0.0}',
+    ),
+    metadata('{"f":12345678901234567890,"g":" ","c":1.5,"h":[]}'),
+  ],
+  'every type in one field, after the other': [...values, ...values.toReversed()].map(
+    value => `{"top":${value},"metadata":{"mixed":${value}}}`,
+  ),
+  'nothing at all': [
+    '{}',
+    '{"event_message":null,"timestamp":null,"metadata":null,"id":null,"project":null}',
+    metadata('[null,{},[]]'),
+    metadata('{"auth_event":[null]}'),
+  ],
+  'a megabyte': [
+    `{"event_message":"${'é'.repeat(1_000_000)}","metadata":{"level":5}}`,
+    `{"event_message":"${'\\u0001'.repeat(160_000)}","metadata":{"auth_event":"x"}}`,
+  ],
+  'times of every kind': times.map(time => `{"timestamp":${time},"metadata":{"timestamp":${time}}}`),
+  'deep nesting': [
+    metadata(nested(3000, records)),
+    metadata(`{"deep":${nested(3000, lists)}}`),
+    metadata(nested(500, lists)),
+    `{"timestamp":${nested(2000, lists)},"id":${nested(2000, lists)}}`,
+  ],
+  'very many records': [metadata(`[${Array(100_000).fill('{}').join()}]`)],
+};
+
+test('whatever an event holds, it is stored, and so are those that come with it', async () => {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const folder = rowsFolderOf(databasePath);
+  const events: LoadingEvent[] = [];
+  const accept = (body: string) =>
+    acceptEvents({ databasePath, folder, source, body: Buffer.from(body), nowMs: Date.now() });
+  let expected = 0;
+  for (const [what, bodies] of Object.entries(odd)) {
+    for (const body of bodies) {
+      const plain = JSON.stringify({ id: `plain-${expected}`, event_message: what });
+      expect(await accept(`[${plain},${body}]`), what).toMatchObject({ events: 2, rejected: 0 });
+      expected += 2;
+    }
+  }
+  while (await storeAccepted({ databasePath, sources, emit: event => void events.push(event) }));
+  expect(events).toEqual([]);
+  expect((await readdir(folder)).filter(name => name.endsWith('.rows'))).toEqual([]);
+  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  const found = await connection.runAndReadAll(
+    `SELECT count(*)::INT, count(DISTINCT id)::INT, count(*) FILTER (starts_with(id, 'plain-'))::INT,
+      count(*) FILTER (timestamp IS NULL OR id IS NULL)::INT, max(length(event_message))::INT FROM "${source.name}"`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  expect(found.getRows()).toEqual([[expected, expected, expected / 2, 0, 1_000_000]]);
+});
+
+test('a body of too many events is refused, and nothing of it is there', async () => {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const folder = rowsFolderOf(databasePath);
+  const body = Buffer.from('[{},{},{}]');
+  const taken = acceptEvents({ databasePath, folder, source, body, nowMs: Date.now(), maxEvents: 2 });
+  await expect(taken).rejects.toMatchObject({ code: 'body_too_large' });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('senders that send byte by byte make way for one that comes when all places are taken', async () => {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const loader = createLoader({ databasePath, sourcesDirectory: ownSources, emit: () => undefined });
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const never = Promise.withResolvers<Buffer>();
+  const broken = Promise.withResolvers<Buffer>();
+  for (const { promise } of [never, broken]) promise.catch(() => undefined);
+  broken.reject(new Error('read'));
+  const slow = Array.from({ length: 32 }, () =>
+    loader.loadEvents(source.name, { body: dripping(never.promise), coding: undefined }).then(
+      () => 'taken',
+      error => error.code,
+    ),
+  );
+  // A body that fails at once says that it was read.
+  const failing = { body: dripping(broken.promise), coding: undefined };
+  await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('Too many requests bring rows');
+  now.mockReturnValue(2001);
+  await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('can not be written');
+  expect(await slow[0]).toBe('overloaded');
+  now.mockRestore();
+  never.reject(new Error('gone'));
+  expect(new Set(await Promise.all(slow.slice(1)))).toEqual(new Set(['unavailable']));
+  await loader.close();
+});
+
+async function* dripping(next: Promise<Buffer>): AsyncGenerator<Buffer> {
+  yield Buffer.from('[');
+  yield await next;
+}
