@@ -158,6 +158,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'names of a WITH expression in a chain': n => `select with(a0 as rand(), ${list(n, i => `a${i + 1} as a${i} + rand()`)}, a${n}) as x`,
   'recursive subsets': n => `with recursive ${list(n, i => `t${i} as (select 1 as x union all select x + 1 from t${i})`)} select 1 as x`,
   'subsets of WITH RECURSIVE in a chain': n => `with recursive ${list(n, i => `t${n - i} as (select x from t${n - i - 1})`)}, t0 as (select 1 as x) select x from t${n}`,
+  'branches of FULL UNION ALL BY NAME': n => list(n, i => `select ${i} as c${i}`, ' full union all by name '),
   'statements': n => '; '.repeat(n),
   'opening brackets': n => `select ${'['.repeat(n)}`,
   'dots': n => `select ${'.'.repeat(n)}`,

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { printDuckDb } from '../../src/googlesql/printer/print-duckdb.ts';
+import { type BoundExpression, call } from '../../src/googlesql/tree/bound-tree.ts';
+import { scalar } from '../../src/googlesql/tree/types.ts';
 import { compileCaller } from '../sandbox/compile-caller.ts';
 
 const from = "(select cast(json_value(event_message, '$.d') as float64) as x from edge_logs)";
@@ -12,6 +15,12 @@ test.each([
   ['a text read as a number', 'cast(cast(', ' as string) as float64)'],
   ['an operand of CASE', 'case ', ' when 1 then 2 when 3 then 4.5 end'],
   ['an operand of BETWEEN', 'if(', ' between 1 and 2, 1.5, x)'],
+  [
+    'a time as a text of a format',
+    'length(cast(timestamp_micros(cast(',
+    " as int64)) as string format 'YYYY'))",
+  ],
+  ['a time zone', "format_timestamp('%F', timestamp '2026-01-15', cast(", ' as string))'],
   ['a substring', 'length(substr(cast(', ' as string), 2, 3))'],
 ])('prints %s as long as it is deep', (_, open, close) => {
   const [two, four, eight] = [2, 4, 8].map(depth => sizeOf(nested(depth, open, close)));
@@ -24,4 +33,18 @@ test.each([
   'round(approx_quantiles(length(event_message), 100)[offset(95)] / 1000, 2)',
 ])('answers what dashboards ask: %s', expression => {
   expect(compileCaller(`select ${expression} as v from edge_logs`).sql.length).toBeLessThan(5000);
+});
+
+test('contract 11.2: stops printing what multiplies itself', () => {
+  const type = scalar('STRING');
+  let value: BoundExpression = { kind: 'literal', type, value: 'x' };
+  for (let depth = 0; depth < 18; depth++) value = call('TWICE', 'twice($1, $2)', [value, value], type);
+  const body = { kind: 'select', distinct: false, items: [value], from: undefined } as const;
+  const columns = [{ name: 'x', anonymous: false, type }];
+  const print = () =>
+    printDuckDb(
+      { subsets: [], body, orderBy: [], columns },
+      { maxRows: 1, placeholderOf: String, nowPlaceholder: 'now' },
+    );
+  expect(print).toThrow('Too many expressions');
 });

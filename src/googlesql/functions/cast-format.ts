@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type BoundExpression, call, unsupportedCall } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
-import { tryWith } from '../tree/let-in.ts';
+import { letIn, tryWith } from '../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
 import { checkByteFormat } from '../values/casts/byte-casts.ts';
@@ -87,7 +87,13 @@ function writeTime(...[of, format, { zone, at }]: Parameters<Bind>): BoundExpres
   const write = (ahead: string, values: readonly BoundExpression[]) =>
     ofFormat(`bq_cast_time_text($2, '${kind}', epoch_us($1), ${ahead})`, values, 'STRING');
   if (kind === 'TIMESTAMP')
-    return write('(epoch_us($1) - epoch_us($3)) // 1000000', [civilTime(of, zoneForm(zone, at)), format, of]);
+    return letIn(of, named =>
+      write('(epoch_us($1) - epoch_us($3)) // 1000000', [
+        civilTime(named, zoneForm(zone, at)),
+        format,
+        named,
+      ]),
+    );
   const civil =
     kind === 'TIME'
       ? ofFormat("(date '1970-01-01' + $1)", [of], 'DATETIME')

@@ -77,7 +77,7 @@ export function argumentsOfOneKind(
   return { kind, isDate, values: given.map((value, i) => asArgument(value, syntax, indexes[i]!, kind)) };
 }
 
-/** A time zone, and how DuckDB goes by it; `$2` and `$3` in the texts are its `values`. */
+/** A time zone, and how DuckDB goes by it; `$2` in the texts is the one of its `values`. */
 export type ZoneForm = {
   readonly values: readonly BoundExpression[];
   readonly isUtc: boolean;
@@ -106,13 +106,11 @@ export function zoneArgument(context: BindContext, syntax: CallSyntax, index: nu
 export function zoneForm(value: BoundExpression | undefined, at: SqlPosition): ZoneForm {
   if (!value) return utc;
   if (value.kind !== 'literal') {
-    const name = timeCall('ZONE_NAME', 'bq_zone_name($1)', [value], 'STRING');
-    const offset = timeCall('ZONE_OFFSET', 'bq_zone_offset($1)', [value], 'INT64');
     return {
-      values: [name, offset],
+      values: [value],
       isUtc: false,
-      civil: sql => `(timezone($2, ${sql}) + to_microseconds($3))`,
-      instant: sql => `bq_instant($2, ${sql} - to_microseconds($3))`,
+      civil: sql => `(timezone(bq_zone_name($2), ${sql}) + to_microseconds(bq_zone_offset($2)))`,
+      instant: sql => `bq_instant(bq_zone_name($2), ${sql} - to_microseconds(bq_zone_offset($2)))`,
     };
   }
   const zone = readZone(value.value);

@@ -20,6 +20,9 @@ export type PrintOptions = {
 /** Most `jsonWork` of a statement: that of a record of a thousand scalars, for which DuckDB takes half a second. */
 const maxJsonWork = 1_000_000;
 
+/** Most expressions that are printed of a statement; the longest texts that are answered have some 60,000. */
+const maxPrintedExpressions = 100_000;
+
 export type PrintedStatement = {
   readonly sql: string;
   /** What `finishRow` has still to do, by column; absent where rows are final. */
@@ -46,6 +49,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   const parameterNames = new Set<string>();
   let usesNow = false;
   let depth = 0;
+  let left = maxPrintedExpressions;
   const depths = new Map<string, number>();
   const depthsIn = (sql: string) => [...sql.matchAll(/\br\d+\b/g)].map(([alias]) => depths.get(alias)!);
   const printer: Printer = {
@@ -57,6 +61,10 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     jsonReads,
     filteredColumns: new Map(),
     keyOf: createExpressionKeys(),
+    count: () => {
+      left -= 1;
+      if (left < 0) throw new RangeError('Too many expressions');
+    },
     expression: printExpression,
     query: (self, inner, order) => {
       depth += 1;

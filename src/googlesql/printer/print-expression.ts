@@ -27,6 +27,7 @@ import { type Printer, placeKey } from './printer.ts';
 
 /** Prints one bound expression. */
 export function printExpression(printer: Printer, expression: BoundExpression): string {
+  printer.count();
   if (expression.kind === 'subquery' && mayHaveMoreRows(expression))
     return printOnlyElement(printer, expression);
   if (printer.let && mustLift(printer, expression)) return printer.let.lift(expression);

@@ -25,6 +25,11 @@ export type Printer = {
   /** Columns, by position, on which a query around has a condition. */
   readonly filteredColumns: Map<BoundQuery, Set<number>>;
   readonly keyOf: KeyOf;
+  /**
+   * Counts an expression that is printed.
+   * @throws RangeError once there are too many: templates repeat their arguments, so calls in one another multiply them
+   */
+  count(): void;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
   query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;

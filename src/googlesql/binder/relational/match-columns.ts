@@ -19,6 +19,8 @@ export function matchColumns(
   parts: readonly BoundPart[],
 ): readonly BoundPart[] {
   const indexes = parts.map(part => indexOf(part, match, at));
+  const sought = match.columns?.length ?? new Set(indexes.flatMap(index => [...index.keys()])).size;
+  context.statement.countColumns(sought * parts.length, at);
   const names = match.columns
     ? listedNames({ columns: match.columns, mode: match.mode }, indexes)
     : commonNames(match, parts, indexes, at);
