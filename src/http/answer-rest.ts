@@ -31,7 +31,7 @@ import {
   runEndpoint,
 } from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
-import { requestKey } from './fast-path.ts';
+import { requestKey } from './hits/fast-path.ts';
 import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 
 /**

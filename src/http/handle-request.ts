@@ -35,10 +35,10 @@ import { answerPages, type PageDeps } from './answer-pages.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerRows, type LoadingDeps } from './answer-rows.ts';
 import { answerWarm } from './answer-warm.ts';
-import { createFastPath, type FastPath } from './fast-path.ts';
+import { createFastPath, type FastPath } from './hits/fast-path.ts';
+import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
 import { documentBytes, json } from './json-response.ts';
 import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
-import { createRepeatedBytes, type RepeatedBytes } from './repeated-bytes.ts';
 
 /** Whether requests should be sent here, and what is degraded. */
 export type Health = {

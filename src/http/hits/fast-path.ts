@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { callerHeadersKey } from '../http-messages/caller-headers.ts';
-import { renderHead, useRenderedHead } from '../http-messages/rendered-head.ts';
-import { hasBody, pathOf } from '../http-messages/request-context.ts';
+import { callerHeadersKey } from '../../http-messages/caller-headers.ts';
+import { renderHead, useRenderedHead } from '../../http-messages/rendered-head.ts';
+import { hasBody, pathOf } from '../../http-messages/request-context.ts';
 import {
   type Answered,
   addCommonHeaders,
@@ -10,8 +10,8 @@ import {
   type Repeat,
   reportAnswered,
   type SendDeps,
-} from '../http-messages/send-response.ts';
-import { isNotModified, withoutContent } from './rows-headers.ts';
+} from '../../http-messages/send-response.ts';
+import { isNotModified, withoutContent } from '../rows-headers.ts';
 
 /**
  * The fast path of hits: a request in the same words as an earlier one is answered without being read, routed or planned, while

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { endOfHead } from '../http-messages/rendered-head.ts';
-import { type Incoming, reportAnswered, type SendDeps } from '../http-messages/send-response.ts';
+import { endOfHead } from '../../http-messages/rendered-head.ts';
+import { type Incoming, reportAnswered, type SendDeps } from '../../http-messages/send-response.ts';
 import type { FastPath, ReadyResponse } from './fast-path.ts';
 
 /**
