@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    'select id, id in ((select id from lists)) as y, 3 in (((select 1))) as n from facts order by id',
+    'select 3 in ((select 3), 4) as y, 3 not in ((select id from lists where false)) as n',
     'select l.id, x, o from lists l right join unnest([1, 2, 9]) x with offset o on l.id = x order by 2',
     'select l.id, x from lists l full join unnest([1, 2, 9]) x on l.id = x order by 1, 2',
     "select id, y from lists l full join unnest([struct(1 as id, 'a' as y), struct(9, 'b')]) using (id) order by id",

@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Exact arithmetic of NUMERIC, functions of FLOAT64, bits, ranges, and statistics of pairs. */
 export const numericCases: CaseGroup = {
   same: [
+    'safe_negate(null)',
+    'safe_add(null, null)',
+    'trunc(null, null)',
     "select x / y, safe_divide(x, y), round(x, y) from unnest([struct(numeric '1' as x, 3 as y), (null, 3), (numeric '2', null)])",
     "mod(numeric '7', 2.5)",
     "div(numeric '7', 2.5)",

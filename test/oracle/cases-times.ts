@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Dates, times, time zones and intervals; tables of units are in unit-cases.ts. */
 export const timeCases: CaseGroup = {
   same: [
+    "datetime_add(datetime '2026-01-01 00:00:00', interval '59' minute)",
+    "timestamp_sub(timestamp '2026-01-01 00:00:00+00', interval ' -2 ' day)",
+    "time_add(time '10:00:00', interval '90' second)",
     "time(timestamp '2026-01-15 03:30:00+00', '+05:30')",
     "extract(hour from timestamp '2026-03-01 23:59:58+00' at time zone '+05:30')",
     "datetime_add(datetime '2024-01-31 10:00:00', interval 1 month)",
@@ -89,6 +92,12 @@ export const timeCases: CaseGroup = {
     "time_add(time '10:11:12', interval 1 hour)",
   ],
   fail: [
+    "datetime_add(datetime '2026-01-01 00:00:00', interval '1.5' minute)",
+    // Beyond the years 1 to 9999, though nothing of it is in the answer.
+    "select date_diff(date '2026-01-01', date(x, 1, 1), year) from unnest([0]) x",
+    'select extract(year from datetime(x, 1, 1, 0, 0, 0)) from unnest([0]) x',
+    'select extract(year from date_from_unix_date(x)) from unnest([99999999]) x',
+    'select extract(year from timestamp_micros(x)) from unnest([999999999999999999]) x',
     "timestamp '2026-01-15 10:00:00+00' > date '2026-01-14'",
     "timestamp '2026-01-15 10:00:00+00' > datetime '2026-01-14 00:00:00'",
     'timestamp_seconds(99999999999999)',

@@ -88,7 +88,12 @@ export function matchRow(
   let best: { row: FunctionRow; targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined;
   for (const candidate of rows) {
     const fit = fits(candidate, values);
-    if (fit && (!best || fit.cost < best.cost)) best = { row: candidate, ...fit };
+    // Of NULLs alone, which fit any row, those without a form in DuckDB come last.
+    const isBetter =
+      !best ||
+      (fit && fit.cost < best.cost) ||
+      (fit?.cost === best.cost && best.row.template === unsupported);
+    if (fit && isBetter) best = { row: candidate, ...fit };
   }
   if (!best) {
     const types = values.map(value => typeName(value.type)).join(', ');

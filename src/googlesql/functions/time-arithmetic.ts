@@ -1,8 +1,9 @@
-import type { SpecialFunction } from '../tree/bind-context.ts';
+import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { coerce } from '../tree/coercion.ts';
+import { cast, coerce } from '../tree/coercion.ts';
 import { isPlainConstant } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import type { Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import { argumentsOfOneKind, arity, type DayKind, timeCall, utc } from './time-arguments.ts';
@@ -20,7 +21,7 @@ export function shift(named: DayKind, sign: '+' | '-'): SpecialFunction {
         `${named}_${sign === '+' ? 'ADD' : 'SUB'} does not support the ${interval.part} date part when the argument is DATE type`,
         interval.at,
       );
-    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const count = intervalCount(context, interval);
     const step = intervalTemplate(interval.part, kind, interval.at).replaceAll('$1', '$2');
     const plain = kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`;
     // A column may be anything; what is known before the query runs is looked at as it leaves.
@@ -55,4 +56,17 @@ export function difference(named: DayKind): SpecialFunction {
       : `date_diff('${part.name === 'ISOYEAR' ? 'isoyear' : part.name.toLowerCase()}', $2, $1)`;
     return timeCall(`${kind}_DIFF`, template, values, 'INT64');
   };
+}
+
+/** How many units an INTERVAL has: an INT64, or digits in a literal. */
+export function intervalCount(
+  context: BindContext,
+  interval: Extract<Expression, { kind: 'interval' }>,
+): BoundExpression {
+  const count = context.binder.expression(context, interval.of);
+  const isDigits =
+    count.kind === 'literal' && count.type.kind === 'STRING' && /^\s*[+-]?\d+\s*$/.test(count.value);
+  return isDigits
+    ? cast(count, scalar('INT64'), false, interval.at)
+    : coerce(count, scalar('INT64'), interval.at);
 }

@@ -110,9 +110,22 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     if (fromArray) result = { kind: 'inArray', of, array: expression(), not: negated, at };
     else if (cursor.startsQuery()) {
       result = { kind: 'inQuery', of, query: query(), not: negated, at };
-    } else result = { kind: 'inList', of, list: cursor.list(expression), not: negated, at };
+    } else result = inListOrQuery(of, cursor.list(expression), negated, at);
     cursor.needSymbol(')');
     return result;
+  }
+
+  /** A query in parentheses of its own is still the query to look in, not one value. */
+  function inListOrQuery(
+    of: Expression,
+    list: readonly Expression[],
+    not: boolean,
+    at: Expression['at'],
+  ): Expression {
+    const [only] = list;
+    return list.length === 1 && only?.kind === 'subquery' && only.form === 'SCALAR'
+      ? { kind: 'inQuery', of, query: only.query, not, at }
+      : { kind: 'inList', of, list, not, at };
   }
 
   function binary(level: number): Expression {

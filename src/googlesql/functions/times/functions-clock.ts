@@ -1,6 +1,5 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
-import { coerce } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import { scalar } from '../../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
@@ -13,6 +12,7 @@ import {
   timeCall,
   utc,
 } from '../time-arguments.ts';
+import { intervalCount } from '../time-arithmetic.ts';
 
 /** TIME_…, LAST_DAY with a part, and …_BUCKET. */
 export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {
@@ -53,7 +53,7 @@ function shift(name: string, sign: '+' | '-'): SpecialFunction {
     const unit = fixedUnits[clockPart(interval.part, name, syntax)]!;
     // Whole days change nothing.
     const perDay = fixedUnits.DAY! / unit;
-    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const count = intervalCount(context, interval);
     return timeCall(name, `($1 ${sign} to_microseconds($2 % ${perDay} * ${unit}))`, [value, count], 'TIME');
   };
 }
@@ -87,7 +87,7 @@ function bucket(named: DayKind): SpecialFunction {
     const isCalendar = !(interval.part in fixedUnits) && interval.part !== 'WEEK';
     // DuckDB's buckets of months begin with a month, wherever they are counted from.
     if (isCalendar) throw onlyOnWarehouse(`${named}_BUCKET for intervals of ${interval.part}`, syntax.at);
-    const count = coerce(context.binder.expression(context, interval.of), scalar('INT64'), interval.at);
+    const count = intervalCount(context, interval);
     const { kind, values } = argumentsOfOneKind(context, syntax, syntax.arguments[2] ? [0, 2] : [0], named, {
       widensDates: false,
     });
