@@ -91,6 +91,8 @@ test('a loader that is killed inside statements, and torn files, lose no acknowl
   }
 
   for (let round = 0; round < rounds; round++) {
+    // The loader has started, and begins to store.
+    await send(round);
     let isOver = false;
     const sending = (async () => {
       while (!isOver) {

@@ -64,6 +64,16 @@ describe('at the door', () => {
     expect(JSON.stringify(await learned())).not.toContain(long);
   });
 
+  test('a field of a record that is named as a column makes that column ambiguous for nobody', async () => {
+    await send({ event_message: 'named', metadata: { id: 5, Event_Message: 'x', timestamp: 't' } });
+    await sees('id is not null as has_id, event_message, m._id, m.timestamp as own', 'named', {
+      has_id: true,
+      event_message: 'named',
+      _id: 5,
+      own: 't',
+    });
+  });
+
   test('objects below the eighth level are text', async () => {
     const deep = { b: { c: { d: { e: { f: { g: { h: { i: 1 } } } } } } } };
     await send({ event_message: 'depth', metadata: { a: deep } });

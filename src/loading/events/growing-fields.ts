@@ -47,9 +47,15 @@ export type GrowingFields = {
  * @param source as declared
  * @param learned what it has learned so far
  */
-export function growFields(source: Pick<Source, 'columns'>, learned: SourceFields): GrowingFields {
+export function growFields(
+  source: Pick<Source, 'columns' | 'time' | 'project'>,
+  learned: SourceFields,
+): GrowingFields {
   let count = 0;
   let hasGrown = false;
+  const columns = new Set(Object.keys(source.columns).map(name => name.toLowerCase()));
+  // Who asks names the table of these, for Supabase's own records have such fields.
+  for (const name of [source.time ?? 'timestamp', source.project ?? 'project']) columns.delete(name);
   const root = startRecord(1);
   declare(root, source.columns);
   adopt(root, learned);
@@ -96,7 +102,8 @@ export function growFields(source: Pick<Source, 'columns'>, learned: SourceField
       if (known && !isReserved(key)) return widened(known, record, value);
       const field = fieldFor(value, record.depth);
       if (field === undefined) return 'nothing';
-      const name = columnName(key, record.depth);
+      const isTaken = record.depth === 1 ? isRowId.test(key) : columns.has(key.toLowerCase());
+      const name = columnName(key, isTaken);
       if (name === undefined) return undefined;
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
@@ -139,10 +146,12 @@ const isReserved = (key: string) => /^(?:_p|_original|__.*)$/i.test(key);
 /** A column of this name would hide DuckDB's own number of each row, by which rows are sorted. */
 const isRowId = /^rowid$/i;
 
-/** The name of a column as BigQuery allows it, made as Logflare makes it: other characters are `_`, and so is then the first one. */
-function columnName(key: string, depth: number): string | undefined {
-  const isName = /^[A-Za-z_]\w*$/.test(key) && !(depth === 1 && isRowId.test(key));
-  const name = isName ? key : `_${key.replace(/\W/g, '_')}`;
+/**
+ * The name of a column as BigQuery allows it, made as Logflare makes it: other characters are `_`, and so is then the first one.
+ * @param isTaken whether the name means something else: a field `id` of a record would make the `id` of its rows ambiguous for all who ask
+ */
+function columnName(key: string, isTaken: boolean): string | undefined {
+  const name = /^[A-Za-z_]\w*$/.test(key) && !isTaken ? key : `_${key.replace(/\W/g, '_')}`;
   return name.length > learningLimits.nameLength || isReserved(name) ? undefined : name;
 }
 
