@@ -122,30 +122,47 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
   return { sql: input.sql, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
 }
 
-function listElements(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
+function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: string): PrintedFrom {
   const value = placeKey(from.relation, 0);
   const offset = placeKey(from.relation, 1);
-  let elements = array;
+  const isReadTwice = from.withOffset || (from.outer && from.on);
+  let [scan, array] = isReadTwice ? naming(printer, given, text) : ([given, text] as const);
   let offsets = `range(len(${array}))`;
+  let elements = array;
   if (from.outer && from.on) {
     const position = printer.newAlias();
-    const elementAt = `list_extract(${array}, ${position} + 1)`;
-    printer.places.set(value, elementAt);
+    const elementAt = (list: string) => `list_extract(${list}, ${position} + 1)`;
+    printer.places.set(value, elementAt(array));
     printer.places.set(offset, position);
     const on = printer.expression(printer, from.on);
     if (printer.readsOuterQuery(on)) throw new GatewayError('invalid_query', outerOnRefusal);
-    offsets = `list_filter(${offsets}, lambda ${position}: ${on})`;
-    elements = `list_transform(${offsets}, lambda ${position}: ${elementAt})`;
+    const filtered = `list_filter(${offsets}, lambda ${position}: ${on})`;
+    [scan, array, offsets] = naming(printer, scan, array, filtered);
+    elements = `list_transform(${offsets}, lambda ${position}: ${elementAt(array)})`;
   }
-  const padded = (text: string) =>
-    from.outer ? `case when len(${offsets}) > 0 then ${text} else [null] end` : text;
+  const padded = (list: string) => (from.outer ? `coalesce(nullif(${list}, []), [null])` : list);
   const columns = [
     { key: value, sql: `unnest(${padded(elements)})` },
     ...(from.withOffset ? [{ key: offset, sql: `unnest(${padded(offsets)})` }] : []),
   ];
-  const scan = wrapped(printer, input, columns);
+  const unnested = wrapped(printer, scan, columns);
   const on = from.on && !from.outer ? [printer.expression(printer, from.on)] : [];
-  return { ...scan, filters: on };
+  return { ...unnested, filters: on };
+}
+
+/**
+ * Closes what is printed so far, with lists that are read more than once: their texts may be long, and hold such lists themselves.
+ * @returns the FROM clause, and the names of the lists in it
+ */
+function naming<Texts extends string[]>(
+  printer: Printer,
+  input: PrintedFrom,
+  ...texts: Texts
+): [PrintedFrom, ...Texts] {
+  const lists = texts.map(sql => ({ key: printer.newAlias(), sql }));
+  const scan = wrapped(printer, input, lists);
+  const names = lists.map(({ key }) => printer.places.get(key)!) as Texts; // as many as texts
+  return [{ ...scan, keys: input.keys }, ...names];
 }
 
 /** A FROM clause with a scan of its own, its filters inside. */
