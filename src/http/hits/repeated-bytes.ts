@@ -50,7 +50,7 @@ type Known = {
   readonly ifNoneMatch: string | undefined;
 };
 
-/** Bytes of a request, body included. */
+/** Bytes of a request that is remembered, body included. */
 const maxRequestBytes = 16 * 1024;
 
 /** Bytes of all requests that are remembered. */
@@ -108,7 +108,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: Pick<FastPath, 'find'>
         parse(bytes);
         const length = isStart ? lengthOf(bytes, parsed) : parsed.awaited;
         parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
-        if (isStart && parsed.awaited === 0) parsed.whole = bytes;
+        if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
         keep(parsed);
       });
       socket.off('data', parse);
