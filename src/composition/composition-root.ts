@@ -22,7 +22,7 @@ import type { PageSample } from '../http/answer-sample.ts';
 import type { Health } from '../http/handle-request.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildLlmsText } from '../http/llms-text.ts';
-import { buildOpenApi } from '../http/openapi.ts';
+import { writeOpenApi } from '../http/openapi.ts';
 import { openPageFiles, type PageFiles } from '../http/page-files.ts';
 import type { StopOptions } from '../http/stop-server.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
@@ -366,22 +366,21 @@ async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {
 
 /** What everybody may read of the saved queries, token or not. */
 const documentsOf = (endpoints: EndpointRegistry) => ({
-  openapi: documentOf(endpoints, all => JSON.stringify(buildOpenApi(all))),
-  llmsText: documentOf(endpoints, buildLlmsText),
+  openapi: documentOf(endpoints, writeOpenApi),
+  llmsText: documentOf(endpoints, async all => buildLlmsText(all)),
 });
 
 /** A document of what is served now, built once for each change. */
 function documentOf(
   endpoints: EndpointRegistry,
-  build: (all: readonly EndpointDefinition[]) => string,
-): () => Buffer {
-  let version: number | undefined;
-  let document = Buffer.alloc(0);
+  build: (all: readonly EndpointDefinition[]) => Promise<string>,
+): () => Promise<Buffer> {
+  let built: { readonly version: number; readonly document: Promise<Buffer> } | undefined;
   return () => {
-    if (version !== endpoints.version) {
-      version = endpoints.version;
-      document = Buffer.from(build(endpoints.all()));
+    const { version } = endpoints;
+    if (built?.version !== version) {
+      built = { version, document: build(endpoints.all()).then(text => Buffer.from(text)) };
     }
-    return document;
+    return built.document;
   };
 }

@@ -68,9 +68,9 @@ export type HandlerDeps = PageDeps & {
   /** Whether the documents that list all saved queries are for tokens with the scope `introspect` alone. */
   readonly documentsNeedToken: boolean;
   /** The OpenAPI document of what is served now. */
-  readonly openapi: () => Buffer;
+  readonly openapi: () => Promise<Buffer>;
   /** The page for language models of what is served now. */
-  readonly llmsText: () => Buffer;
+  readonly llmsText: () => Promise<Buffer>;
   readonly health: () => Health;
   /** Milliseconds within which each next part of a body must arrive. */
   readonly receiveTimeoutMs: number;
@@ -287,10 +287,10 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
       return deps.mcp(context);
     case 'llms':
       if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
-      return documentBytes(deps.llmsText(), 'text/markdown');
+      return documentBytes(await deps.llmsText(), 'text/markdown');
     case 'openapi':
       if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
-      return documentBytes(deps.openapi(), 'application/json');
+      return documentBytes(await deps.openapi(), 'application/json');
     case 'metrics':
       if (deps.metricsNeedToken) await requireScopeOf(deps, headers, 'metrics');
       return deps.metrics();

@@ -1,3 +1,4 @@
+import { takeTurns } from '../base/turns.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { jsonOf, parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
@@ -11,6 +12,18 @@ import { components } from './openapi-components.ts';
  */
 export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
   return {
+    ...headOf(endpoints),
+    paths: Object.fromEntries(endpoints.flatMap(pathsOf)),
+    components: {
+      ...components,
+      schemas: { ...components.schemas, ...Object.fromEntries(endpoints.map(rowSchemaOf)) },
+    },
+  };
+}
+
+/** What stands before the paths. */
+function headOf(endpoints: readonly EndpointDefinition[]): object {
+  return {
     openapi: '3.1.0',
     info: {
       title: 'Saved queries',
@@ -22,17 +35,31 @@ export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
     servers: [{ url: '/', description: 'The gateway that this document came from' }],
     security: [{ apiKey: [] }, { bearer: [] }],
     tags: endpoints.map(({ name, description }) => ({ name, description })),
-    paths: Object.fromEntries(endpoints.flatMap(pathsOf)),
-    components: {
-      ...components,
-      schemas: {
-        ...components.schemas,
-        ...Object.fromEntries(
-          endpoints.map(endpoint => [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)]),
-        ),
-      },
-    },
   };
+}
+
+/**
+ * The same document as its text, made in slices: that of thousands of saved queries takes half a second.
+ * @returns JSON
+ */
+export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Promise<string> {
+  const turns = takeTurns();
+  const paths: string[] = [];
+  const schemas = [membersOf(components.schemas)];
+  for (const endpoint of endpoints) {
+    paths.push(membersOf(Object.fromEntries(pathsOf(endpoint))));
+    schemas.push(membersOf(Object.fromEntries([rowSchemaOf(endpoint)])));
+    while (turns.isOver()) await turns.next();
+  }
+  const others = membersOf({ ...components, schemas: undefined });
+  return `{${membersOf(headOf(endpoints))},"paths":{${paths.join()}},"components":{${others},"schemas":{${schemas.join()}}}}`;
+}
+
+/** The members of an object as JSON, without its braces. */
+const membersOf = (members: object) => JSON.stringify(members).slice(1, -1);
+
+function rowSchemaOf(endpoint: EndpointDefinition): [string, object] {
+  return [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)];
 }
 
 function pathsOf(endpoint: EndpointDefinition): [string, object][] {
