@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Dates, times, time zones and intervals; tables of units are in unit-cases.ts. */
 export const timeCases: CaseGroup = {
   same: [
+    "generate_date_array(date '2026-01-01', date '2026-02-01', interval '1' week)",
     "datetime_add(datetime '2026-01-01 00:00:00', interval '59' minute)",
     "timestamp_sub(timestamp '2026-01-01 00:00:00+00', interval ' -2 ' day)",
     "time_add(time '10:00:00', interval '90' second)",

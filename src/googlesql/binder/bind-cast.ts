@@ -39,6 +39,14 @@ export function bindInterval(bind: Bind, syntax: Extract<Expression, { kind: 'in
   const { part, to, at } = syntax;
   const of = bind(syntax.of);
   if (to === undefined && of.type.kind !== 'STRING') return operator(`INTERVAL ${part}`, [of], at);
+  // Digits alone: these two are no part of a longer INTERVAL in a text.
+  if (
+    to === undefined &&
+    /^(?:WEEK|QUARTER)$/.test(part) &&
+    of.kind === 'literal' &&
+    /^[+-]?\d+$/.test(of.value)
+  )
+    return operator(`INTERVAL ${part}`, [cast(of, scalar('INT64'), false, at)], at);
   const last = to ?? part;
   const isUnit = intervalParts.includes(part) && intervalParts.indexOf(last) >= intervalParts.indexOf(part);
   if (!isUnit || of.type.kind !== 'STRING' || last === (to && part))
