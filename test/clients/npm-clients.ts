@@ -10,6 +10,7 @@ const packages = {
   '@apollo/client': '4.3.8',
   '@graphql-codegen/cli': '7.4.3',
   '@graphql-codegen/client-preset': '6.2.0',
+  '@modelcontextprotocol/conformance': '0.1.16',
   '@redocly/cli': '2.77.0',
   '@stoplight/spectral-cli': '6.16.3',
   '@urql/core': '6.0.3',

@@ -10,6 +10,7 @@ const requirements = {
   'google-cloud-bigquery': '3.47.0',
   duckdb: '2.0.0',
   gql: '4.4.0',
+  mcp: '2.3.0',
   'openapi-python-client': '0.29.1',
   pandas: '3.1.1',
   polars: '2.1.0',

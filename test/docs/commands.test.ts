@@ -91,6 +91,19 @@ test('each page with commands has a test that runs them', async () => {
   expect(withCommands.filter(page => !elsewhere[page]).sort()).toEqual(Object.keys(pagesHere).sort());
 });
 
+test('each script that a page names is one of package.json', async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const pages = await Array.fromAsync(glob(['*.md', 'docs/*.md'], { cwd: root }));
+  const named: string[] = [];
+  for (const page of pages) {
+    const text = await readFile(join(root, page), 'utf8');
+    for (const [, script = ''] of text.matchAll(/\bnpm run ([a-z][\w:-]*)/g))
+      named.push(`${page}: ${script}`);
+  }
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter(each => !scripts[each.split(': ')[1]!])).toEqual([]);
+});
+
 /** What the commands of a page print, one text for each block. */
 const pagesHere: Record<string, (outputs: string[]) => unknown> = {
   'docs/agents.md': ([issued]) => expect(issued).toMatch(/^sqg_/),
