@@ -27,7 +27,7 @@ const tool = {
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
-  params: { name: 'usage_api_counts', arguments: { interval: 'hourly', project } },
+  params: { name: 'usage_api-counts', arguments: { interval: 'hourly', project } },
 };
 const agent = { accept: 'application/json, text/event-stream' };
 let fresh = 0;
