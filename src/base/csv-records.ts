@@ -134,9 +134,12 @@ export async function findDelimiter(head: string, quote = '"'): Promise<string> 
     for await (const { cells } of readCsvRecords(single(whole), { delimiter, quote, escape: quote })) {
       if (lengths.push(cells.length) === enough) break;
     }
-    const [values = 1] = lengths;
+    const [first = 1] = lengths;
+    const shareOf = (values: number) => lengths.filter(length => length === values).length / lengths.length;
+    // Behind lines that are no rows, such as a title, most lines are alike.
+    const values = first > 1 ? first : (lengths.find(length => shareOf(length) > 0.5) ?? 1);
     if (values < 2) continue;
-    const share = lengths.filter(length => length === values).length / lengths.length;
+    const share = shareOf(values);
     if (share > best.share || (share === best.share && values > best.values))
       best = { delimiter, share, values };
   }

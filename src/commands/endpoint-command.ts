@@ -1,7 +1,9 @@
 import type { Clock } from '../base/clock.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { Config } from '../composition/config.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { DefinitionError } from '../endpoints/parse-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
@@ -45,8 +47,7 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
         ({ name: own }) => own === values.from,
       );
       if (!name || more.length > 0) throw new UsageError('endpoint new takes the name of the saved query');
-      if (!source)
-        throw new UsageError(`--from is ${JSON.stringify(values.from ?? '')}; allowed: the name of a source`);
+      if (!source) throw new UsageError(missingSource(config, values.from ?? ''));
       const path = await writeNewEndpoint(config.SQL_DIR, name, source);
       print({ written: path }, `${path} is written. Next: npm run endpoint -- lint`);
       return true;
@@ -61,6 +62,7 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
         const broken = registry.broken.find(({ file }) => file === `${name}.sql`);
         if (broken) throw broken;
         const definition = findEndpoint(registry, name);
+        refuseUnknown(definition, Object.keys(raw));
         const query = bindQuery(definition, raw, undefined);
         const signal = new AbortController().signal;
         const explained = await engine.explain(statementOf(query), {
@@ -88,6 +90,19 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
     default:
       throw new UsageError('endpoint takes new, lint, explain or test');
   }
+}
+
+function missingSource({ SOURCES_DIR }: Config, name: string): string {
+  const known = readSourceFolder(SOURCES_DIR).sources.map(source => source.name);
+  return `--from is ${JSON.stringify(name)}; allowed: the name of a source${didYouMean(name, known)}`;
+}
+
+/** Over HTTP unknown parameters are ignored; whoever types one made a mistake. @throws UsageError */
+function refuseUnknown({ name, parameters }: EndpointDefinition, given: readonly string[]): void {
+  const known = parameters.map(parameter => parameter.name);
+  const unknown = given.find(each => each !== 'sql' && !known.includes(each));
+  if (unknown !== undefined)
+    throw new UsageError(`${name} has no parameter ${JSON.stringify(unknown)}${didYouMean(unknown, known)}`);
 }
 
 /** Says what is wrong with each file, and which saved queries are valid. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseDefinition } from '../endpoints/parse-definition.ts';
 import type { Source, SourceField } from '../endpoints/sources.ts';
 import { sqlColumnName, yamlKey } from '../endpoints/written-names.ts';
+import { UsageError } from './command-line.ts';
 
 /**
  * Writes the file of a saved query that shows the columns of a source, to begin with.
@@ -31,7 +32,10 @@ where row_at <= @size
 `;
   parseDefinition(`${name}.sql`, text);
   const path = join(directory, `${name}.sql`);
-  await writeFile(path, text, { flag: 'wx' });
+  await writeFile(path, text, { flag: 'wx' }).catch(error => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new UsageError(`${path} is there already`);
+  });
   return path;
 }
 

@@ -101,7 +101,10 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   ].join('\n');
   parseSource(`${name}.yaml`, text, folder);
   const path = join(config.SOURCES_DIR, `${name}.yaml`);
-  await writeFile(path, text, { flag: 'wx' });
+  await writeFile(path, text, { flag: 'wx' }).catch(error => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new UsageError(`${path} is there already; npm run source -- drop ${name} removes it`);
+  });
   for (const [key, value] of Object.entries(found.csv)) {
     print({ csv: key, value }, `  csv, ${key}: ${JSON.stringify(value)}`);
   }

@@ -6,7 +6,7 @@ import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sourc
 import type { Engine } from '../engine/engine.ts';
 import { keepWindows } from '../engine/keep-windows.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 
 /** The file of the embedded database in a data folder. */
 export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
@@ -47,10 +47,13 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
   }
   // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
   const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
+  const mapping = tablesOf(folder, config);
+  if (mapping.size === 0)
+    throw new ConfigError('BIGQUERY_TABLES: needed for ENGINE=bigquery, where no source names its `table`');
   const engine = await createBigQueryEngine({
-    // Neither is missing: `readConfig` sees to that.
+    // It is not missing: `readConfig` sees to that.
     project: config.BIGQUERY_PROJECT ?? '',
-    mapping: tablesOf(folder, config),
+    mapping,
     sources,
     location: config.BIGQUERY_LOCATION,
     endpoint: config.BIGQUERY_API_ENDPOINT,

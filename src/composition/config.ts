@@ -52,7 +52,7 @@ export const variables = {
   HOST: { schema: text.default('127.0.0.1'), meaning: 'Address to listen on.' },
   ENGINE: { schema: z.enum(['duckdb', 'bigquery']).default('duckdb'), meaning: 'Executor of the queries: `duckdb` is embedded, `bigquery` the warehouse.' },
   BIGQUERY_PROJECT: { schema: text.optional(), meaning: 'Project that runs the queries and pays for them; needed for `ENGINE=bigquery`.' },
-  BIGQUERY_TABLES: { schema: tableMapping.optional(), meaning: 'Tables of the sources, `source=project.dataset.table`, comma-separated; needed for `ENGINE=bigquery`.' },
+  BIGQUERY_TABLES: { schema: tableMapping.optional(), meaning: 'Tables of the sources, `source=project.dataset.table`, comma-separated; for those whose files name no `table`.' },
   BIGQUERY_LOCATION: { schema: text.optional(), meaning: 'Region of the jobs, such as `EU`; unset: BigQuery derives it from the tables.' },
   BIGQUERY_API_ENDPOINT: { schema: z.url({ protocol: /^https?$/ }).optional(), meaning: 'Another endpoint of the REST API of BigQuery: a regional or private one, or an emulator. One with plain `http:` or on this machine is an emulator, and is sent no credentials; unset: the global one.' },
   BIGQUERY_MAX_BYTES_BILLED: { schema: count(100 * 1024 ** 3, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one query may be billed, by default 100 GiB; BigQuery refuses a query that would cost more; 0 = no limit.' },
@@ -142,8 +142,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   // Each takes 40 MB, on machines that have little.
   if (config.COMPAT === 'logflare' && !environment.MAX_CONCURRENT_QUERIES) config.MAX_CONCURRENT_QUERIES = 2;
   if (config.ENGINE === 'bigquery') {
-    const missing = (['BIGQUERY_PROJECT', 'BIGQUERY_TABLES'] as const).filter(name => !environment[name]);
-    problems.push(...missing.map(name => `${name}: needed for ENGINE=bigquery`));
+    if (!environment.BIGQUERY_PROJECT) problems.push('BIGQUERY_PROJECT: needed for ENGINE=bigquery');
   }
   // The warehouse need not have all the tables that these read.
   if (config.COMPAT === 'logflare' && config.ENGINE === 'duckdb' && !environment.SQL_DIR) {

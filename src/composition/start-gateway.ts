@@ -36,7 +36,8 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   gateway.goOnWithSample();
-  print(welcome(config, { origin, token: accessToken, project: sampleProject }));
+  const endpoints = gateway.endpoints.all().map(({ name }) => name);
+  print(welcome(config, { origin, token: accessToken, project: sampleProject, endpoints }));
   return {
     stop: signal =>
       gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),

@@ -7,10 +7,18 @@ type Started = {
   readonly token: string | undefined;
   /** A project that has rows. */
   readonly project: string;
+  /** Names of the saved queries that are served. */
+  readonly endpoints: readonly string[];
 };
 
+/** What to try first, of the saved queries that the service comes with. */
+const tries = (project: string) => [
+  { name: 'logs.all', query: `project=${project}` },
+  { name: 'usage.api-counts', query: `interval=hourly&project=${project}` },
+];
+
 /** What a gateway prints when it has started: where it is, what it has, how to call it. */
-export function welcome(config: Config, { origin, token, project }: Started): string {
+export function welcome(config: Config, { origin, token, project, endpoints }: Started): string {
   const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
   const route = `${origin}/api/endpoints/query`;
   const isShown = token !== undefined && config.NODE_ENV !== 'production';
@@ -25,11 +33,14 @@ Saved query gateway at ${origin}
   token    ${isShown ? token : whereTokenIs(config, token)}
 `;
   if (config.COMPAT === 'logflare') return head + standIn(config, origin);
+  const served = tries(project).filter(({ name }) => endpoints.includes(name));
+  const paths =
+    served.length > 0
+      ? served.map(({ name, query }) => `${route}/${name}?${query}`)
+      : [`${origin}/api/endpoints`, ...endpoints.slice(0, 1).map(name => `${route}/${name}`)];
   return `${head}
 Try:
-  curl -H 'X-API-KEY: ${shown}' '${route}/logs.all?project=${project}'
-  curl -H 'X-API-KEY: ${shown}' '${route}/usage.api-counts?interval=hourly&project=${project}'
-
+${paths.map(path => `  curl -H 'X-API-KEY: ${shown}' '${path}'\n`).join('')}
 `;
 }
 

@@ -82,8 +82,15 @@ test('a new saved query is valid, and explained', async () => {
   const explained = await run('explain', 'edge.first', '--param', 'size=5', '--json');
   expect(JSON.parse(explained.text)).toMatchObject({ sources: ['cloudflare.logs.prod'] });
   await expect(run('explain', 'edge.first', '--param', 'size=0')).rejects.toThrow('at least 1');
-  await expect(run('new', 'edge.first', '--from', 'cloudflare.logs.prod')).rejects.toThrow('EEXIST');
-  await expect(run('new', 'other', '--from', 'nobody')).rejects.toThrow('--from is "nobody"');
+  await expect(run('new', 'edge.first', '--from', 'cloudflare.logs.prod')).rejects.toThrow(
+    'edge.first.sql is there already',
+  );
+  await expect(run('new', 'other', '--from', 'postgres.log')).rejects.toThrow(
+    '--from is "postgres.log"; allowed: the name of a source; Did you mean postgres.logs?',
+  );
+  await expect(run('explain', 'edge.first', '--param', 'sise=5')).rejects.toThrow(
+    'edge.first has no parameter "sise"; Did you mean size?',
+  );
 });
 
 test('lint says all that is wrong, by file, line and key', async () => {

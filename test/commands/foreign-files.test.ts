@@ -113,6 +113,25 @@ const cases: Record<string, Case> = {
     loaded: [['1', '2', '2026-01-15'], ['3', '4', '2026-01-16']],
     problems: [{ line: 7, reason: 'has 2 values; allowed: 3' }],
   },
+  'lines of other lengths at the end, which are no header': {
+    content: `id,name,land\n${Array.from({ length: 8 }, (_, n) => `${n},x,y\n`).join('')}8,z\n\nx,T,J,r\n`,
+    columns: { id: 'INT64', name: 'STRING', land: 'STRING' },
+    rows: /a\.csv: line 10 has 2 values, the first one 3\. Correct it/,
+    loaded: Array.from({ length: 8 }, (_, n) => [String(n), 'x', 'y']),
+    problems: [{ line: 10, reason: 'has 2 values; allowed: 3' }, { line: 12, reason: 'has 4 values; allowed: 3' }],
+  },
+  'a remark before the header, and semicolons': {
+    content: '# Author: the scientist\nid;name;n\n1;a;67\n2;b;68\n',
+    columns: { id: 'INT64', name: 'STRING', n: 'INT64' },
+    csv: { delimiter: ';', skip: 1 },
+    rows: [['1', 'a', '67'], ['2', 'b', '68']],
+  },
+  'days in another form, behind ends of lines that differ': {
+    content: 'id|from|name\r\n1|01.06.2015|x\r\n2|15.09.2015|y\n',
+    columns: { id: 'INT64', from: 'DATE', name: 'STRING' },
+    csv: { delimiter: '|', date: '%d.%m.%Y', strict: false },
+    rows: [['1', '2015-06-01', 'x'], ['2', '2015-09-15', 'y']],
+  },
   'dates in several forms beside days': {
     content: 'when,日付\n2026-01-15,2026-01-15\n15/01/2026,2026-01-16\nJan 16 2026,\n',
     columns: { when: 'STRING', column_2: 'DATE' },

@@ -142,7 +142,9 @@ test('what it cannot do it says', async () => {
   await expect(source('add', 'gone', 'gone.csv')).rejects.toThrow(UnreadableFileError);
   await source('add', 'found', path);
   expect((await source('list')).text).toBe(`found: 1 columns, ${path}`);
-  await expect(source('add', 'found', path)).rejects.toThrow('EEXIST');
+  await expect(source('add', 'found', path)).rejects.toThrow(
+    'found.yaml is there already; npm run source -- drop found removes it',
+  );
   await expect(source('add', 'other', await write('a.txt', ''))).rejects.toThrow('does not end as');
   await expect(source('check', 'nobody')).rejects.toThrow('No source is named "nobody"; allowed: found');
   await expect(source('add', 'bad name', path)).rejects.toThrow('bad name.yaml:1: name: must be letters');

@@ -88,13 +88,20 @@ test('the mode has no sample data, and says what it stands in for and what it la
   const config = readConfig(environment);
   expect([config.PORT, config.SAMPLE_ROWS, config.REDIS_URL]).toEqual([4000, 0, undefined]);
   expect(readConfig({ COMPAT: 'logflare', SAMPLE_ROWS: '10' }).SAMPLE_ROWS).toBe(10);
-  const started = { origin: 'http://127.0.0.1:4000', token: undefined, project: 'x' };
+  const started = {
+    origin: 'http://127.0.0.1:4000',
+    token: undefined,
+    project: 'x',
+    endpoints: ['orders.by-day'],
+  };
   const text = welcome(config, started);
   expect(text).toMatch(/Stands in for the Logflare of a self-hosted Supabase/);
   expect(text).not.toMatch(/missing|the-p/);
   const lacking = welcome(readConfig({ COMPAT: 'logflare', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'x' }), started);
   expect(lacking).toMatch(/missing {2}LOGFLARE_PUBLIC_ACCESS_TOKEN/);
-  expect(welcome(readConfig({}), started)).not.toMatch(/Logflare/);
+  const own = welcome(readConfig({}), started);
+  expect(own).not.toMatch(/Logflare|logs\.all/);
+  expect(own).toContain("'http://127.0.0.1:4000/api/endpoints/query/orders.by-day'");
 });
 
 test('a disk that takes nothing refuses events, serves queries, and recovers by itself', async () => {

@@ -33,22 +33,44 @@ export async function findCsvForm(connection: DuckDBConnection, path: string): P
     ...(delimiter === ',' ? {} : { delimiter }),
     ...(encodings[encoding] && { encoding: encodings[encoding] }),
   };
+  const lengths = await lengthsOf(text, delimiter);
   const found = await sniff(connection, path, { ...known, delimiter });
-  if (found) return { ...known, ...found };
-  const skip = await findPreamble(text, delimiter);
-  return skip === undefined ? known : { ...known, skip };
+  if (found && !skipsRows(lengths, found.skip)) return { ...known, ...found };
+  const skip = findPreamble(lengths);
+  // Lines that differ hide no form of dates.
+  const { date, timestamp } = (await sniff(connection, path, { ...known, delimiter, strict: false })) ?? {};
+  return {
+    ...known,
+    ...(skip !== undefined && { skip }),
+    ...(date !== undefined && { date }),
+    ...(timestamp !== undefined && { timestamp }),
+  };
+}
+
+/** How many values a line has. */
+type LineLength = { readonly line: number; readonly length: number };
+
+async function lengthsOf(text: string, delimiter: string): Promise<LineLength[]> {
+  const lengths: LineLength[] = [];
+  const dialect = { delimiter, quote: '"', escape: '"' };
+  for await (const { line, cells } of readCsvRecords(Readable.from([text]), dialect)) {
+    lengths.push({ line, length: cells.length });
+  }
+  return lengths;
+}
+
+/** Whether what DuckDB leaves out before a header is as long as what it keeps: lines that differ at the end make it take one of them. */
+function skipsRows(lengths: readonly LineLength[], skip = 0): boolean {
+  if (skip === 0) return false;
+  const isKept = ({ line }: LineLength) => line > skip;
+  return lengths.filter(isKept).length < lengths.filter(each => !isKept(each)).length;
 }
 
 /** The share of lines that must have as many values as the header, where those before it are left out. */
 const leastAlike = 0.6;
 
 /** The number of lines before the header, in a file whose other lines differ in length too, for which DuckDB finds no form. */
-async function findPreamble(text: string, delimiter: string): Promise<number | undefined> {
-  const records: { line: number; length: number }[] = [];
-  const dialect = { delimiter, quote: '"', escape: '"' };
-  for await (const { line, cells } of readCsvRecords(Readable.from([text]), dialect)) {
-    records.push({ line, length: cells.length });
-  }
+function findPreamble(records: readonly LineLength[]): number | undefined {
   const groups = Map.groupBy(records, ({ length }) => length);
   const [usual] = [...groups.values()].sort((one, other) => other.length - one.length);
   const header = usual?.[0];
@@ -104,7 +126,10 @@ async function sniff(
   known: CsvForm,
 ): Promise<CsvForm | undefined> {
   // Header and lines before it are to be found.
-  const options = csvOptions(known).replace(/, header = \w+, skip = \d+, strict_mode = \w+/, '');
+  const options = csvOptions(known).replace(
+    /, header = \w+, skip = \d+, strict_mode = (\w+)/,
+    known.strict === false ? ', strict_mode = $1' : '',
+  );
   const sql = `SELECT Quote, Escape, SkipRows, HasHeader, DateFormat, TimestampFormat FROM sniff_csv(${quoteText(path)}${options})`;
   const sniffed = await connection.runAndReadAll(sql).catch(() => undefined);
   const [row] = sniffed?.getRows() ?? [];
