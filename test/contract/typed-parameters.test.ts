@@ -290,10 +290,10 @@ describe('contract 10.4: defaults, bounds and examples', () => {
     );
     const field = body.data.__type.fields.find(({ name }: { name: string }) => name === 'bounded');
     expect(field.args).toMatchObject([
-      { name: 'code', type: { name: 'String' } },
-      { name: 'level', type: { kind: 'LIST', ofType: { kind: 'NON_NULL', ofType: { name: 'BoundedLevel' } } } },
-      { name: 'since', type: { name: 'Date' } },
       { name: 'size', type: { name: 'Int' }, description: 'How many. Allowed: an integer of 64 bits, at least 1, at most 50. Default: 20.' },
+      { name: 'code', type: { name: 'String' } },
+      { name: 'since', type: { name: 'Date' } },
+      { name: 'level', type: { kind: 'LIST', ofType: { kind: 'NON_NULL', ofType: { name: 'BoundedLevel' } } } },
     ]); // biome-ignore format: a table
   });
 

@@ -120,15 +120,18 @@ columns:
 batch: { parameter: thing, key: thing }
 */
 select 1 as n`;
-    const open = (batchSql: string) =>
-      openGateway({
+    const faultOf = async (batchSql: string) => {
+      const { events, close } = await openGateway({
         now: '2026-01-15T12:00:00Z',
         sqlFiles: { 'wrong.batch.sql': saved, 'wrong.batch.batch.sql': batchSql },
       });
-    await expect(open('select thing from unnest(@things) as thing')).rejects.toThrow(
+      await close();
+      return events.flatMap(event => (event.type === 'endpoint.broken' ? [event.message] : [])).join('\n');
+    };
+    expect(await faultOf('select thing from unnest(@things) as thing')).toContain(
       'wrong.batch.sql:9: batch: its columns must be thing STRING, n INT64; they are thing STRING',
     );
-    await expect(open('select thing, 1 as n from unnest(@nothings) as thing')).rejects.toThrow(
+    expect(await faultOf('select thing, 1 as n from unnest(@nothings) as thing')).toContain(
       "batch: line 1 of its file: Query parameter 'nothings' not found",
     );
   });

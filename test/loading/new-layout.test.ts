@@ -1,5 +1,4 @@
-import { cp, mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
@@ -12,6 +11,7 @@ import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const source = (columns: string) =>
   `name: shop.orders\ntime: placed\ncolumns: { placed: TIMESTAMP, ${columns} }\n`;
@@ -22,7 +22,7 @@ async function* lines(...texts: string[]) {
 
 /** A data folder whose rows are in two files, over the nine sources and one with these columns. */
 async function openFolder(columns: string) {
-  const directory = await mkdtemp(join(tmpdir(), 'new-layout-'));
+  const directory = await temporaryDirectory();
   const databasePath = join(directory, 'logs.duckdb');
   const SOURCES_DIR = join(directory, 'sources');
   await cp(ownSources, SOURCES_DIR, { recursive: true });

@@ -30,6 +30,8 @@ export async function openCheckingEngine(
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
   }
+  // A folder that is not there is said without the stack of the process that makes the tables.
+  readSourceFolder(config.SOURCES_DIR);
   const directory = await mkdtemp(join(tmpdir(), 'checking-'));
   const remove = () => rm(directory, { recursive: true, force: true });
   try {

@@ -53,7 +53,8 @@ export function queryChecks(options: QueryChecksOptions): {
       subject: 'saved queries',
       fixForFailure: 'correct the files at the lines that are named; SQL_DIR says where they are',
       async run() {
-        const check = (definition: EndpointDefinition) => checkDefinition(opened(), definition);
+        const over = opened();
+        const check = (definition: EndpointDefinition) => checkDefinition(over, definition);
         const emit = () => undefined;
         const registry = await createEndpointRegistry({ directory, check, emit, watch: false });
         definitions = registry.all();
