@@ -7,6 +7,7 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
+import { maxRepeatedBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
 import { bytesOfPlan } from '../pipeline/plan-request.ts';
@@ -246,9 +247,6 @@ async function encoded(
     body: await encodeBody(body, encoding, { isKept: false }),
   };
 }
-
-/** Longer results are made again each time: one of them would push hundreds out of memory. */
-const maxRepeatedBytes = 1024 * 1024;
 
 /** A result with errors begins otherwise, and is not repeated. */
 const dataStart = Buffer.from('{"data":{');

@@ -18,3 +18,6 @@ export const keepAliveMs = 65_000;
 
 /** Bytes of a response that are written at a time; a client that reads this much within the time-out makes progress. */
 export const pieceBytes = 128 * 1024;
+
+/** Bytes of a response that lies ready and is written at once. Longer ones are made again each time: one would push hundreds out of memory. */
+export const maxRepeatedBytes = 1024 * 1024;

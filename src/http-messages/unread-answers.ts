@@ -41,6 +41,8 @@ type Unread = {
   readonly settle: () => void;
   /** When the client last read something; as performance.now(). */
   progressMs: number;
+  /** What `bytesWaiting` said then. */
+  waiting: number;
 };
 
 /** Watches responses until they have been read. */
@@ -53,7 +55,7 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       response.off('close', settle);
       if (unread.delete(response)) total -= bytes;
     };
-    const entry = { bytes, settle, progressMs: performance.now() };
+    const entry = { bytes, settle, progressMs: performance.now(), waiting: bytesWaiting(response) };
     unread.set(response, entry);
     total += bytes;
     response.once('close', settle);
@@ -82,9 +84,8 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     () => {
       const nowMs = performance.now();
       for (const [response, entry] of unread) {
-        // It waits for the response ahead of it on its connection; its own client has not been sent anything yet.
-        if (!(response instanceof Socket) && !response.socket) entry.progressMs = nowMs;
-        else if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
+        noteProgress(response, entry, nowMs);
+        if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
       }
     },
     Math.min(1000, Math.ceil(timeoutMs / 4)),
@@ -132,6 +133,26 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       clearInterval(timer);
     },
   };
+}
+
+/** Notes what the client of a long write has read since the last look. */
+function noteProgress(target: ServerResponse | Socket, entry: Unread, nowMs: number): void {
+  const waiting = bytesWaiting(target);
+  // It waits for the response ahead of it on its connection; its own client has not been sent anything yet.
+  const waitsForTurn = !(target instanceof Socket) && !target.socket;
+  if (waitsForTurn || entry.waiting - waiting >= pieceBytes) entry.progressMs = nowMs;
+  else if (waiting <= entry.waiting) return;
+  entry.waiting = waiting;
+}
+
+/**
+ * Bytes that were written and that the system has not taken yet. Node's own time-out of sockets goes by this number too, which has no public
+ * name; `writableLength` stays what it was until all of a write has been taken.
+ */
+export function bytesWaiting(target: ServerResponse | Socket): number {
+  const socket = target instanceof Socket ? target : target.socket;
+  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize: number } | null };
+  return handle?.writeQueueSize ?? 0;
 }
 
 /** @param onProgress called when the client is ready for a next piece */

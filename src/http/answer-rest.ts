@@ -13,7 +13,7 @@ import {
   encodeBody,
   encodeParts,
 } from '../http-messages/content-negotiation.ts';
-import { maxBodyBytes, pieceBytes } from '../http-messages/http-limits.ts';
+import { maxBodyBytes, maxRepeatedBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
@@ -191,7 +191,7 @@ function repeatOf(
   body: Buffer,
   encoding: ContentEncoding | undefined,
 ): Repeat | undefined {
-  if (body.length > pieceBytes || !areRepeatable(deps, [answer])) return undefined;
+  if (body.length > maxRepeatedBytes || !areRepeatable(deps, [answer])) return undefined;
   let ageSeconds: number | undefined;
   let headers = {};
   const isJoined = body.length <= maxJoinedBytes;
