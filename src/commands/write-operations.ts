@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { allOf, createEndpointRegistry } from '../endpoints/registry.ts';
+import { readDefinitions } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
 import { listOperations } from '../graphql/operation-list.ts';
 
@@ -9,14 +9,7 @@ import { listOperations } from '../graphql/operation-list.ts';
  * @throws Error with a line for each document that does not fit
  */
 export async function writeOperations(sqlDirectory: string, folder: string, file: string): Promise<number> {
-  const registry = await createEndpointRegistry({
-    directory: sqlDirectory,
-    check: async () => {},
-    emit: () => {},
-    watch: false,
-  });
-  if (registry.broken.length > 0) throw allOf(registry.broken);
-  const list = await listOperations(folder, buildSchema(registry.all()));
+  const list = await listOperations(folder, buildSchema(await readDefinitions(sqlDirectory)));
   await writeFile(file, `${JSON.stringify(list, undefined, 2)}\n`);
   return Object.keys(list).length;
 }

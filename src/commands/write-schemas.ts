@@ -1,26 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { allOf, createEndpointRegistry } from '../endpoints/registry.ts';
+import { readDefinitions } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
-import { buildOpenApi } from '../http/openapi.ts';
+import { writeOpenApi } from '../http/openapi.ts';
 
 /** The two public contracts, as the text of their files in `schema/`. */
 export type Schemas = { readonly 'schema.graphql': string; readonly 'openapi.json': string };
 
 /** Renders the contracts of all saved queries of a folder. */
 export async function renderSchemas(sqlDirectory: string): Promise<Schemas> {
-  const registry = await createEndpointRegistry({
-    directory: sqlDirectory,
-    check: async () => {},
-    emit: () => {},
-    watch: false,
-  });
-  if (registry.broken.length > 0) throw allOf(registry.broken);
-  const endpoints = registry.all();
+  const endpoints = await readDefinitions(sqlDirectory);
   return {
     'schema.graphql': `${printSchema(lexicographicSortSchema(buildSchema(endpoints)))}\n`,
-    'openapi.json': `${JSON.stringify(buildOpenApi(endpoints), undefined, 2)}\n`,
+    'openapi.json': `${JSON.stringify(JSON.parse(await writeOpenApi(endpoints)), undefined, 2)}\n`,
   };
 }
 

@@ -29,6 +29,11 @@ export class DefinitionError extends Error {
   }
 }
 
+/** All that is wrong with several files, a line for each problem. */
+export function allOf(broken: readonly DefinitionError[]): AggregateError {
+  return new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
+}
+
 /** Where the problems of a file are, without saying what they are: `a.sql:3: name`. */
 export function placesOf({ file, problems }: DefinitionError): string[] {
   return [...new Set(problems.map(({ line, key }) => `${file}:${line}${key && `: ${key}`}`))];

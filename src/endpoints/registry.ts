@@ -5,7 +5,7 @@ import type { EndpointEvent } from './endpoint-events.ts';
 import { byPrecedence, isPromised } from './following/precedence.ts';
 import { watchFolder } from './following/watch-folder.ts';
 import { createTakenNames } from './graphql-names.ts';
-import { batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
+import { allOf, batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 
 /** The saved queries that are served right now. */
 export type EndpointRegistry = {
@@ -93,9 +93,19 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
   };
 }
 
-/** All that is wrong with several files, a line for each problem. */
-export function allOf(broken: readonly DefinitionError[]): AggregateError {
-  return new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
+/**
+ * Reads all saved queries of a folder, held against no engine.
+ * @throws AggregateError naming file, line and key of each problem
+ */
+export async function readDefinitions(directory: string): Promise<readonly EndpointDefinition[]> {
+  const registry = await createEndpointRegistry({
+    directory,
+    check: async () => {},
+    emit: () => {},
+    watch: false,
+  });
+  if (registry.broken.length > 0) throw allOf(registry.broken);
+  return registry.all();
 }
 
 /** What was read before. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
 import { type CsvForm, csvSchema } from './csv-form.ts';
 import { type LoadMapping, loadSchema } from './load-mapping.ts';
-import { DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
+import { allOf, DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
 import { valueTypes } from './value-types.ts';
 
 /** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
@@ -179,7 +179,7 @@ export function readSourceFolder(directory: string = ownSources): SourceFolder {
  */
 export function readSources(directory: string = ownSources): readonly Source[] {
   const { sources, broken } = readSourceFolder(directory);
-  if (broken.length > 0) throw new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
+  if (broken.length > 0) throw allOf(broken);
   return sources;
 }
 

@@ -6,21 +6,6 @@ import { graphqlTypeName } from '../endpoints/names.ts';
 import { formatNames, rowFormats } from '../formats/row-formats.ts';
 import { components } from './openapi-components.ts';
 
-/**
- * Builds the OpenAPI 3.1 document of the REST route from the definitions alone. So that clients get typed rows, each answer has one shape:
- * a GET by the name has the saved columns, a POST takes the caller's own SQL, a GET by the UUID shows all that a GET takes.
- */
-export function buildOpenApi(endpoints: readonly EndpointDefinition[]): object {
-  return {
-    ...headOf(endpoints),
-    paths: Object.fromEntries(endpoints.flatMap(pathsOf)),
-    components: {
-      ...components,
-      schemas: { ...components.schemas, ...Object.fromEntries(endpoints.map(rowSchemaOf)) },
-    },
-  };
-}
-
 /** What stands before the paths. */
 function headOf(endpoints: readonly EndpointDefinition[]): object {
   return {
@@ -39,7 +24,9 @@ function headOf(endpoints: readonly EndpointDefinition[]): object {
 }
 
 /**
- * The same document as its text, made in slices: that of thousands of saved queries takes half a second.
+ * Writes the OpenAPI 3.1 document of the REST route from the definitions alone. So that clients get typed rows, each answer has one shape:
+ * a GET by the name has the saved columns, a POST takes the caller's own SQL, a GET by the UUID shows all that a GET takes. It is made in
+ * slices, for that of thousands of saved queries takes half a second.
  * @returns JSON
  */
 export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Promise<string> {
@@ -48,7 +35,7 @@ export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Pr
   const schemas = [membersOf(components.schemas)];
   for (const endpoint of endpoints) {
     paths.push(membersOf(Object.fromEntries(pathsOf(endpoint))));
-    schemas.push(membersOf(Object.fromEntries([rowSchemaOf(endpoint)])));
+    schemas.push(membersOf({ [`${graphqlTypeName(endpoint.name)}Row`]: rowSchema(endpoint) }));
     while (turns.isOver()) await turns.next();
   }
   const others = membersOf({ ...components, schemas: undefined });
@@ -57,10 +44,6 @@ export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Pr
 
 /** The members of an object as JSON, without its braces. */
 const membersOf = (members: object) => JSON.stringify(members).slice(1, -1);
-
-function rowSchemaOf(endpoint: EndpointDefinition): [string, object] {
-  return [`${graphqlTypeName(endpoint.name)}Row`, rowSchema(endpoint)];
-}
 
 function pathsOf(endpoint: EndpointDefinition): [string, object][] {
   const { name, id, sandbox } = endpoint;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readScript } from '../../src/commands/shell/run-script.ts';
+import { createRandom } from '../support/create-random.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { openSampleFolder } from './abused-gateway.ts';
@@ -11,7 +12,7 @@ import { keptAttacks } from './hostile-attacks.ts';
 import { launchAttack } from './launch-attack.ts';
 import { type PlainRequest, startPlainCallers } from './plain-callers.ts';
 import { childrenOf, type Holdings, readHoldings } from './process-tree.ts';
-import { drawFrom, median, timesOf } from './statistics.ts';
+import { median, timesOf } from './statistics.ts';
 
 /**
  * A gateway with Redis and a worker under steady load, with an attack or a fault every few seconds. Ends with 1 when an innocent
@@ -30,7 +31,7 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 /** Megabytes by which the middle of the gateway's resident memory may differ between the thirds of the run. */
 const maxGrowthMb = 60;
 
-const draw = drawFrom(Number(values.seed));
+const draw = createRandom(Number(values.seed));
 const folder = await openSampleFolder();
 let redis: RedisServer = await startRedisServer();
 const environment = { REDIS_URL: redis.url };
