@@ -4,6 +4,7 @@ import type { CaseGroup } from './case-group.ts';
 export const aggregateCases: CaseGroup = {
   same: [
     'select string_agg(null) as v from facts',
+    "select string_agg('a', cast(',' as string)) as v from facts",
     `select string_agg(distinct lower(x), ',' order by lower(x)) from unnest(['B', 'a', 'A']) x`,
     `select string_agg(distinct upper(x) order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,
     `select array_agg(distinct upper(x) ignore nulls order by upper(x) desc) from unnest(['B', 'a', 'A', null]) x`,
@@ -61,6 +62,8 @@ export const aggregateCases: CaseGroup = {
     '(select corr(x, x) from unnest([1.0, 2.0]) x)',
   ],
   fail: [
+    'select string_agg(s, s) as v from facts',
+    "select string_agg('a', chr(44)) as v from facts",
     'select count() from facts',
     'select count() over () from facts',
     '(select sum(x) from unnest([9223372036854775807, 1]) x)',

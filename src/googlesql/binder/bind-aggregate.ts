@@ -52,8 +52,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   const values = extreme && having ? [...given, having] : given;
   const matched = matchRow(extreme ?? rows, `aggregate function ${name}`, values, call.at);
   checkLiterals(name, matched.arguments, call);
-  if (name === 'STRING_AGG' && matched.arguments[1]?.kind === 'null')
-    throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
+  if (name === 'STRING_AGG') checkDelimiter(matched.arguments[1], call);
   const template = templateOf(call, name, matched);
   const { sortsBy } = matched.row;
   const unsupported = matched.unsupported ?? unsupportedModifier(call, name, template);
@@ -137,6 +136,17 @@ function checkLiterals(name: string, values: readonly BoundExpression[], call: C
       call.at,
     );
   }
+}
+
+function checkDelimiter(value: BoundExpression | undefined, call: CallSyntax): void {
+  if (!value) return;
+  if (value.kind === 'null') throw invalidQuery('Argument 2 to STRING_AGG must be non-NULL', call.at);
+  const given = value.kind === 'cast' ? value.of : value;
+  if (given.kind === 'literal' || given.kind === 'parameter') return;
+  throw invalidQuery(
+    'Argument 2 to STRING_AGG must be a literal or query parameter',
+    call.arguments[1]?.at ?? call.at,
+  );
 }
 
 /** A literal, of a type that it may have been coerced from. */
