@@ -66,8 +66,11 @@ const folder = rowsFolderOf(settings.databasePath);
 const report = (message: LoaderReport) => process.send?.(message);
 const emit = (event: LoadingEvent) => void report({ type: 'event', event });
 
-/** The least rest between two turns, in milliseconds; after a long turn it is half as long as that one. */
-const restMs = 100;
+/**
+ * The least rest between two turns, in milliseconds; after a long turn it is half as long as that one. A turn costs some 60 ms of
+ * processor time however few its rows are: rows that come all the time wait for each other, the first after a pause do not.
+ */
+const restMs = 500;
 /** The rest after a turn that failed. */
 const retryMs = 1000;
 
