@@ -9,21 +9,22 @@ export type WarmSkip =
   /** The hour's bytes are used up. */
   | 'budget';
 
+/** What became of the keys of a group that was due. */
+export type WarmedKeys = {
+  readonly endpoint: string;
+  /** Keys of the group. */
+  readonly keys: number;
+  readonly refreshed: number;
+  readonly failed: number;
+  readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
+  /** Queries that ran for it. */
+  readonly runs: number;
+  /** Bytes that the engine read for it, where it counts them. */
+  readonly bytes: number;
+};
+
 /** What the worker does; one event for each group that was due. */
 export type WarmEvent =
-  | {
-      readonly type: 'warm.cycle';
-      readonly endpoint: string;
-      readonly keys: number;
-      readonly refreshed: number;
-      readonly failed: number;
-      readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
-      /** Queries that ran for it. */
-      readonly runs: number;
-      /** Bytes that the engine read for it, where it counts them. */
-      readonly bytes: number;
-      readonly lateMs: number;
-      readonly ms: number;
-    }
+  | ({ readonly type: 'warm.cycle'; readonly lateMs: number; readonly ms: number } & WarmedKeys)
   /** Reads could not be recorded, or the schedule did not answer: what is due waits. */
   | { readonly type: 'warm.schedule_failed'; readonly message: string };

@@ -6,19 +6,11 @@ import type { CacheKey } from '../cache/cache-key.ts';
 import type { CacheRequest } from '../cache/cache-request.ts';
 import type { BytesBudget } from './bytes-budget.ts';
 import type { ClaimedGroup, KeyPage, WarmSchedule } from './schedule.ts';
-import type { WarmSkip } from './warm-events.ts';
+import type { WarmedKeys, WarmSkip } from './warm-events.ts';
 
 /** What became of the keys of one claim. */
-export type GroupOutcome = {
-  readonly endpoint: string;
+export type GroupOutcome = WarmedKeys & {
   readonly periodMs: number;
-  /** Keys of the group. */
-  readonly keys: number;
-  readonly refreshed: number;
-  readonly failed: number;
-  readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
-  readonly runs: number;
-  readonly bytes: number;
   /** Bytes that separate runs for each key would have read in addition. */
   readonly savedBytes: number;
   /** Digests that are not to be warmed any more. */
