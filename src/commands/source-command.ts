@@ -89,6 +89,13 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   ).catch(cause => {
     throw new UnreadableFileError(cause instanceof Error ? cause.message : String(cause), { cause });
   });
+  const namesColumns = format === 'parquet' || (format === 'csv' && found.csv.header !== false);
+  if (found.rows === 0 && !namesColumns)
+    throw new UnreadableFileError(`${files[0]} has no rows, and no names of columns`);
+  if (found.columns.length === 0) {
+    const types = found.leftOut.map(({ name: column, type }) => `${column} (${type})`).join(', ');
+    throw new UnreadableFileError(`${files[0]} has no column of a type that a source can have: ${types}`);
+  }
   const folder = resolve(config.SOURCES_DIR);
   const paths = files.map(file => relative(folder, resolve(file)));
   const text = [

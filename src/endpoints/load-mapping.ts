@@ -97,7 +97,10 @@ export function timeReader(form: string): (text: string) => string | undefined {
       return isTime ? formatTimestamp(micros) : undefined;
     };
   }
-  const source = form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%./g, part => timeParts[part] ?? part);
+  const source = form
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/%./g, part => timeParts[part] ?? part)
+    .replace(/ +/g, ' +');
   const pattern = new RegExp(`^${source}$`);
   return text => {
     const found = pattern.exec(text.trim())?.groups;

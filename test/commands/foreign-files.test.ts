@@ -100,6 +100,18 @@ const cases: Record<string, Case> = {
     csv: { header: false },
     rows: [['1', 'x', '2026-01-15'], ['2', 'y', '2026-01-16']],
   },
+  'a header that counts its columns, as pandas writes it': {
+    content: 'class,0,1,2\na,1.5,2,3\nb,1,2,3\n',
+    columns: { class: 'STRING', column_0: 'NUMERIC', column_1: 'INT64', column_2: 'INT64' },
+    from: { column_0: '0', column_1: '1', column_2: '2' },
+    rows: [['a', '1.500000000', '2', '3'], ['b', '1.000000000', '2', '3']],
+  },
+  'times with several spaces, as a spreadsheet writes them': {
+    content: 'n,at\n1,6/30/2026  11:00:00 AM\n2,7/1/2026 1:10:00 PM\n',
+    columns: { n: 'INT64', at: 'DATETIME' },
+    csv: { timestamp: '%m/%d/%Y %I:%M:%S %p' },
+    rows: [['1', '2026-06-30 11:00:00'], ['2', '2026-07-01 13:10:00']],
+  },
   'lines before the header': {
     content: 'Report of January\n\nid,n,at\n1,2,2026-01-15\n3,4,2026-01-16\n',
     columns: { id: 'INT64', n: 'INT64', at: 'DATE' },

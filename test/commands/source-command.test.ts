@@ -132,7 +132,8 @@ test('a file that is wrong is listed and checked by its problems, beside the oth
 });
 
 test('what it cannot do it says', async () => {
-  const { source, write } = await openCommands();
+  const { directory, source, write } = await openCommands();
+  const connection = await (await DuckDBInstance.create()).connect();
   const path = await write('a.csv', 'n\n1\n');
   const odd = await write("o'dd (1).csv", 'n\n1\n');
   expect((await source('add', 'odd', odd, '--load')).text).toContain(
@@ -146,6 +147,14 @@ test('what it cannot do it says', async () => {
     'found.yaml is there already; npm run source -- drop found removes it',
   );
   await expect(source('add', 'other', await write('a.txt', ''))).rejects.toThrow('does not end as');
+  const duration = join(directory, 'duration.parquet');
+  await connection.run(`COPY (SELECT INTERVAL 1 DAY AS lasts) TO '${duration}'`);
+  await expect(source('add', 'other', duration)).rejects.toThrow(
+    'duration.parquet has no column of a type that a source can have: lasts (INTERVAL)',
+  );
+  for (const empty of ['empty.json', 'empty.csv']) {
+    await expect(source('add', 'other', await write(empty, ''))).rejects.toThrow('has no rows, and no names');
+  }
   await expect(source('check', 'nobody')).rejects.toThrow('No source is named "nobody"; allowed: found');
   await expect(source('add', 'bad name', path)).rejects.toThrow('bad name.yaml:1: name: must be letters');
   await expect(source('remove')).rejects.toThrow('source takes add, list, check or drop');

@@ -33,10 +33,13 @@ export async function findCsvForm(connection: DuckDBConnection, path: string): P
     ...(delimiter === ',' ? {} : { delimiter }),
     ...(encodings[encoding] && { encoding: encodings[encoding] }),
   };
-  const lengths = await lengthsOf(text, delimiter);
+  const records = await readRecords(text, delimiter);
   const found = await sniff(connection, path, { ...known, delimiter });
-  if (found && !skipsRows(lengths, found.skip)) return { ...known, ...found };
-  const skip = findPreamble(lengths);
+  if (found && !skipsRows(records, found.skip)) {
+    const { header, ...form } = found;
+    return { ...known, ...form, ...(header === false && !isNumbered(records[0]) && { header }) };
+  }
+  const skip = findPreamble(records);
   // Lines that differ hide no form of dates.
   const { date, timestamp } = (await sniff(connection, path, { ...known, delimiter, strict: false })) ?? {};
   return {
@@ -47,34 +50,41 @@ export async function findCsvForm(connection: DuckDBConnection, path: string): P
   };
 }
 
-/** How many values a line has. */
-type LineLength = { readonly line: number; readonly length: number };
+type TextRecord = { readonly line: number; readonly cells: readonly string[] };
 
-async function lengthsOf(text: string, delimiter: string): Promise<LineLength[]> {
-  const lengths: LineLength[] = [];
+async function readRecords(text: string, delimiter: string): Promise<TextRecord[]> {
+  const records: TextRecord[] = [];
   const dialect = { delimiter, quote: '"', escape: '"' };
   for await (const { line, cells } of readCsvRecords(Readable.from([text]), dialect)) {
-    lengths.push({ line, length: cells.length });
+    records.push({ line, cells });
   }
-  return lengths;
+  return records;
+}
+
+/** Whether a line counts its columns, beside a name before or after them, as pandas names those of a matrix: DuckDB takes it for a row. */
+function isNumbered(record: TextRecord | undefined): boolean {
+  const cells = record?.cells ?? [];
+  const first = cells.indexOf('0');
+  const numbers = cells.slice(first).filter((cell, at) => cell === String(at));
+  return first >= 0 && numbers.length >= 3 && numbers.length >= cells.length - 2;
 }
 
 /** Whether what DuckDB leaves out before a header is as long as what it keeps: lines that differ at the end make it take one of them. */
-function skipsRows(lengths: readonly LineLength[], skip = 0): boolean {
+function skipsRows(records: readonly TextRecord[], skip = 0): boolean {
   if (skip === 0) return false;
-  const isKept = ({ line }: LineLength) => line > skip;
-  return lengths.filter(isKept).length < lengths.filter(each => !isKept(each)).length;
+  const kept = records.filter(({ line }) => line > skip).length;
+  return kept < records.length - kept;
 }
 
 /** The share of lines that must have as many values as the header, where those before it are left out. */
 const leastAlike = 0.6;
 
 /** The number of lines before the header, in a file whose other lines differ in length too, for which DuckDB finds no form. */
-function findPreamble(records: readonly LineLength[]): number | undefined {
-  const groups = Map.groupBy(records, ({ length }) => length);
+function findPreamble(records: readonly TextRecord[]): number | undefined {
+  const groups = Map.groupBy(records, ({ cells }) => cells.length);
   const [usual] = [...groups.values()].sort((one, other) => other.length - one.length);
   const header = usual?.[0];
-  if (!header || header === records[0] || header.length < 2) return undefined;
+  if (!header || header === records[0] || header.cells.length < 2) return undefined;
   const rest = records.filter(({ line }) => line >= header.line);
   return usual.length >= rest.length * leastAlike ? header.line - 1 : undefined;
 }
