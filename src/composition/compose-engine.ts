@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
+import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
 import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -25,6 +26,19 @@ type EngineDeps = {
 /** The executor that the configuration names; it keeps the windows of the saved queries. */
 export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
   return keepWindows(deps.engine ?? (await openAdapter(config, deps)), deps.clock);
+}
+
+/** The executor of a process that serves: a file of the database that can't be opened is set aside, and the other one is served. */
+export async function openServingEngine(config: Config, deps: EngineDeps): Promise<Engine> {
+  try {
+    return await openEngine(config, deps);
+  } catch (error) {
+    if (deps.engine || config.ENGINE !== 'duckdb') throw error;
+    const damaged = await repairReplicas(databasePath(config), deps.clock.now(), true);
+    if (damaged.length === 0) throw error;
+    for (const { file, keptAs } of damaged) deps.emit({ type: 'database.damaged', file, keptAs });
+    return openEngine(config, deps);
+  }
 }
 
 async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {

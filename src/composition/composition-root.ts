@@ -36,7 +36,7 @@ import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics, type Readings } from '../telemetry/metrics.ts';
 import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
-import { openEngine } from './compose-engine.ts';
+import { openServingEngine } from './compose-engine.ts';
 import { openLoading } from './compose-loading.ts';
 import { composeTokens } from './compose-tokens.ts';
 import { openWarming } from './compose-warming.ts';
@@ -86,8 +86,8 @@ export async function composeGateway(
   const metrics = createMetrics();
   const { emit, isEngineDown } = watchEngine(both(metrics.observe, observe));
   let loading: ReturnType<typeof openLoading>;
-  const onDamage = (place: number) => loading?.loader.repair(place);
-  const core = await openCore(config, { clock, emit: repairing(emit, onDamage), engine: given });
+  const watched = repairing(emit, place => loading?.loader.repair(place));
+  const core = await openCore(config, { clock, emit: watched, engine: given });
   const { engine, endpoints, sourceWatch, store, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
@@ -110,7 +110,7 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
-  loading = openLoading(config, { endpoints, engine, sourceWatch, cache, clock, emit });
+  loading = openLoading(config, { endpoints, engine, sourceWatch, cache, clock, emit: watched });
   const pages = config.PAGES ? openPageFiles() : undefined;
   const http = createHttpServer({
     pipeline,
@@ -208,7 +208,7 @@ export async function composeWorker(
 async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit' | 'engine'>) {
   const { clock, emit } = deps;
   await mkdir(config.DATA_DIR, { recursive: true });
-  const engine = guardEngine(await openEngine(config, deps), { clock, emit });
+  const engine = guardEngine(await openServingEngine(config, deps), { clock, emit });
   const sourceWatch = watchSources(config.SOURCES_DIR, emit);
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,

@@ -7,10 +7,11 @@ import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { claimFolder } from '../duckdb/data-folder/folder-format.ts';
-import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
+import { type DamagedFile, repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import { bringLayout } from '../loading/bring-layout.ts';
+import { readLearned } from '../loading/events/learned-fields.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -36,7 +37,7 @@ export async function prepareData(
   await mkdir(config.DATA_DIR, { recursive: true });
   if (config.ENGINE === 'duckdb') {
     await claimFolder(databasePath(config));
-    for (const { file, keptAs } of await repairReplicas(databasePath(config), clock.now())) {
+    for (const { file, keptAs } of await repairFolder(databasePath(config), clock.now())) {
       emit({ type: 'database.damaged', file, keptAs });
     }
   }
@@ -46,11 +47,28 @@ export async function prepareData(
   return { accessToken, isOwnToken: accessToken !== config.ACCESS_TOKEN, sampleProject };
 }
 
+/** Sets aside what is damaged in the data folder. */
+async function repairFolder(path: string, nowMs: number): Promise<DamagedFile[]> {
+  const damaged = await repairReplicas(path, nowMs);
+  try {
+    readLearned(path);
+    return damaged;
+  } catch (error) {
+    const isDamaged = error instanceof Error && error.cause instanceof SyntaxError;
+    if (!isDamaged) throw error;
+    // Loaded here alone: it needs DuckDB.
+    const { repairLearned } = await import('../loading/events/repair-learned.ts');
+    // It reads the tables, so the file of them must be one that can be opened.
+    damaged.push(...(await repairReplicas(path, nowMs, true)));
+    return [...damaged, await repairLearned(path, nowMs)];
+  }
+}
+
 /** Extends the sample of the embedded engine up to now. */
 async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
   // The gateway itself extends a sample that is in two files.
   if (readCurrent(databasePath(config)).version !== '') {
-    await bringLayout(databasePath(config), config.SOURCES_DIR);
+    await bringLayout(databasePath(config), config.SOURCES_DIR, emit);
     return sampleProjects[0];
   }
   try {

@@ -17,11 +17,22 @@ export type Database = { readonly connection: DuckDBConnection; close(): void };
  */
 const blockBytes = 65_536;
 
+type WritingOptions = {
+  /** Megabytes of DuckDB's buffers. Default 2048. */
+  readonly memoryMb?: number;
+  /** Called for each table that was there and got other columns, with the milliseconds that it took. */
+  readonly onChanged?: ((table: string, ms: number) => void) | undefined;
+};
+
 /**
  * Opens a database file for writing, and makes the tables and columns of the sources that it lacks.
  * @throws DatabaseBusyError
  */
-export async function openForWriting(path: string, sources: readonly Source[]): Promise<Database> {
+export async function openForWriting(
+  path: string,
+  sources: readonly Source[],
+  { memoryMb = 2048, onChanged }: WritingOptions = {},
+): Promise<Database> {
   await mkdir(dirname(path), { recursive: true });
   let instance: DuckDBInstance;
   try {
@@ -31,8 +42,8 @@ export async function openForWriting(path: string, sources: readonly Source[]): 
     throw error;
   }
   const connection = await instance.connect();
-  await connection.run("SET TimeZone = 'UTC'; SET memory_limit = '2GB'");
-  await makeTables(connection, sources);
+  await connection.run(`SET TimeZone = 'UTC'; SET memory_limit = '${memoryMb}MB'`);
+  await makeTables(connection, sources, onChanged);
   return {
     connection,
     close: () => {
@@ -48,24 +59,37 @@ export function isHeldElsewhere(error: unknown): boolean {
 }
 
 /** Makes the tables and the columns that the sources have and the database lacks. */
-async function makeTables(connection: DuckDBConnection, sources: readonly Source[]): Promise<void> {
+async function makeTables(
+  connection: DuckDBConnection,
+  sources: readonly Source[],
+  onChanged: WritingOptions['onChanged'],
+): Promise<void> {
   const there = new Map((await readCatalog(connection)).map(table => [table.name, table.columns]));
   for (const { name, columns, files } of sources) {
     if (files) continue;
     const wanted = firstLayout(columns);
     const stored = there.get(name);
-    if (stored) await changeLayout(connection, name, stored, extendLayout(stored, wanted));
-    else await connection.run(`CREATE TABLE ${quoteName(name)} (${columnsSql(wanted)})`);
+    if (!stored) {
+      await connection.run(`CREATE TABLE ${quoteName(name)} (${columnsSql(wanted)})`);
+      continue;
+    }
+    const startedMs = performance.now();
+    const isChanged = await changeLayout(connection, name, stored, extendLayout(stored, wanted));
+    if (isChanged) onChanged?.(name, performance.now() - startedMs);
   }
 }
 
-/** Brings a table's columns from one layout into another that holds as much or more. */
+/**
+ * Brings a table's columns from one layout into another that holds as much or more.
+ * @returns whether there was anything to change
+ */
 export async function changeLayout(
   connection: DuckDBConnection,
   table: string,
   from: readonly CatalogColumn[],
   to: readonly CatalogColumn[],
-): Promise<void> {
+): Promise<boolean> {
+  let isChanged = false;
   for (const { name, type } of to) {
     const old = from.find(column => column.name === name)?.type;
     const [column, typeSql] = [quoteName(name), storedTypeSql(type)];
@@ -74,7 +98,9 @@ export async function changeLayout(
       ? `ALTER ${column} SET DATA TYPE ${typeSql} USING ${convertLayout(column, old, type)}`
       : `ADD COLUMN ${column} ${typeSql}`;
     await connection.run(`ALTER TABLE ${quoteName(table)} ${change}`);
+    isChanged = true;
   }
+  return isChanged;
 }
 
 /** Prepares a connection for the statements that the front-end prints. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readSourceFolder } from '../endpoints/sources.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import { createLoader } from './loader.ts';
+import type { LoadingEvent } from './loading-events.ts';
 import { lacksLayout } from './table-layout.ts';
 
 /** Milliseconds between two looks at what the loader has done. */
@@ -11,7 +12,11 @@ const lookMs = 20;
  * Gives the tables and columns of new or changed sources to the file that queries read, before saved queries name them.
  * @throws Error with the reason if the loader can't
  */
-export async function bringLayout(databasePath: string, sourcesDirectory: string): Promise<void> {
+export async function bringLayout(
+  databasePath: string,
+  sourcesDirectory: string,
+  emit: (event: LoadingEvent) => void,
+): Promise<void> {
   const { sources: declared } = readSourceFolder(sourcesDirectory);
   const isLacking = () => lacksLayout(databasePath, withLearned(declared, readLearned(databasePath)));
   if (!isLacking()) return;
@@ -20,6 +25,7 @@ export async function bringLayout(databasePath: string, sourcesDirectory: string
     databasePath,
     sourcesDirectory,
     emit(event) {
+      emit(event);
       if (event.type === 'rows.delayed') failed.reject(new Error(event.message));
       if (event.type === 'loader.stopped') failed.reject(new Error(`The loader ended: ${event.reason}`));
     },

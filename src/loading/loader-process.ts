@@ -10,11 +10,13 @@ import { type Acceptance, acceptRows, TooManyUselessError } from './accept-rows.
 import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
 import { acceptEvents, type EventsAcceptance } from './events/accept-events.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
+import { createLearningPace } from './events/learning-pace.ts';
 import { type BodyCoding, readCoded } from './events/read-coded.ts';
 import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { type Retention, withRetention } from './retention.ts';
 import { storeAccepted } from './store-accepted.ts';
+import { createUpkeep } from './upkeep.ts';
 import { withTurn } from './write-spare.ts';
 
 /** Where the process works. */
@@ -74,6 +76,9 @@ const restMs = 500;
 /** The rest after a turn that failed. */
 const retryMs = 1000;
 
+const upkeep = createUpkeep(emit);
+const pace = createLearningPace();
+const onChanged = pace.rewritten;
 let acceptingEvents: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
@@ -138,7 +143,7 @@ async function acceptEventsFile({
 }: Extract<Accept, { type: 'accept events' }>): Promise<EventsAcceptance> {
   const source = find(declared, name);
   const body = await readCoded(file, coding);
-  const acceptance = await acceptEvents({ ...settings, folder, source, body, nowMs: Date.now() });
+  const acceptance = await acceptEvents({ ...settings, folder, source, body, nowMs: Date.now(), pace });
   const { events, rejected, lostValues } = acceptance;
   emit({ type: 'rows.accepted', source: name, rows: events, rejected });
   if (lostValues > 0) emit({ type: 'events.unfit', source: name, values: lostValues });
@@ -177,7 +182,16 @@ async function store(): Promise<void> {
     const own = { sample, retainAtMs };
     [sample, retainAtMs] = [undefined, undefined];
     try {
-      goesOn = await storeAccepted({ ...settings, sources: declared, leftOut, emit, goesOn, ...own });
+      goesOn = await storeAccepted({
+        ...settings,
+        sources: declared,
+        leftOut,
+        emit,
+        upkeep,
+        onChanged,
+        goesOn,
+        ...own,
+      });
       if (goesOn) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {

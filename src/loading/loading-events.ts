@@ -17,7 +17,14 @@ export type LoadingEvent =
   | { readonly type: 'rows.unwritable'; readonly message: string }
   /** Storing accepted rows does not succeed now, and is tried again. */
   | { readonly type: 'rows.delayed'; readonly message: string }
-  /** As a start does, see there. */
-  | Extract<EngineEvent, { type: 'database.damaged' }>
+  /** Retention or sorting does not succeed for a source; it is tried again later, and its rows are stored and answered meanwhile. */
+  | {
+      readonly type: 'upkeep.failed';
+      readonly source: string;
+      readonly task: 'retention' | 'sorting';
+      readonly message: string;
+    }
+  /** As a start does, and as a query does, see there. */
+  | Extract<EngineEvent, { type: 'database.damaged' | 'database.unreadable' }>
   /** The process that loads rows has ended; the next rows start a new one. */
   | { readonly type: 'loader.stopped'; readonly reason: string };

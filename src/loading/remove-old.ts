@@ -1,7 +1,16 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import type { Upkeep } from './upkeep.ts';
 import { currentName } from './write-spare.ts';
+
+type RemoveOptions = {
+  readonly sources: readonly Source[];
+  readonly nowMs: number;
+  readonly upkeep: Upkeep;
+  /** Whether no later attempt has more memory. */
+  readonly isLast: boolean;
+};
 
 /**
  * Removes the rows of the spare that are older than their source keeps them, or that are beyond its megabytes. Whole hours, so that old blocks
@@ -10,29 +19,42 @@ import { currentName } from './write-spare.ts';
  */
 export async function removeOld(
   connection: DuckDBConnection,
-  sources: readonly Source[],
-  nowMs: number,
+  { sources, nowMs, upkeep, isLast }: RemoveOptions,
 ): Promise<string[]> {
   const expired: string[] = [];
-  for (const { name, time, retentionDays, retentionMb, files } of sources) {
+  for (const { time, files, ...source } of sources) {
     if (time === undefined || files) continue;
-    const bounds = [
-      ...(retentionDays === undefined
-        ? []
-        : [`date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`]),
-      ...(retentionMb === undefined ? [] : await beyondSize(connection, { name, time, retentionMb })),
-    ];
-    for (const bound of bounds) {
-      const isOld = `${quoteName(time)} < ${bound}`;
-      await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
-      const shown = await connection
-        .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
-        // A source that is new has no table there yet.
-        .catch(() => undefined);
-      if (shown && shown.currentRowCount > 0) expired.push(name);
-    }
+    const remove = () => removeFrom(connection, { ...source, time }, nowMs);
+    if (await upkeep.run('retention', source.name, isLast, remove)) expired.push(source.name);
   }
-  return [...new Set(expired)];
+  return expired;
+}
+
+type Aging = Pick<Source, 'name' | 'retentionDays' | 'retentionMb'> & { readonly time: string };
+
+/** @returns whether the current file still shows such rows */
+async function removeFrom(
+  connection: DuckDBConnection,
+  { name, time, retentionDays, retentionMb }: Aging,
+  nowMs: number,
+): Promise<boolean> {
+  let isShown = false;
+  const bounds = [
+    ...(retentionDays === undefined
+      ? []
+      : [`date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`]),
+    ...(retentionMb === undefined ? [] : await beyondSize(connection, { name, time, retentionMb })),
+  ];
+  for (const bound of bounds) {
+    const isOld = `${quoteName(time)} < ${bound}`;
+    await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
+    const shown = await connection
+      .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
+      // A source that is new has no table there yet.
+      .catch(() => undefined);
+    if (shown && shown.currentRowCount > 0) isShown = true;
+  }
+  return isShown;
 }
 
 /** The part of the megabytes that stays where they are exceeded: else each further row would remove one. */

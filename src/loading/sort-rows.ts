@@ -9,6 +9,8 @@ type SortOptions = {
   readonly nowMs: number;
   /** Time of `performance.now()` after which no further piece begins; one does in any case. */
   readonly endMs: number;
+  /** Runs the sorting of a source; undefined: it failed, and is left. Default: what it throws is thrown. */
+  readonly attempt?: (source: string, sort: () => Promise<boolean>) => Promise<boolean | undefined>;
 };
 
 export type Sorting = {
@@ -44,34 +46,59 @@ const minLateRows = 2048;
  */
 export async function sortRows(
   connection: DuckDBConnection,
-  { sources, nowMs, endMs }: SortOptions,
+  { sources, nowMs, endMs, attempt = (_source, sort) => sort() }: SortOptions,
 ): Promise<Sorting> {
   await connection.run(
     'CREATE TABLE IF NOT EXISTS _sorted (source VARCHAR, until BIGINT, rows BIGINT, moved BIGINT)',
   );
   const until = Math.floor((nowMs - settleMs) / hourMs) * hourMs * 1000;
   let isFirst = true;
+  const mayMove = () => isFirst || performance.now() <= endMs;
+  const onMoved = () => {
+    isFirst = false;
+  };
+  let isDone = true;
   for (const source of sources) {
     const { name, time, files } = source;
     if (time === undefined || files) continue;
-    const table = await openTable(connection, { ...source, time });
-    const before = await readSorted(connection, table);
-    if (before.until !== undefined && before.until >= until) continue;
-    let sorted = before;
-    for (const piece of await piecesOf(connection, table, before.until, until)) {
-      if (!isFirst && performance.now() > endMs) {
-        await writeSorted(connection, name, sorted);
-        return { moved: await readMoved(connection, ''), isDone: false };
-      }
-      sorted = { ...sorted, until: piece.to, rows: sorted.rows + piece.rows };
-      if (piece.rows > maxPieceRows || !(await isSpread(connection, table, piece))) continue;
-      sorted = { ...sorted, moved: sorted.moved + piece.rows };
-      await movePiece(connection, table, piece, sorted);
-      isFirst = false;
-    }
-    await writeSorted(connection, name, { ...sorted, until });
+    const sort = () => sortSource(connection, { ...source, time }, { until, mayMove, onMoved });
+    isDone = (await attempt(name, sort)) ?? true;
+    if (!isDone) break;
   }
-  return { moved: await readMoved(connection, ''), isDone: true };
+  return { moved: await readMoved(connection, ''), isDone };
+}
+
+type SourceTurn = {
+  /** Time in microseconds since 1970 before which rows are sorted. */
+  readonly until: number;
+  /** Whether the turn has time for a further piece. */
+  readonly mayMove: () => boolean;
+  readonly onMoved: () => void;
+};
+
+/** @returns whether all of the source's hours are sorted */
+async function sortSource(
+  connection: DuckDBConnection,
+  source: Source & { readonly time: string },
+  { until, mayMove, onMoved }: SourceTurn,
+): Promise<boolean> {
+  const table = await openTable(connection, source);
+  const before = await readSorted(connection, table);
+  if (before.until !== undefined && before.until >= until) return true;
+  let sorted = before;
+  for (const piece of await piecesOf(connection, table, before.until, until)) {
+    if (!mayMove()) {
+      await writeSorted(connection, table.name, sorted);
+      return false;
+    }
+    sorted = { ...sorted, until: piece.to, rows: sorted.rows + piece.rows };
+    if (piece.rows > maxPieceRows || !(await isSpread(connection, table, piece))) continue;
+    sorted = { ...sorted, moved: sorted.moved + piece.rows };
+    await movePiece(connection, table, piece, sorted);
+    onMoved();
+  }
+  await writeSorted(connection, table.name, { ...sorted, until });
+  return true;
 }
 
 /**

@@ -13,6 +13,7 @@ import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
 import { readMoved, sortRows } from './sort-rows.ts';
 import { lacksLayout } from './table-layout.ts';
+import { createUpkeep, type Upkeep } from './upkeep.ts';
 import { currentName, isLackOfMemory, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
@@ -28,6 +29,10 @@ type StoreOptions = {
   readonly retainAtMs?: number | undefined;
   /** Whether the turn before left rows to sort. Default false. */
   readonly goesOn?: boolean;
+  /** Called for each table of the spare that got other columns, with the milliseconds that it took. */
+  readonly onChanged?: (table: string, ms: number) => void;
+  /** Retention and sorting, with the sources that rest since an earlier turn. Default: none does. */
+  readonly upkeep?: Upkeep;
 };
 
 /** Bytes of accepted files that share a transaction, and milliseconds after which no further one begins in the same turn. */
@@ -47,6 +52,7 @@ const fewRows = 20;
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
+  const { upkeep = createUpkeep(emit) } = options;
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
@@ -56,9 +62,15 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   };
   const isNewLayout = lacksLayout(databasePath, sources);
   if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
-  const endMs = performance.now() + turnMs;
+  let changedMs = 0;
+  const onChanged = (table: string, ms: number) => {
+    changedMs += ms;
+    options.onChanged?.(table, ms);
+  };
   let [isLost, isOutdated, isUnsorted] = [false, false, false];
-  await writeSpare({ databasePath, sources }, async (connection, isLast) => {
+  await writeSpare({ databasePath, sources, onChanged }, async (connection, isLast) => {
+    // A turn that began with new columns of a large table stores for as long as these took.
+    const endMs = performance.now() + Math.max(turnMs, changedMs);
     const files = await listRowsFiles(folder);
     // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
     isOutdated = !isDeepStrictEqual(readLearned(databasePath), learned);
@@ -76,9 +88,14 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
       if (performance.now() > endMs) break;
     }
     const nowMs = retainAtMs ?? Date.now();
-    const expired = await removeOld(connection, sources, nowMs);
+    const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
     const isSampled = await bringSample(connection, sources, sample);
-    const { moved, isDone } = await sortRows(connection, { sources, nowMs, endMs });
+    const { moved, isDone } = await sortRows(connection, {
+      sources,
+      nowMs,
+      endMs,
+      attempt: (source, sort) => upkeep.run('sorting', source, isLast, sort),
+    });
     const isMoved = moved > (await readMoved(connection, `${currentName}.main.`));
     isUnsorted = isMoved || !isDone;
     const { inBoth, loaded, isBehind } = await memory.compare(files);

@@ -14,7 +14,12 @@ import { layoutOf } from './table-layout.ts';
 /** Name by which the writer's connection reads the current file. */
 export const currentName = 'current_file';
 
-type SpareOptions = { readonly databasePath: string; readonly sources: readonly Source[] };
+type SpareOptions = {
+  readonly databasePath: string;
+  readonly sources: readonly Source[];
+  /** Called for each table of the spare that got other columns, with the milliseconds that it took. */
+  readonly onChanged?: ((table: string, ms: number) => void) | undefined;
+};
 
 /** Changes the spare. @param isLast whether nothing more can be done for rows that need more memory than this turn has */
 type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
@@ -22,6 +27,9 @@ type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
 /** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
 const usualMemoryMb = 160;
 const exceptionalMemoryMb = 1024;
+
+/** DuckDB's allocator gives memory back while a turn goes on: it keeps 128 MB of what was freed otherwise, and all that no thread asks for. */
+const givingBack = `SET allocator_background_threads = true; SET allocator_flush_threshold = '8MB'; SET allocator_bulk_deallocation_flush_threshold = '16MB'`;
 
 /** What a turn left behind. */
 type Turn = {
@@ -65,13 +73,13 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
 async function writeTo(
   spare: string,
   current: Current,
-  { sources, isLast = false }: SpareOptions & { readonly isLast?: boolean },
+  { isLast = false, ...options }: SpareOptions & { readonly isLast?: boolean },
   write: Write,
 ): Promise<Turn> {
-  const { connection, close } = await openReleased(spare, current, sources);
+  const memoryMb = isLast ? exceptionalMemoryMb : usualMemoryMb;
+  const { connection, close } = await openReleased(spare, current, options);
   try {
-    const memoryMb = isLast ? exceptionalMemoryMb : usualMemoryMb;
-    await connection.run(`SET memory_limit = '${memoryMb}MB'; SET threads = 1`);
+    await connection.run(`SET memory_limit = '${memoryMb}MB'; SET threads = 1; ${givingBack}`);
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
     const turn = await write(connection, isLast);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
@@ -85,12 +93,12 @@ async function writeTo(
  * Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. So does
  * one that can't be opened: DuckDB 1.5 does not replay the log of a writer that was killed after it had changed the type of a column.
  */
-async function openReleased(spare: string, current: Current, sources: readonly Source[]) {
+async function openReleased(spare: string, current: Current, { sources, onChanged }: SpareOptions) {
   const giveUpMs = performance.now() + releaseMs + ((await bytesOf(spare)) ?? 0) / bytesPerMs;
   let isRemade = false;
   for (;;) {
     try {
-      return await openForWriting(spare, sources);
+      return await openForWriting(spare, sources, { onChanged });
     } catch (error) {
       if (!(error instanceof DatabaseBusyError)) {
         if (isRemade || !(await canBeRead(current.path))) throw error;

@@ -24,6 +24,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'rows.delayed': 'warn',
   'rows.unwritable': 'warn',
   'rows.failed': 'error',
+  'upkeep.failed': 'error',
   'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',

@@ -14,8 +14,8 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 /** Events of a day are 86,400 times this on average. */
 const perSecond = Number(process.env.PER_SECOND ?? 1);
 const seed = Number(process.env.SEED ?? Date.now() % 100_000);
-/** Further days that are played, for what they take of the disk and of memory: `DAYS=10` for longer. */
-const laterDays = Number(process.env.DAYS ?? 2);
+/** Days that are played for what they take of the disk and of memory: `DAYS=10` for longer. */
+const days = Number(process.env.DAYS ?? 5);
 
 const dayMs = 86_400_000;
 const project = 'project=default&iso_timestamp_end=';
@@ -144,18 +144,33 @@ async function diskMb(directory: string): Promise<number> {
   return sum;
 }
 
+/** The events of a day that begins at a time. */
+const eventsOf = (day: number, startMs: number) =>
+  vectorBatches({
+    seed: seed + day,
+    startMs: startMs + day * dayMs,
+    endMs: startMs + (day + 1) * dayMs,
+    perSecond,
+    withIds: true,
+  });
+
 const nothingWaits = async (dataDirectory: string) =>
   (await readdir(join(dataDirectory, 'rows'))).every(name => !name.endsWith('.rows'));
 
-test('a day of a self-hosted project: whatever restarts, each acknowledged event is there once, and every question is answered', async () => {
+/** The settings of a gateway over a folder of its own. */
+async function newEnvironment() {
   process.stdout.write(`SEED=${seed} PER_SECOND=${perSecond}\n`);
-  const DATA_DIR = join(await temporaryDirectory(), 'data');
-  const environment = {
-    DATA_DIR,
+  return {
+    DATA_DIR: join(await temporaryDirectory(), 'data'),
     LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public',
     LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private',
     PORT: '0',
   };
+}
+
+test('a day of a self-hosted project: whatever restarts, each acknowledged event is there once, and every question is answered', async () => {
+  const environment = await newEnvironment();
+  const { DATA_DIR } = environment;
   let gateway = await startGateway(environment);
   onTestFinished(() => void gateway.child.kill('SIGKILL'));
   let isOver = false;
@@ -182,18 +197,9 @@ test('a day of a self-hosted project: whatever restarts, each acknowledged event
       isRestarting = false;
     }
   })();
-  const startMs = Date.now() - (laterDays + 1) * dayMs;
-  const dayOf = (day: number) =>
-    vectorBatches({
-      seed: seed + day,
-      startMs: startMs + day * dayMs,
-      endMs: startMs + (day + 1) * dayMs,
-      perSecond,
-      withIds: true,
-    });
   let sent = 0;
   const acknowledged = await play(
-    joined(dayOf(0), 200),
+    joined(eventsOf(0, Date.now() - dayMs), 200),
     () => gateway.origin,
     () => ++sent % 25 === 0,
   );
@@ -207,24 +213,35 @@ test('a day of a self-hosted project: whatever restarts, each acknowledged event
   }
   const total = [...acknowledged.values()].reduce((sum, { size }) => sum + size, 0);
   process.stdout.write(`${total} events acknowledged and there once, ${answers} questions answered\n`);
+}, 1_800_000);
 
-  gateway.child.kill('SIGTERM');
-  await once(gateway.child, 'exit');
-  gateway = await startGateway({ ...environment, RETENTION_MB: '1' });
-  const sizes: [number, number][] = [];
-  for (let day = 1; day <= laterDays; day++) {
+/** By how much the last day may take more of the disk and of memory than one before it. */
+const growth = 1.15;
+
+test('days with a bound of megabytes: what they take of the disk and of memory stays', async () => {
+  const environment = { ...(await newEnvironment()), RETENTION_MB: '1' };
+  const gateway = await startGateway(environment);
+  onTestFinished(() => void gateway.child.kill('SIGKILL'));
+  const startMs = Date.now() - days * dayMs;
+  const disk: number[] = [];
+  const memory: number[] = [];
+  for (let day = 0; day < days; day++) {
     await play(
-      joined(dayOf(day), 500),
+      joined(eventsOf(day, startMs), 500),
       () => gateway.origin,
       () => false,
     );
-    await expect.poll(() => nothingWaits(DATA_DIR), { timeout: 120_000, interval: 200 }).toBe(true);
-    sizes.push([await diskMb(DATA_DIR), await residentMb(gateway.child.pid!)]);
+    await expect
+      .poll(() => nothingWaits(environment.DATA_DIR), { timeout: 120_000, interval: 200 })
+      .toBe(true);
+    disk.push(await diskMb(environment.DATA_DIR));
+    memory.push(await residentMb(gateway.child.pid!));
+    const counts = await ask(gateway.origin, 'select count(*) as n, min(timestamp) as oldest from edge_logs');
     process.stdout.write(
-      `day ${day}: ${sizes
-        .at(-1)!
-        .map(mb => mb.toFixed(0))
-        .join(' MB on disk, ')} MB of memory\n`,
+      `day ${day}: ${disk.at(-1)!.toFixed(0)} MB on disk, ${memory.at(-1)!.toFixed(0)} MB of memory, ${JSON.stringify(counts?.result)}\n`,
     );
   }
+  const half = days >> 1;
+  for (const sizes of [disk, memory])
+    expect(Math.max(...sizes.slice(half + 1))).toBeLessThan(growth * Math.max(...sizes.slice(1, half + 1)));
 }, 1_800_000);

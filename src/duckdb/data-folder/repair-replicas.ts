@@ -14,15 +14,21 @@ const lookAgainMs = 300;
  * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. Seen are a
  * wrong beginning, a file that ends too early to be opened, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
  * @param nowMs for the names of what is set aside
+ * @param isEachOpened whether both files are opened, however they look: needed only where one could not be. Default false
  * @throws SetupError where no file is whole: an empty database would answer as if there never had been a row
  */
-export async function repairReplicas(databasePath: string, nowMs: number): Promise<DamagedFile[]> {
+export async function repairReplicas(
+  databasePath: string,
+  nowMs: number,
+  isEachOpened = false,
+): Promise<DamagedFile[]> {
   const pointer = readPointer(databasePath);
   const refused: string[] = [];
   for (const file of replicasOf(databasePath)) {
-    if (!(await looksDamaged(file))) continue;
+    const isSuspect = async () => (isEachOpened ? await isThere(file) : await looksDamaged(file));
+    if (!(await isSuspect())) continue;
     await delay(lookAgainMs);
-    if ((await looksDamaged(file)) && (await isRefused(file))) refused.push(file);
+    if ((await isSuspect()) && (await isRefused(file))) refused.push(file);
   }
   if (refused.length > 0 && !(await hasOther(databasePath, refused))) throw nothingLeft(refused);
   if (pointer === 'damaged') refused.unshift(pointerOf(databasePath));
@@ -63,15 +69,12 @@ async function setAside(
 
 async function hasOther(databasePath: string, refused: readonly string[]): Promise<boolean> {
   const others = replicasOf(databasePath).filter(file => !refused.includes(file));
-  const sizes = await Promise.all(
-    others.map(file =>
-      stat(file).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  );
-  return sizes.some(size => size > 0);
+  return (await Promise.all(others.map(isThere))).includes(true);
+}
+
+/** Whether a file has any bytes: one without is what the first start leaves that is killed at its very beginning. */
+async function isThere(file: string): Promise<boolean> {
+  return ((await stat(file).catch(() => undefined))?.size ?? 0) > 0;
 }
 
 function nothingLeft(refused: readonly string[]): SetupError {
@@ -106,7 +109,7 @@ function readPointer(databasePath: string): string | 'damaged' {
   }
 }
 
-/** Whether DuckDB does not open a file that looks damaged: its last blocks may be free, and were never written then. */
+/** Whether DuckDB does not open a file for what is in it: the last blocks of one that looks damaged may be free, and were never written then. */
 async function isRefused(path: string): Promise<boolean> {
   // Loaded here alone: a start needs it for such a file only.
   const [{ DuckDBInstance }, { isHeldElsewhere }] = await Promise.all([
@@ -117,7 +120,7 @@ async function isRefused(path: string): Promise<boolean> {
     (await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' })).closeSync();
     return false;
   } catch (error) {
-    return !isHeldElsewhere(error);
+    return !isHeldElsewhere(error) && !/Cannot open file/i.test(String(error));
   }
 }
 

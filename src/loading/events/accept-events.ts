@@ -3,7 +3,8 @@ import type { Source } from '../../endpoints/sources.ts';
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
 import { type ConvertedEvent, createConverter } from './convert-event.ts';
 import { growFields } from './growing-fields.ts';
-import { learn, readLearned } from './learned-fields.ts';
+import { learn, mergeFields, readLearned } from './learned-fields.ts';
+import type { LearningPace } from './learning-pace.ts';
 import { BodyError, splitEvents } from './split-events.ts';
 
 /** What came of events that were handed over. */
@@ -26,6 +27,8 @@ type AcceptOptions = {
   readonly nowMs: number;
   /** Events of a body: Vector's ten million bytes hold fewer. Default 100,000; sixteen million bytes of empty ones would take half an hour to store. */
   readonly maxEvents?: number;
+  /** When fields are learned. Default: as they come. */
+  readonly pace?: LearningPace;
 };
 
 /** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
@@ -41,10 +44,10 @@ const maxEventLength = 1024 * 1024;
  * @throws BodyError; the system's error, such as ENOSPC
  */
 export async function acceptEvents(options: AcceptOptions): Promise<EventsAcceptance> {
-  const { databasePath, folder, source, nowMs, maxEvents = 100_000 } = options;
-  const fields = growFields(source, readLearned(databasePath)[source.name] ?? {});
+  const { folder, source, nowMs, maxEvents = 100_000 } = options;
+  const learning = startLearning(options);
   const severalElements = new Set<string>();
-  const convert = createConverter({ source, fields, nowMs, severalElements });
+  const convert = createConverter({ source, fields: learning.fields, nowMs, severalElements });
   const blocks = createBlocks(await writeRowsFile(folder), source.name, severalElements);
   let [events, rejected, lostValues] = [0, 0, 0];
   let problem: string | undefined;
@@ -60,16 +63,40 @@ export async function acceptEvents(options: AcceptOptions): Promise<EventsAccept
       }
       events++;
       lostValues += converted.lost;
+      if (converted.lost > 0) learning.postpone(text);
       await blocks.add(converted);
     }
-    const growth = fields.takeGrowth();
-    if (growth) await learn(databasePath, source.name, growth);
+    await learning.end();
     await blocks.end();
   } catch (error) {
     await blocks.discard();
     throw error;
   }
   return { events, rejected, problem, lostValues };
+}
+
+/** Learns the fields that the events bring; while their source rests, finds out what it would learn, which waits. */
+function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
+  const known = readLearned(databasePath)[source.name] ?? {};
+  const waiting = pace?.waiting(source.name);
+  const wanted = waiting ? mergeFields(known, waiting) : known;
+  const isResting = pace?.mayLearn(source.name) === false;
+  const fields = growFields(source, isResting ? known : wanted, isResting);
+  const later = isResting ? growFields(source, wanted) : undefined;
+  const convert =
+    later && createConverter({ source, fields: later, nowMs, severalElements: new Set<string>() });
+  return {
+    fields,
+    /** Learns later what an event brings of which some value found no place. */
+    postpone: (text: string) => void convert?.(text),
+    async end(): Promise<void> {
+      const growth = fields.takeGrowth() ?? (isResting ? undefined : waiting);
+      if (growth) await learn(databasePath, source.name, growth);
+      const postponed = later?.takeGrowth();
+      if (postponed) pace?.postpone(source.name, postponed);
+      else if (!isResting) pace?.clear(source.name);
+    },
+  };
 }
 
 /** Writes rows block by block: those that bring their ids, and the others. */

@@ -46,10 +46,12 @@ export type GrowingFields = {
 /**
  * @param source as declared
  * @param learned what it has learned so far
+ * @param isResting whether no field of a record is learned, nor changes its type: only columns are. Default false
  */
 export function growFields(
   source: Pick<Source, 'columns' | 'time' | 'project'>,
   learned: SourceFields,
+  isResting = false,
 ): GrowingFields {
   let count = 0;
   let hasGrown = false;
@@ -59,6 +61,7 @@ export function growFields(
   const root = startRecord(1);
   declare(root, source.columns);
   adopt(root, learned);
+  hasGrown = false;
 
   function declare(record: GrowingRecord, fields: SourceFields): void {
     for (const [name, field] of Object.entries(fields)) {
@@ -107,6 +110,7 @@ export function growFields(
       if (name === undefined) return undefined;
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
+      if (isResting && record.depth > 1) return undefined;
       return count + weightOf(field) <= learningLimits.fields ? learn(record, name, field) : undefined;
     },
     addColumn(name) {
@@ -121,7 +125,7 @@ export function growFields(
 
   /** Integers that were learned become numbers with the first fraction. */
   function widened(known: GrowingField, record: GrowingRecord, value: unknown): GrowingField {
-    if (!known.isLearned || known.field !== 'INT64') return known;
+    if (!known.isLearned || known.field !== 'INT64' || isResting) return known;
     if (typeof value !== 'number' || Number.isInteger(value)) return known;
     known.field = 'FLOAT64';
     record.learned[known.name] = 'FLOAT64';
