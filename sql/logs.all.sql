@@ -1,7 +1,7 @@
 /*
 id: 6f0a1d3e-5b1c-4d0f-9a57-2c8e4b7f9d10
 name: logs.all
-description: Log rows of one project, newest first, optionally within a time range.
+description: The newest 100 edge log rows of one project, optionally within a time range; SQL of the caller reads all nine log sources.
 parameters:
   project:
     type: string

@@ -53,8 +53,10 @@ export function describeSubsets(
       found.subsets.map(({ name }) => name),
     );
   }
+  // Who asks for one subset has read the rules with the others, or has them as a resource.
+  const rules = subset === undefined ? `${dialect}\n` : '';
   return {
-    content: [{ type: 'text', text: `${dialect}\n# Subsets of ${query}\n\n${subsetsText(subsets)}` }],
+    content: [{ type: 'text', text: `${rules}# Subsets of ${query}\n\n${subsetsText(subsets)}` }],
   };
 }
 
@@ -66,14 +68,16 @@ function refused(argument: string, given: unknown, allowed: readonly string[]): 
   return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
 }
 
-/** What an agent whose SQL was refused needs to write it anew, in one line. */
+/** What an agent whose SQL was refused needs to write it anew, in one line; subsets of the same columns stand together. */
 export function sqlHint({ subsets = [] }: ListedEndpoint): string {
-  const all = subsets.map(({ name, columns }) => {
-    const shown = columns.map(column => (column.mode === 'REPEATED' ? `${column.name}[]` : column.name));
-    return `${name} (${shown.join(', ')})`;
-  });
+  const alike = Map.groupBy(subsets, ({ columns }) =>
+    columns.map(({ name, mode }) => (mode === 'REPEATED' ? `${name}[]` : name)).join(', '),
+  );
+  const all = [...alike].map(
+    ([columns, found]) => `${found.map(({ name }) => name).join(', ')} (${columns})`,
+  );
   return (
-    `SQL reads these subsets alone: ${all.join('; ')}. The arguments have selected their rows already. ` +
+    `SQL reads these subsets alone: ${all.join('; ')}. ` +
     `[] is an array: cross join unnest(t.<column>) as m, then m.<field>, a join for each level. ${describeToolName} lists the fields.`
   );
 }

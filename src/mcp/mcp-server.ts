@@ -5,7 +5,6 @@ import {
   ErrorCode,
   ListResourcesRequestSchema,
   ListToolsRequestSchema,
-  McpError,
   ReadResourceRequestSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -53,7 +52,7 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
   }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const found = (await resources()).find(({ resource }) => resource.uri === uri);
-    if (!found) throw new McpError(resourceNotFound, `No resource has the URI ${JSON.stringify(uri)}`);
+    if (!found) throw rpcError(resourceNotFound, `No resource has the URI ${JSON.stringify(uri)}`);
     return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
@@ -66,10 +65,10 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     if (params.name === describeToolName && names.includes(describeToolName)) {
       return describeSubsets(all, params.arguments ?? {});
     }
-    const meant = didYouMean(params.name, names);
-    throw new McpError(
+    const allowed = names.length <= maxNamed ? `; allowed: ${names.join(', ')}` : '';
+    throw rpcError(
       ErrorCode.InvalidParams,
-      `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${meant}`,
+      `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${didYouMean(params.name, names)}${allowed}`,
     );
   });
   return server;
@@ -81,6 +80,12 @@ function toolsFor(all: readonly ListedEndpoint[]): Tool[] {
   const describing = describeTool(all);
   return describing && !tools.some(({ name }) => name === describing.name) ? [...tools, describing] : tools;
 }
+
+/** Names that an error lists at most. */
+const maxNamed = 20;
+
+/** The library's own McpError begins its message with the code once more. */
+const rpcError = (code: number, message: string) => Object.assign(new Error(message), { code });
 
 /** Source: MCP, "Resources", error handling. */
 const resourceNotFound = -32002;
@@ -105,7 +110,11 @@ async function callTool(
   const unknown = unknownArgument(called, given);
   if (unknown !== undefined) return failure({ code: 'invalid_parameter', message: unknown });
   if (takesSql && (typeof given.sql !== 'string' || given.sql.trim() === '')) {
-    return failure({ code: 'invalid_parameter', message: 'The argument "sql" is missing' });
+    const is = given.sql === undefined ? 'missing' : 'no text';
+    return failure({
+      code: 'invalid_parameter',
+      message: `The argument "sql" is ${is}; allowed: one SELECT statement`,
+    });
   }
   try {
     const answer = await runEndpoint(deps, {
@@ -134,6 +143,7 @@ function success(answer: Answer, name: string, { takesSql, listed }: EndpointToo
   const { rows, isCut } = boundRows(answer.body, maxResultBytes);
   const notes = [
     ...(isCut ? [cutNote(answer, rows.length, name, takesSql || listed.subsets !== undefined)] : []),
+    ...(answer.rowCount === 0 ? ['No rows: values of parameters that match nothing are no error.'] : []),
     ...(answer.isTruncated
       ? [`The query had more rows; an answer has at most ${answer.endpoint.maxRows}.`]
       : []),
@@ -153,11 +163,11 @@ function success(answer: Answer, name: string, { takesSql, listed }: EndpointToo
 function cutNote({ endpoint, rowCount }: Answer, shown: number, tool: string, maySendSql: boolean): string {
   const sqlTool = tool.endsWith('_sql') ? tool : `${tool}_sql`;
   const bySql = maySendSql
-    ? `, select fewer columns, aggregate or page with LIMIT and OFFSET by ${sqlTool}`
+    ? `, select fewer columns, aggregate or page with ORDER BY, LIMIT and OFFSET by ${sqlTool}`
     : '';
   return (
     `${shown} of ${rowCount} rows are shown: a result has at most ${maxResultBytes} bytes. ` +
-    `For the rest narrow the parameters${bySql}, or GET /api/endpoints/query/${endpoint.name} with the same parameters (and format=csv).`
+    `For the rest narrow the parameters${bySql}, or GET /api/endpoints/query/${endpoint.name} with the same arguments, sql too (and format=csv).`
   );
 }
 

@@ -54,9 +54,14 @@ export const dialect = `# SQL
 BigQuery SQL (GoogleSQL): one SELECT statement, which may begin with WITH. No trailing semicolon is needed, no DML, no scripting.
 
 - Tables are the subsets alone, by their names; no dataset, no INFORMATION_SCHEMA, no wildcard.
-- The parameters of the tool decide which rows the subsets hold: do not filter by them again.
-- Records are arrays: \`cross join unnest(t.metadata) as m cross join unnest(m.request) as r\`, then \`r.path\`.
-- Times are TIMESTAMP in UTC: \`timestamp_trunc(timestamp, hour)\`. In rows a TIMESTAMP is an integer: microseconds since 1970.
+- The parameters of the tool decide which rows the subsets hold. Compare \`timestamp\` to narrow them further.
+- Records are arrays: \`cross join unnest(t.metadata) as m cross join unnest(m.request) as r\`, then \`r.path\`. A row whose array is empty
+  drops out of that: \`left join unnest(r.cf) as cf\` keeps it, with NULL.
+- Times are TIMESTAMP in UTC: \`timestamp_trunc(timestamp, hour)\`, \`timestamp > timestamp_sub(current_timestamp(), interval 1 hour)\`,
+  \`timestamp '2026-01-15 10:00:00+00'\`. In rows a TIMESTAMP is an integer, microseconds since 1970: \`timestamp_micros(…)\` reads one.
+- Not as in Postgres: \`current_timestamp()\` for now(), \`interval 1 hour\` without quotes, \`timestamp_trunc(x, hour)\` for date_trunc('hour', x),
+  \`cast(x as int64)\` for x::int, \`countif(…)\` for count(*) filter (…), \`regexp_contains(x, r'…')\` for ~, \`lower(x) like …\` for ilike,
+  backticks around names: "x" is a text.
 - Bytes, decimals and dates are strings in rows; a JSON column is a string that holds JSON.
 - Aggregate rather than list: \`select r.path, count(*) as n … group by 1 order by n desc limit 20\`.
 - An error names line and column, and the name that was probably meant; correct the text and call again.

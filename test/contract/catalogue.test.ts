@@ -105,6 +105,10 @@ describe('an unknown name is answered with the one that was probably meant', () 
     ['select tiemstamp from edge_logs', 'Unrecognized name: tiemstamp; Did you mean timestamp? at [1:8]'],
     ['select e.event_mesage from edge_logs e', 'Name event_mesage not found inside e; Did you mean event_message? at [1:10]'],
     ['select m.reqest from edge_logs, unnest(metadata) m', '; Did you mean request? at [1:10]'],
+    ['select path from edge_logs', 'Unrecognized name: path; path is a field in metadata[].request[] at [1:8]'],
+    ['select 1 from edge_logs t where t.STATUS_CODE > 1', 'not found inside t; STATUS_CODE is a field in metadata[].response[] at [1:35]'],
+    ['select m.country from edge_logs, unnest(metadata) m', '; country is a field in request[].cf[] at [1:10]'],
+    ['select metadata.request from edge_logs', '…; UNNEST gives the elements of an array at [1:17]'],
     ['select tmestamp_trunc(timestamp, day) from edge_logs', 'Function not found: tmestamp_trunc; Did you mean timestamp_trunc? at [1:8]'],
     ['select id from `orders`', "Table not found: orders; the caller's SQL can read subsets only at [1:16]"],
   ])('%s', async (text, message) => {

@@ -148,6 +148,7 @@ describe('the official client', () => {
     const one = await text({ saved_query: 'logs.all', subset: 'postgres_logs' });
     expect(one).toContain('error_severity STRING');
     expect(one).not.toContain('## edge_logs');
+    expect(one).not.toContain('cross join');
     expect(await text({ saved_query: 'logs.al' })).toContain('Did you mean logs.all?');
     expect(await text({})).toContain('is missing; allowed: logs.all, usage.api-counts');
     expect(await text({ saved_query: 'logs.all', subset: 'edge' })).toContain('allowed: edge_logs, ');
@@ -176,18 +177,36 @@ describe('the official client', () => {
     const table = { project: 'ours', sql: 'select * from `cloudflare.logs.prod`' };
     expect(await error('logs_all_sql', table)).toMatchObject({
       code: 'sandbox_refused',
-      hint: expect.stringContaining('edge_logs (timestamp, id, event_message, metadata[]); postgres_logs ('),
+      hint: expect.stringMatching(
+        /edge_logs, postgres_logs, .*pgbouncer_logs \(timestamp, id, event_message, metadata\[\]\)/,
+      ),
     });
     expect((await error('logs_all', { project: 'ours', projct: 'x' })).message).toContain(
       'No argument is named',
     );
     expect((await error('logs_all', { projct: 'ours' })).message).toContain('Did you mean project?');
     expect((await error('logs_all', {})).code).toBe('invalid_parameter');
-    expect((await error('logs_all_sql', { project: 'ours', sql: ' ' })).message).toContain('"sql"');
+    for (const [given, is] of [
+      [{}, 'missing'],
+      [{ sql: ' ' }, 'no text'],
+      [{ sql: 5 }, 'no text'],
+    ] as const) {
+      expect((await error('logs_all_sql', { project: 'ours', ...given })).message).toBe(
+        `The argument "sql" is ${is}; allowed: one SELECT statement`,
+      );
+    }
     expect((await error('logs_all', { project: 'ours', sql: 'select 1' })).message).toContain('"sql"');
     await expect(client.callTool({ name: 'log_all', arguments: {} })).rejects.toThrow(
-      'Did you mean logs_all?',
+      /No tool has the name "log_all"; Did you mean logs_all\?; allowed: .*describe_subsets$/,
     );
+  });
+
+  test('is told that no row is no error', async () => {
+    const { content } = await call(await connect(), 'logs_all', { project: 'nobody' });
+    expect(JSON.parse(content[0]!.text)).toMatchObject({
+      rows: [],
+      note: expect.stringContaining('match nothing'),
+    });
   });
 
   test('integers beyond 2^53 keep their digits on the wire', async () => {
@@ -270,8 +289,8 @@ test('a large result is cut, and says how to get the rest', async () => {
   expect(content[0]!.text.length).toBeLessThan(40_000);
   expect(note).toBe(
     `${rows.length} of 90 rows are shown: a result has at most 32768 bytes. For the rest narrow the parameters, ` +
-      'select fewer columns, aggregate or page with LIMIT and OFFSET by logs_all_sql, or GET /api/endpoints/query/logs.all with ' +
-      'the same parameters (and format=csv).',
+      'select fewer columns, aggregate or page with ORDER BY, LIMIT and OFFSET by logs_all_sql, or GET /api/endpoints/query/logs.all with ' +
+      'the same arguments, sql too (and format=csv).',
   );
   const { structuredContent: one } = await call(client, 'logs_all_sql', {
     project: 'long',

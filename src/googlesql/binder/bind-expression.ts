@@ -1,12 +1,13 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { didYouMean } from '../../base/nearest-name.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { asComputed, unify } from '../tree/coercion.ts';
+import { whereElse } from '../tree/deeper-field.ts';
 import { letIn } from '../tree/let-in.ts';
 import {
+  columnsInScope,
   columnsOfName,
   emptyScope,
   foldName,
@@ -135,17 +136,17 @@ export function bindPath(context: BindContext, parts: readonly Identifier[]): Bo
       parts.length === 1 && !first!.quoted && /^current_(timestamp|date|datetime|time)$/i.test(first!.name);
     if (isClock) return bindCall(context, emptyCall(parts));
     const written = parts.map(part => part.name).join('.');
-    throw invalidQuery(
-      `Unrecognized name: ${written}${didYouMean(first!.name, namesInScope(context.scope))}`,
-      first!.at,
-    );
+    const { scope } = context;
+    const hint = whereElse(first!.name, columnsInScope(scope), namesInScope(scope));
+    throw invalidQuery(`Unrecognized name: ${written}${hint}`, first!.at);
   }
   if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
   const { columns } = found.variable;
   if (!second) return rowValue(columns);
   const [column, ...others] = columnsOfName(columns, second.name);
   if (!column) {
-    const hint = didYouMean(second.name, namesOf(columns));
+    const fields = columns.map(({ name, value }) => ({ name, type: value.type }));
+    const hint = whereElse(second.name, fields, namesOf(columns));
     throw invalidQuery(`Name ${second.name} not found inside ${first!.name}${hint}`, second.at);
   }
   if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
@@ -184,11 +185,12 @@ function fieldsOfName(type: StructType, name: string): readonly StructField[] {
 function fieldOf(of: BoundExpression, { name, at }: Identifier): BoundExpression {
   if (of.type.kind === 'JSON') return jsonMember(of, name);
   if (of.type.kind !== 'STRUCT') {
-    throw invalidQuery(`Cannot access field ${name} on a value with type ${typeName(of.type)}`, at);
+    const hint = of.type.kind === 'ARRAY' ? '; UNNEST gives the elements of an array' : '';
+    throw invalidQuery(`Cannot access field ${name} on a value with type ${shownType(of.type)}${hint}`, at);
   }
   const [field, ...others] = fieldsOfName(of.type, name);
   if (!field) {
-    const hint = didYouMean(name, namesOf(of.type.fields));
+    const hint = whereElse(name, of.type.fields, namesOf(of.type.fields));
     throw invalidQuery(`Field name ${name} does not exist in ${shownType(of.type)}${hint}`, at);
   }
   if (others.length > 0) throw invalidQuery(`Struct field name ${name} is ambiguous`, at);

@@ -4,7 +4,7 @@ import { fieldName } from './duckdb-type.ts';
 import { createExpressionKeys } from './expression-keys.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
-import { structOf } from './types.ts';
+import { type StructField, structOf } from './types.ts';
 
 /** A column that a name can reach, and the expression that the name stands for. */
 export type NamedValue = { readonly name: string; readonly value: BoundExpression };
@@ -63,6 +63,15 @@ export function* namesInScope(scope: Scope): Iterable<string> {
     for (const variable of level.variables) {
       if (variable.name !== undefined) yield variable.name;
       yield* namesOf(columnsOf(variable));
+    }
+  }
+}
+
+/** The columns that an expression can write, innermost query first; for messages. */
+export function* columnsInScope(scope: Scope): Iterable<StructField> {
+  for (let level: Scope | undefined = scope; level; level = level.parent) {
+    for (const variable of level.variables) {
+      for (const { name, value } of columnsOf(variable)) yield { name, type: value.type };
     }
   }
 }
