@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createProgressBar } from '../src/base/progress-bar.ts';
+import { createProgressBar } from '../src/composition/progress-bar.ts';
 import { readSources } from '../src/endpoints/sources.ts';
 import { writeSample } from '../src/sample/write-sample.ts';
 

@@ -23,7 +23,7 @@ export function redactStalls(): readonly StallInput[] {
           { columns: [], isTruncated: false, rowCount: 1, createdAtMs: 0, body },
           redactionKinds,
           redactor,
-          new AbortController().signal,
+          { caller: 'bench', signal: new AbortController().signal },
         );
       return { name: `redact: ${name} of ${unit}`, run };
     }),

@@ -46,16 +46,35 @@ export function restAfter(tookMs: number): number {
 
 /**
  * Makes a function that waits for a turn of the event loop that no other of its callers gets: what each does next, promises that
- * are ready included, never adds up with what the others do. A rest follows, see `restAfter`.
+ * are ready included, never adds up with what the others do. A rest follows, see `restAfter`. Whoever waits for many turns has one in as
+ * many as there are others: the argument says who it is.
  */
-export function createOwnTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => {
-    const turn = last.then(nextTurn);
-    // Called before the turn's own work, which it measures.
-    last = turn.then(restAfterwards);
-    return turn;
-  };
+export function createOwnTurns(): (caller: string) => Promise<void> {
+  /** Who waits, by caller; the next turn is the first caller's. */
+  const lanes = new Map<string, (() => void)[]>();
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    for (let [lane] = lanes; lane; [lane] = lanes) {
+      const [caller, waiting] = lane;
+      const begin = waiting.shift();
+      lanes.delete(caller);
+      if (waiting.length > 0) lanes.set(caller, waiting);
+      await nextTurn();
+      begin?.();
+      await restAfterwards();
+    }
+    isRunning = false;
+  }
+
+  return caller =>
+    new Promise(resolve => {
+      const waiting = lanes.get(caller);
+      if (waiting) waiting.push(resolve);
+      else lanes.set(caller, [resolve]);
+      if (!isRunning) void run();
+    });
 }
 
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve));

@@ -94,7 +94,7 @@ export const variables = {
   RECEIVE_TIMEOUT_MS: { schema: count(15_000, 100, 60_000), meaning: "Milliseconds in which a request's headers, and each next part of its body, must arrive; else 408." },
   SEND_TIMEOUT_MS: { schema: count(20_000, 100, 600_000), meaning: 'Milliseconds in which a caller must read at least a part of its answer; else its connection ends.' },
   MAX_UNREAD_MB: { schema: count(128, 1, 1_048_576), meaning: 'Megabytes of answers that may wait for their readers, over all connections; beyond that, the connections end whose readers have been idle longest.' },
-  MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open; a further one replaces one without a request in progress.' },
+  MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open; a further one replaces one without a request in progress, or else the one that has been sending its request for the longest. One access token may have requests in progress on three quarters of them.' },
   DRAIN_MS: { schema: count(8000, 100, 600_000), meaning: 'Milliseconds that a gateway or a worker may take to end after SIGTERM.' },
   QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take, and one request with all its queries.' },
   MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own, with `COMPAT=logflare` 2 by default; more wait.' },

@@ -3,7 +3,6 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { issuedIn } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Progress } from '../base/progress-bar.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { claimFolder } from '../duckdb/data-folder/folder-format.ts';
@@ -18,6 +17,7 @@ import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';
 import { openCommandTokens } from './compose-tokens.ts';
 import type { Config } from './config.ts';
+import type { Progress } from './progress-bar.ts';
 
 type PrepareDeps = {
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../base/clock.ts';
-import { createProgressBar } from '../base/progress-bar.ts';
 import { SetupError } from '../base/setup-error.ts';
 import type { PageSample } from '../http/answer-sample.ts';
 import { composeGateway } from './composition-root.ts';
 import { type Config, ConfigError } from './config.ts';
 import { prepareData } from './prepare-data.ts';
+import { createProgressBar } from './progress-bar.ts';
 import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
 import { welcome } from './welcome.ts';
 

@@ -80,7 +80,7 @@ function readInteger(text: string): string | undefined {
 function readFloat(text: string): string | undefined {
   const special = /^([+-]?)(?:(nan)|inf(?:inity)?)$/i.exec(text);
   if (special) return special[2] ? 'NaN' : `${special[1] === '-' ? '-' : ''}Infinity`;
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value)) return undefined;
   return Object.is(value, -0) ? '-0' : String(value);

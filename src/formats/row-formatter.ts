@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { GatewayError } from '../base/errors.ts';
+import { createByteShares } from '../base/byte-shares.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { Column } from '../base/rows.ts';
 import { takeTurns } from '../base/turns.ts';
@@ -66,9 +66,6 @@ export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
 /** Bytes of written bodies that are kept for the next request. */
 const maxKeptBytes = 32 * 1024 * 1024;
 
-/** Bytes of bodies that may wait for the threads. A single body may be larger. */
-const maxWaitingBytes = 128 * 1024 * 1024;
-
 /** Short results are written one at a time; callers take turns. */
 const shortOptions: FairQueueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
@@ -91,7 +88,7 @@ export function createRowFormatter(): RowFormatter {
   });
   const ids = new WeakMap<Buffer, number>();
   let lastId = 0;
-  let waitingBytes = 0;
+  const shares = createByteShares('written');
 
   /** Distinguishes bodies by identity: equal JSON may be rows of other types. */
   function idOf(body: Buffer): number {
@@ -101,16 +98,9 @@ export function createRowFormatter(): RowFormatter {
   }
 
   /** Lets a bounded number of bytes wait for the threads. */
-  async function withRoom<T>({ body }: FormattedRows, wait: () => Promise<T>): Promise<T> {
-    if (waitingBytes > 0 && waitingBytes + body.length > maxWaitingBytes) {
-      throw new GatewayError('overloaded', 'Too many large results are being written; try again');
-    }
-    waitingBytes += body.length;
-    try {
-      return await wait();
-    } finally {
-      waitingBytes -= body.length;
-    }
+  async function withRoom<T>(caller: string, { body }: FormattedRows, wait: () => Promise<T>): Promise<T> {
+    const release = shares.take(caller, body.length);
+    return wait().finally(release);
   }
 
   async function writeShort(
@@ -121,7 +111,7 @@ export function createRowFormatter(): RowFormatter {
   ): Promise<Buffer> {
     const { columns, body } = rows;
     if (workOf(format, columns, body) <= maxInlineWork) return writeRows(format, columns, body);
-    return withRoom(rows, async () => {
+    return withRoom(caller, rows, async () => {
       const release = await shorts.take(signal, { caller });
       const job = short.open(format, columns);
       const written = job.write(body.subarray(firstRow(body)), true).finally(() => {
@@ -142,7 +132,7 @@ export function createRowFormatter(): RowFormatter {
       return written;
     },
     async open(format, rows, { caller, signal }) {
-      return withRoom(rows, async () => {
+      return withRoom(caller, rows, async () => {
         const release = await openings.take(signal, { caller });
         try {
           const ranges = await findRanges(format, rows.body, signal);

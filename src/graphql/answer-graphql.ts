@@ -4,7 +4,9 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { createOwnTurns } from '../base/turns.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
+import { createFairQueue } from '../engine/fair-queue.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
 import { maxRepeatedBytes } from '../http-messages/http-limits.ts';
@@ -16,7 +18,6 @@ import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { introspectionScope } from './introspection-scope.ts';
-import { createLargeOperations } from './large-operations.ts';
 import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
@@ -41,9 +42,14 @@ type GraphqlOptions = {
 /** Bytes of a request's body. */
 const maxBodyBytes = 1024 * 1024;
 
-/** Large operations that run, and that wait, at the same time. */
-const maxLarge = 2;
-const maxLargeWaiting = 16;
+/** Large operations that run at the same time, two of one caller at most, and that wait. */
+const largeOptions = { permits: 3, maxWaiting: 64, maxWaitingPerCaller: 16 };
+
+/**
+ * Characters of a request that is executed in one turn of the event loop with others: a document of a hundred fields has some seven thousand,
+ * and takes ten milliseconds where all of them are hits.
+ */
+const maxSharedLength = 2048;
 
 /** Characters of the documents whose syntax trees are kept; a tree takes a hundred times the memory of its text. */
 const maxDocumentLength = 256 * 1024;
@@ -79,7 +85,7 @@ export function createGraphqlHandler(
       keepResult,
     ],
   });
-  const largeOperations = createLargeOperations(maxLarge, maxLargeWaiting);
+  const largeOperations = createFairQueue(largeOptions);
 
   function admit(caller: Caller, { headers }: RequestContext['request']): void {
     countRequests(caller.meter, 1);
@@ -97,8 +103,8 @@ export function createGraphqlHandler(
     admit(caller, request);
     const asked = { requestId, facts, signal, headers, caller };
     rejectForms(request);
-    const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
-    const budget = openBudget(largeOperations);
+    const body = await readOperation(context, caller);
+    const budget = openBudget(inner => largeOperations.take(inner, { caller: caller.tokenId }));
     try {
       const operation = openContext(pipeline, asked, budget);
       const response = await yoga.fetch(
@@ -131,6 +137,16 @@ export function createGraphqlHandler(
       return failedResponse(error, context.requestId);
     }
   };
+}
+
+const ownTurn = createOwnTurns();
+
+/** @returns the body of a POST */
+async function readOperation(context: RequestContext, { tokenId }: Caller): Promise<string | undefined> {
+  const { request, queryText } = context;
+  const body = request.method === 'POST' ? await context.readBody(maxBodyBytes) : undefined;
+  if ((body ?? queryText).length > maxSharedLength) await ownTurn(tokenId);
+  return body;
 }
 
 /** The schema of what is served now, rebuilt when a saved query changes. */

@@ -1,6 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
 import { type Turns, takeTurns } from '../base/turns.ts';
-import type { LargeOperations } from './large-operations.ts';
 
 /** Fields of one result, those of lists counted for each item. Documented in `docs/graphql.md`. */
 export const maxResultFields = 250_000;
@@ -13,6 +12,9 @@ const unsliced = { fields: 5_000, bytes: 256 * 1024 };
 
 /** Above these an operation is large: few of them run at the same time. */
 const large = { fields: 20_000, rowsBytes: 512 * 1024, bytes: 2 * 1024 * 1024 };
+
+/** A place among the large operations that run: resolves with what gives it back, which is called once. */
+export type TakePlace = (signal: AbortSignal) => Promise<() => void>;
 
 /** What one operation may cost: counted while it executes, so that no fragment or alias hides anything. */
 export type OperationBudget = {
@@ -34,7 +36,7 @@ export type OperationBudget = {
   addRows(bytes: number): void;
   /**
    * Waits until a large operation may go on: few run at the same time, because each holds all its rows in memory.
-   * @throws GatewayError `overloaded` if too many wait already; the signal's reason when it aborts first
+   * @throws GatewayError `too_many_requests`, `overloaded` if too many wait already; the signal's reason when it aborts first
    */
   enterIfLarge(signal: AbortSignal): Promise<void>;
   /**
@@ -47,7 +49,7 @@ export type OperationBudget = {
 };
 
 /** Opens the budget of one operation. */
-export function openBudget(largeOperations: LargeOperations): OperationBudget {
+export function openBudget(takePlace: TakePlace): OperationBudget {
   const controller = new AbortController();
   let fields = 0;
   let estimatedBytes = 0;
@@ -77,7 +79,7 @@ export function openBudget(largeOperations: LargeOperations): OperationBudget {
     },
     async enterIfLarge(signal) {
       if (!isLarge()) return;
-      entered ??= largeOperations.take(signal);
+      entered ??= takePlace(signal);
       await entered;
     },
     addWritten(bytes) {

@@ -16,9 +16,9 @@ export type Admission = 'answer' | 'refuse' | 'ignore';
 export type Connections = {
   readonly count: number;
   /**
-   * Adds a new connection. If there are too many, one without a request in flight is evicted: first those that never sent a
-   * request, then the one that has been idle for the longest.
-   * @returns false if all have a request in flight
+   * Adds a new connection. If there are too many, one is evicted: first those that never sent a request, then the one that has been idle
+   * for the longest, then the one that has been sending its request for the longest.
+   * @returns false if all have a request in flight that has come whole
    */
   add(socket: Socket): boolean;
   /** Records that a request has arrived, and decides what happens to it. */
@@ -59,10 +59,10 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
     },
     add(socket) {
       if (all.size >= max) {
-        const idle = longestIdle(all.values());
-        if (!idle) return false;
-        all.delete(idle.socket);
-        idle.socket.destroy();
+        const evicted = longestIdle(all.values()) ?? longestSending(all.values());
+        if (!evicted) return false;
+        all.delete(evicted.socket);
+        evicted.socket.destroy();
         onEvicted();
       }
       const activeMs = performance.now();
@@ -120,6 +120,16 @@ function longestIdle(connections: Iterable<Connection>): Connection | undefined 
   let found: Connection | undefined;
   for (const connection of connections) {
     if (!isBusy(connection) && (!found || goesBefore(connection, found))) found = connection;
+  }
+  return found;
+}
+
+/** Slow bodies would otherwise hold all places. Who is asked for the rest of a large one sends it again. */
+function longestSending(connections: Iterable<Connection>): Connection | undefined {
+  let found: Connection | undefined;
+  for (const connection of connections) {
+    if (connection.last?.request.complete !== false) continue;
+    if (!found || connection.activeMs < found.activeMs) found = connection;
   }
   return found;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createByteShares } from '../base/byte-shares.ts';
 import { GatewayError } from '../base/errors.ts';
 import { createOwnTurns } from '../base/turns.ts';
+import { readCredentials } from './caller-headers.ts';
 import { decodeBody, readBody } from './read-body.ts';
 import type { RequestFacts } from './request-facts.ts';
 
@@ -19,7 +21,7 @@ export type RequestContext = {
   readonly facts: RequestFacts;
   /**
    * Reads the whole request body as UTF-8 text.
-   * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`
+   * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`; `too_many_requests`, `overloaded` if too much is being read
    */
   readBody(maxBytes: number): Promise<string>;
 };
@@ -55,9 +57,12 @@ export function openRequestContext(
     signal: caller.signal,
     facts,
     async readBody(maxBytes) {
-      const text = bodyBytes ? decodeBody(bodyBytes) : await readBody(request, { maxBytes, timeoutMs });
-      if (text.length > maxSharedLength) await ownTurn();
-      return text;
+      if (bodyBytes) return inTurn(request, decodeBody(bodyBytes));
+      const length = Math.min(Number(request.headers['content-length'] ?? maxBytes), maxBytes);
+      const read = () => readBody(request, { maxBytes, timeoutMs }).then(text => inTurn(request, text));
+      if (length <= maxSharedLength) return read();
+      const release = shares.take(callerOf(request), length);
+      return read().finally(release);
     },
   };
 }
@@ -66,6 +71,17 @@ export function openRequestContext(
 const maxSharedLength = 32 * 1024;
 
 const ownTurn = createOwnTurns();
+
+async function inTurn(request: IncomingMessage, text: string): Promise<string> {
+  if (text.length > maxSharedLength) await ownTurn(callerOf(request));
+  return text;
+}
+
+/** Bodies that are on their way, or wait for their turn. */
+const shares = createByteShares('read');
+
+/** Who has sent a request, as far as fairness is concerned: a body is read when its token has been accepted. */
+const callerOf = ({ headers }: IncomingMessage) => readCredentials(headers) ?? '';
 
 /** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
 export function readRequestId({ headers }: IncomingMessage): string {

@@ -23,6 +23,7 @@ import {
 } from '../http-messages/request-context.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
 import { openRequestSpan } from '../http-messages/request-span.ts';
+import { createRequestsInFlight, type RequestsInFlight } from '../http-messages/requests-in-flight.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -38,7 +39,7 @@ import { answerWarm } from './answer-warm.ts';
 import { createFastPath, type FastPath } from './hits/fast-path.ts';
 import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
 import { documentBytes, json } from './json-response.ts';
-import { matchRoute, routeMethods, tracedRoute } from './match-route.ts';
+import { matchRoute, type Route, routeMethods, tracedRoute } from './match-route.ts';
 
 /** Whether requests should be sent here, and what is degraded. */
 export type Health = {
@@ -78,6 +79,8 @@ export type HandlerDeps = PageDeps & {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
+  /** Connections that may be open at the same time. */
+  readonly maxConnections: number;
   /** Whether a request may be answered within this turn, without being parsed. */
   readonly beginRepeated: (socket: Socket) => boolean;
   /** Whether this is the latest request of its connection. */
@@ -104,6 +107,7 @@ type Serving = HandlerDeps & {
   readonly rest: RestHandler;
   readonly fastPath: FastPath;
   readonly repeatedBytes: RepeatedBytes;
+  readonly inFlight: RequestsInFlight;
   /** Aborts the requests in flight. */
   readonly aborts: Set<AbortController>;
   isStopping: boolean;
@@ -119,6 +123,7 @@ export function createRequestHandler(deps: HandlerDeps): RequestHandler {
     rest: createRestHandler({ ...deps.pipeline, formatter: deps.formatter }),
     fastPath,
     repeatedBytes: createRepeatedBytes(deps, fastPath),
+    inFlight: createRequestsInFlight(deps.maxConnections),
     aborts: new Set(),
     isStopping: false,
     isClosing: false,
@@ -270,6 +275,20 @@ async function answer(deps: Serving, context: RequestContext): Promise<HttpRespo
     throw new GatewayError('method_not_allowed', `${method} is not offered here; allowed: ${allow(methods)}`);
   }
   if (route.name !== 'logs') rejectEncodedBody(context.request);
+  const credentials = isProbe(route) ? undefined : readCredentials(headers);
+  const leave = deps.inFlight.add(credentials);
+  try {
+    return await answerRoute(deps, context, route);
+  } finally {
+    leave();
+  }
+}
+
+/** These say how the gateway is, to whoever asks. */
+const isProbe = ({ name }: Route) => name === 'livez' || name === 'readyz' || name === 'health';
+
+async function answerRoute(deps: Serving, context: RequestContext, route: Route): Promise<HttpResponse> {
+  const { headers } = context.request;
   switch (route.name) {
     case 'rest':
       return deps.rest(context, route.endpoint);

@@ -23,7 +23,10 @@ export type ConnectionLimits = {
   readonly maxConnections: number;
 };
 
-export type HttpDeps = Omit<HandlerDeps, 'beginRepeated' | 'isLast' | 'receiveTimeoutMs' | 'unread'> & {
+export type HttpDeps = Omit<
+  HandlerDeps,
+  'beginRepeated' | 'isLast' | 'maxConnections' | 'receiveTimeoutMs' | 'unread'
+> & {
   readonly limits: ConnectionLimits;
 };
 
@@ -41,8 +44,7 @@ export type HttpServer = {
 /** Makes the HTTP server of all routes; it does not listen yet. */
 export function createHttpServer(deps: HttpDeps): HttpServer {
   const { limits, emit } = deps;
-  const { receiveTimeoutMs } = limits;
-  const server = openServer(receiveTimeoutMs);
+  const server = openServer(limits.receiveTimeoutMs);
   const onEnded = (reason: EndReason) => emit({ type: 'http.connection_ended', reason });
   const unread = createUnreadAnswers({
     timeoutMs: limits.sendTimeoutMs,
@@ -55,7 +57,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     return last === undefined || last.response === response;
   };
   const { beginRepeated } = connections;
-  const handler = createRequestHandler({ ...deps, receiveTimeoutMs, unread, isLast, beginRepeated });
+  const handler = createRequestHandler({ ...deps, ...limits, unread, isLast, beginRepeated });
 
   /** Answers a malformed request, after the requests that preceded it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {

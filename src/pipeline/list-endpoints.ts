@@ -49,7 +49,7 @@ export async function listEndpoints<Shown = ListedEndpoint>(
   let endMs = 0;
   for (const definition of covered) {
     if (performance.now() >= endMs) {
-      await ownTurn();
+      await ownTurn(caller.tokenId);
       endMs = performance.now() + sliceMs;
     }
     all.push(show(await listed(deps, caller, definition)));

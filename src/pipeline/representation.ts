@@ -6,7 +6,7 @@ import { jsonColumnsOf } from '../redaction/json-columns.ts';
 import { type RedactionOptions, redactRowsJson } from '../redaction/redact-rows-json.ts';
 import { redactText } from '../redaction/redact-text.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
-import type { Redactor } from '../redaction/redactor.ts';
+import type { RedactionCaller, Redactor } from '../redaction/redactor.ts';
 
 /** A body as one caller sees it. */
 export type Representation = {
@@ -48,7 +48,7 @@ export async function representationOf(
   rows: Rendered,
   kinds: Redaction,
   redactor: Redactor,
-  signal: AbortSignal,
+  { caller, signal }: RedactionCaller,
 ): Promise<Representation> {
   if (!kinds) return { body: rows.body, digest: rows.bodyDigest };
   const key = kinds.join();
@@ -60,7 +60,9 @@ export async function representationOf(
     shown =
       rows.body.length <= maxInlineBytes
         ? redactInline(rows, options)
-        : await making(key, signal, inner => redactElsewhere(rows, options, redactor, inner));
+        : await making(key, signal, inner =>
+            redactElsewhere(rows, options, redactor, { caller, signal: inner }),
+          );
     made.set(key, shown);
   }
   return shown;
@@ -75,9 +77,9 @@ async function redactElsewhere(
   rows: Rendered,
   options: RedactionOptions,
   redactor: Redactor,
-  signal: AbortSignal,
+  by: RedactionCaller,
 ): Promise<Representation> {
-  const body = await redactor.redact(rows.body, options, signal);
+  const body = await redactor.redact(rows.body, options, by);
   return { body, digest: rows.bodyDigest && (await digestAsync(body)) };
 }
 

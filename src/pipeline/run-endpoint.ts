@@ -71,7 +71,8 @@ export async function runEndpoint(
     plan ??= await planRequest(deps, request, stages);
     const { rows, state, receipt } = await tracedRead(deps, plan, request);
     stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
-    const shown = await representationOf(rows, plan.redact, deps.redactor, request.signal);
+    const by = { caller: plan.caller.tokenId, signal: request.signal };
+    const shown = await representationOf(rows, plan.redact, deps.redactor, by);
     if (plan.redact) stages.done('redact');
     const answer = toAnswer(deps, plan, rows, shown, state, receipt, stages.list());
     announce(deps, answer, request.requestId, stages.totalMs());

@@ -4,6 +4,7 @@ import { type RedactionOptions, redactInSlices } from './redact-rows-json.ts';
 /** A job for the thread. */
 export type RedactionJob = {
   readonly id: number;
+  readonly caller: string;
   readonly body: Uint8Array;
   readonly options: RedactionOptions;
 };
@@ -16,18 +17,23 @@ export type RedactionResult = { readonly id: number; readonly body: Uint8Array |
 
 type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
 
-/** Jobs take turns, a slice each: a short one never waits for the end of a long one. */
-let running: Running[] = [];
+/**
+ * Callers take turns, a slice each, and so do the jobs of one: a short one waits neither for the end of a long one nor for the number of
+ * somebody else's.
+ */
+let lanes: Running[][] = [];
 let isScheduled = false;
 
 parentPort!.on('message', (message: RedactionJob | RedactionCancel) => {
   if ('cancel' in message) {
-    running = running.filter(({ job }) => job.id !== message.cancel);
+    lanes = lanes.map(lane => lane.filter(({ job }) => job.id !== message.cancel));
     return;
   }
-  const { body, options } = message;
+  const { caller, body, options } = message;
   const slices = redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), options);
-  running.push({ job: message, slices });
+  const own = lanes.find(([first]) => first?.job.caller === caller);
+  if (own) own.push({ job: message, slices });
+  else lanes.push([{ job: message, slices }]);
   schedule();
 });
 
@@ -39,12 +45,14 @@ function schedule(): void {
 
 function takeTurn(): void {
   isScheduled = false;
-  const next = running.shift();
-  if (!next) return; // it was cancelled
-  const { done, value } = next.slices.next();
-  if (done) send(next.job, value);
-  else running.push(next);
-  if (running.length > 0) schedule();
+  const lane = lanes.shift();
+  if (!lane) return;
+  const next = lane.shift(); // absent where it was cancelled
+  const turn = next?.slices.next();
+  if (next && turn?.done) send(next.job, turn.value);
+  else if (next) lane.push(next);
+  if (lane.length > 0) lanes.push(lane);
+  if (lanes.length > 0) schedule();
 }
 
 function send({ id, body }: RedactionJob, redacted: Buffer): void {

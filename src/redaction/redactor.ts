@@ -1,18 +1,26 @@
 import { Worker } from 'node:worker_threads';
+import { createByteShares } from '../base/byte-shares.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { RedactionOptions } from './redact-rows-json.ts';
 import type { RedactionCancel, RedactionJob, RedactionResult } from './redaction-worker.ts';
 
+/** For whom a body is redacted. */
+export type RedactionCaller = {
+  /** The id of an access token: callers take turns. */
+  readonly caller: string;
+  /** Stops the work. */
+  readonly signal: AbortSignal;
+};
+
 /** Redacts bodies on a separate thread, so that the event loop is not blocked. */
 export type Redactor = {
   /**
    * Replaces personal data as `redactRowsJson` does.
-   * @param signal stops the work
    * @returns the body itself if nothing is replaced
-   * @throws GatewayError `overloaded` if too much is waiting; `unavailable` if the thread ended; the signal's reason
+   * @throws GatewayError `too_many_requests`, `overloaded` if too much is waiting; `unavailable` if the thread ended; the signal's reason
    */
-  redact(body: Buffer, options: RedactionOptions, signal: AbortSignal): Promise<Buffer>;
+  redact(body: Buffer, options: RedactionOptions, by: RedactionCaller): Promise<Buffer>;
   /** Ends the thread, and rejects the jobs that are not done. */
   close(): Promise<void>;
 };
@@ -21,10 +29,9 @@ type Waiting = {
   readonly body: Buffer;
   readonly resolve: (redacted: Buffer) => void;
   readonly reject: (error: Error) => void;
+  /** Gives the bytes of the body back; the thread has a copy of them. */
+  readonly release: () => void;
 };
-
-/** Bytes of bodies that may wait for the thread, which has a copy of each. A single body may be larger. */
-const maxWaitingBytes = 128 * 1024 * 1024;
 
 /** Megabytes of strings that the thread may hold: one string can be as long as a whole result. */
 const maxHeapMb = 512;
@@ -35,7 +42,7 @@ const idleMs = 10_000;
 /** Makes a redactor; its thread starts with the first body. */
 export function createRedactor(): Redactor {
   const waiting = new Map<number, Waiting>();
-  let waitingBytes = 0;
+  const shares = createByteShares('redacted');
   let lastId = 0;
   let thread: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -43,7 +50,7 @@ export function createRedactor(): Redactor {
   function take(id: number): Waiting | undefined {
     const found = waiting.get(id);
     waiting.delete(id);
-    waitingBytes -= found?.body.length ?? 0;
+    found?.release();
     if (found && waiting.size === 0) idle = setTimeout(() => void close(), idleMs).unref();
     return found;
   }
@@ -82,18 +89,14 @@ export function createRedactor(): Redactor {
   }
 
   return {
-    redact(body, options, signal) {
+    async redact(body, options, { caller, signal }) {
+      const release = shares.take(caller, body.length);
       clearTimeout(idle);
-      if (waiting.size > 0 && waitingBytes + body.length > maxWaitingBytes) {
-        const message = 'Too many large results are being redacted; try again';
-        return Promise.reject(new GatewayError('overloaded', message));
-      }
       thread ??= start();
       const id = ++lastId;
       const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-      waiting.set(id, { body, resolve, reject });
-      waitingBytes += body.length;
-      thread.postMessage({ id, body, options } satisfies RedactionJob);
+      waiting.set(id, { body, resolve, reject, release });
+      thread.postMessage({ id, caller, body, options } satisfies RedactionJob);
       return orAborted(promise, signal).catch(error => {
         if (take(id)) thread?.postMessage({ cancel: id } satisfies RedactionCancel);
         throw error;

@@ -1,8 +1,11 @@
+import { answerAttacks } from './answer-attacks.ts';
 import type { Attack } from './attack.ts';
 import { doorAttacks, writeAttacks } from './door-attacks.ts';
 import { graphqlAttacks } from './graphql-attacks.ts';
+import { hitAttacks } from './hit-attacks.ts';
 import { keptAttacks, packedAttacks, strangeAttacks } from './hostile-attacks.ts';
 import { cacheAttacks, httpAttacks } from './http-attacks.ts';
+import { nameAttacks } from './name-attacks.ts';
 import { sqlAttacks } from './sql-attacks.ts';
 
 /** The token of the attacker: one of `TOKEN_HASHES`, so without a scope. */
@@ -19,4 +22,7 @@ export const attacks: readonly Attack[] = [
   ...doorAttacks,
   ...writeAttacks,
   ...packedAttacks,
+  ...hitAttacks(attackToken),
+  ...answerAttacks,
+  ...nameAttacks,
 ];

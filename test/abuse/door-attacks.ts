@@ -1,5 +1,6 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Attack } from './attack.ts';
+import { at, bulk, endless, list } from './attack-texts.ts';
 import type { Target } from './target.ts';
 
 /** What comes in by other doors than questions for rows: agents, exports, checks, pages, metrics. */
@@ -44,6 +45,11 @@ export const writeAttacks: readonly Attack[] = ([
   { name: 'events: deep JSON', senders: 16, seconds: 8, send: to => events(to, `[{"event_message":"x","metadata":{"a":${deep}}}]`) },
   { name: 'events: a hundred thousand at once', senders: 8, seconds: 8, send: to => events(to, `[${'{},'.repeat(500_000)}7]`) },
   { name: 'events: metadata of many fields', senders: 8, seconds: 8, send: (to, n) => events(to, JSON.stringify([{ event_message: 'x', timestamp: 'never', metadata: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${n}x${i}`, i])) }])) },
+  { name: 'events: a flood of good ones', senders: 16, seconds: 10, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 500 }, (_, i) => ({ id: `${process.pid}x${n}x${i}`, event_message: 'hello '.repeat(20), timestamp: Date.now() * 1000, metadata: { host: 'x', n: i } })))) },
+  { name: 'events: ids of 60 KB', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 10 }, (_, i) => ({ id: 'x'.repeat(60_000) + n + i, event_message: 'x', timestamp: Date.now() * 1000 })))) },
+  { name: 'events: times of every day', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 400 }, (_, i) => ({ event_message: 'x', timestamp: (Date.now() - ((n * 400 + i) * 86_400_000) % 3e14) * 1000, project: `p${n}x${i}` })))) },
+  { name: 'events: to sources that are not there', senders: 32, seconds: 6, send: (to, n) => to.send(`/api/logs?source_name=${'postgres.log'.repeat(100)}${n}`, { method: 'POST', headers: json, body: '[{}]' }) },
+  { name: 'events: one line each, thousands', senders: 200, seconds: 8, send: (to, n) => events(to, `{"event_message":"x${n}"}`) },
 ] satisfies Attack[]).map(attack => ({ ...attack, scope: 'write' as const })); // biome-ignore format: a table
 
 const json = { 'content-type': 'application/json' };
@@ -77,20 +83,4 @@ function events(to: Target, body: string | Buffer, headers: Record<string, strin
     headers: { ...json, ...headers },
     body,
   });
-}
-
-function at<Item>(items: readonly Item[], n: number): Item {
-  return items[n % items.length]!;
-}
-
-function list(count: number, item: (n: number) => string, separator = ', '): string {
-  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
-}
-
-function endless(n: number): string {
-  return `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
-}
-
-function bulk(bytes: number, n: number): string {
-  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
 }

@@ -1,4 +1,5 @@
 import type { Attack } from './attack.ts';
+import { list } from './attack-texts.ts';
 
 /** Documents, variables and operations that grow on their way. */
 export const graphqlAttacks: readonly Attack[] = [
@@ -25,10 +26,6 @@ export const graphqlAttacks: readonly Attack[] = [
 ]; // biome-ignore format: a table
 
 const json = { 'content-type': 'application/json' };
-
-function list(count: number, item: (n: number) => string, separator = ', '): string {
-  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
-}
 
 const fields = (count: number, field: (n: number) => string) =>
   `{ ${list(count, i => `f${i}: ${field(i)}`, ' ')} }`;

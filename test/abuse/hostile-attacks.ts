@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Attack } from './attack.ts';
+import { at, bulk, list } from './attack-texts.ts';
 import type { Target } from './target.ts';
 import { tokenLines } from './target.ts';
 
@@ -85,16 +86,4 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 function hashed(to: Target, query: string): Promise<void> {
   return to.graphql({ query, extensions: { persistedQuery: { version: 1, sha256Hash: sha256(query) } } });
-}
-
-function at<Item>(items: readonly Item[], n: number): Item {
-  return items[n % items.length]!;
-}
-
-function list(count: number, item: (n: number) => string, separator = ', '): string {
-  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
-}
-
-function bulk(bytes: number, n: number): string {
-  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
 }

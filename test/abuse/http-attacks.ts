@@ -1,4 +1,5 @@
 import type { Attack } from './attack.ts';
+import { at, bulk, endless, list } from './attack-texts.ts';
 import type { Target } from './target.ts';
 import { tokenLines } from './target.ts';
 
@@ -13,6 +14,10 @@ export function httpAttacks(token: string): readonly Attack[] {
     { name: 'pipelines that stop reading', senders: 50, seconds: 8, send: to => to.socket(head('/openapi.json').repeat(2000), { reads: false, holdMs: 60_000 }) },
     { name: 'five hundred slow heads', senders: 500, seconds: 18, send: to => to.socket('GET / HTTP/1.1\r\n', { drip: 'X-A: b\r\n', everyMs: 1000, holdMs: 60_000 }) },
     { name: 'five hundred slow bodies', senders: 500, seconds: 18, send: to => to.socket(post('Content-Length: 1000000\r\n'), { drip: ' ', everyMs: 1000, holdMs: 60_000 }) },
+    { name: 'slow bodies on all connections', senders: 2100, seconds: 12, send: to => to.socket(post('Content-Length: 1000000\r\n'), { drip: ' ', everyMs: 1000, holdMs: 60_000 }) },
+    { name: 'bodies of a MB without their end', senders: 1200, seconds: 12, send: to => to.socket(post('Content-Length: 1000000\r\n') + ' '.repeat(990_000), { drip: ' ', everyMs: 1000, holdMs: 60_000 }) },
+    { name: 'three hundred bodies of a MB at once', senders: 300, seconds: 8, send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: `{"project":"x${n}"${' '.repeat(990_000)}}` }) },
+    { name: 'one query that all connections wait for', senders: 2100, seconds: 12, send: to => to.rest({ interval: 'daily', sql: endless(0) }, { of: 'usage.api-counts' }) },
     { name: 'bodies of one byte a chunk', senders: 32, send: to => to.socket(post('Transfer-Encoding: chunked\r\n') + '1\r\n \r\n'.repeat(150_000), { drip: '1\r\n \r\n'.repeat(5000), everyMs: 20, holdMs: 5000 }) },
     { name: 'chunks with extensions, trailers', senders: 16, send: to => to.socket(`${post('Transfer-Encoding: chunked\r\nTrailer: X-A\r\n')}2;${'a=b;'.repeat(3000)}\r\n{}\r\n0\r\n${'X-A: b\r\n'.repeat(3000)}\r\n`) },
     { name: 'a MB that waits for 100 Continue', senders: 100, send: to => to.socket(post('Content-Length: 1000000\r\nExpect: 100-continue\r\n'), { holdMs: 4000 }) },
@@ -48,6 +53,9 @@ export const cacheAttacks: readonly Attack[] = [
   { name: 'entries just under the limit, with Redis', needsRedis: true, senders: 16, seconds: 15, send: (to, n) => entry(to, 8000, n) },
   { name: 'one large entry for many, with Redis', needsRedis: true, senders: 32, seconds: 10, send: (to, n) => entry(to, 7900, 0, { 'accept-encoding': at(['br', 'gzip', 'zstd', 'identity'], n) }) },
   { name: 'one large entry redacted for many', senders: 32, seconds: 10, send: (to, n) => entry(to, 7900, 0, { 'lf-endpoint-redact-pii': 'true', 'accept-encoding': at(['br', 'gzip', 'zstd', 'identity'], n) }) },
+  { name: 'forty large entries redacted for many, with Redis', needsRedis: true, senders: 64, seconds: 15, send: (to, n) => entry(to, 7900, n % 40, { 'lf-endpoint-redact-pii': 'true' }) },
+  { name: 'forty large entries as CSV for many, with Redis', needsRedis: true, senders: 64, seconds: 15, send: (to, n) => to.rest({ interval: 'daily', sql: bulk(7900, n % 40), format: 'csv' }, { of: 'usage.api-counts' }) },
+  { name: 'forty large entries by GraphQL for many', senders: 64, seconds: 15, send: (to, n) => to.graphql({ query: `{ usageApiCountsSql(interval: DAILY, project: "x", sql: ${JSON.stringify(bulk(900, n % 40))}) { rows } }` }) },
   { name: 'patterns of 1,000 branches', senders: 16, seconds: 8, send: (to, n) => to.rest({ interval: 'daily', project: `(${'a|'.repeat(480)}${n})` }, { of: 'usage.api-counts' }) },
 ]; // biome-ignore format: a table
 
@@ -62,16 +70,4 @@ function counts(to: Target, n: number): Promise<void> {
 /** Asks for an answer of a thousand rows that the cache may keep. */
 function entry(to: Target, rowBytes: number, n: number, headers: Record<string, string> = {}): Promise<void> {
   return to.rest({ interval: 'daily', sql: bulk(rowBytes, n) }, { of: 'usage.api-counts', headers });
-}
-
-function list(count: number, item: (n: number) => string): string {
-  return Array.from({ length: count }, (_, n) => item(n)).join(', ');
-}
-
-function at<Item>(items: readonly Item[], n: number): Item {
-  return items[n % items.length]!;
-}
-
-function bulk(bytes: number, n: number): string {
-  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
 }

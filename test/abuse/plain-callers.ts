@@ -21,7 +21,8 @@ export type PlainCallers = {
 const [project] = sampleProjects;
 const usage = (interval: string, pattern: string) =>
   `/api/endpoints/query/usage.api-counts?interval=${interval}&project=${encodeURIComponent(pattern)}`;
-const logs = `/api/endpoints/query/logs.all?project=${project}`;
+const path = '/api/endpoints/query/logs.all';
+const logs = `${path}?project=${project}`;
 const graphql = (query: string) => ({ query });
 const tool = {
   jsonrpc: '2.0',
@@ -30,6 +31,9 @@ const tool = {
   params: { name: 'usage_api-counts', arguments: { interval: 'hourly', project } },
 };
 const agent = { accept: 'application/json, text/event-stream' };
+/** A body of over 32 KiB is parsed in a turn of the event loop of its own, a result of over 512 KiB waits for few others. */
+const longRemark = 'x'.repeat(40_000);
+const large = `{ logsAll(project: "${project}", sql: "select * from edge_logs limit 1000") { id } }`;
 let fresh = 0;
 /** A pattern that nobody asked for before. */
 const newProject = () => `${project}|plain${process.pid}x${fresh++}`;
@@ -42,11 +46,13 @@ const plainKinds = {
   redacted: gateway => gateway.get(logs, { 'lf-endpoint-redact-pii': 'true' }, timeout()),
   CSV: gateway => gateway.get(`${logs}&format=csv`, {}, timeout()),
   'own SQL': gateway => gateway.get(`${logs}&sql=${encodeURIComponent(newSql())}`, {}, timeout()),
+  'long body': gateway => gateway.post(path, { project, sql: `${newSql()} -- ${longRemark}` }, timeout()),
   tool: gateway => gateway.post('/mcp', tool, timeout(), agent),
   hit: gateway => gateway.get(usage('hourly', project), {}, timeout()),
   miss: gateway => gateway.get(usage('minutely', newProject()), {}, timeout()),
   'GraphQL logsAll': gateway =>
     gateway.post('/graphql', graphql(`{ logsAll(project: "${project}") { id metadata } }`), timeout()),
+  'large GraphQL': gateway => gateway.post('/graphql', graphql(large), timeout()),
   'GraphQL hit': gateway => gateway.post('/graphql', graphql(counts('HOURLY', project)), timeout()),
   'GraphQL miss': gateway => gateway.post('/graphql', graphql(counts('MINUTELY', newProject())), timeout()),
 } satisfies Record<string, (gateway: FleetGateway) => Promise<FleetAnswer>>;

@@ -1,5 +1,6 @@
 import { growingTexts, textOfLength } from '../googlesql/growing-texts.ts';
 import type { Attack } from './attack.ts';
+import { at, bulk, endless, list } from './attack-texts.ts';
 
 const subsets = [
   'edge_logs', 'postgres_logs', 'function_edge_logs', 'function_logs', 'auth_logs', 'realtime_logs', 'storage_logs',
@@ -47,6 +48,7 @@ export const sqlAttacks: readonly Attack[] = [
   { name: 'lists of IN as long as a text may be', send: (to, n) => to.sql(`select count(*) as n from edge_logs, unnest(generate_array(1, 100)) x where id in (${list(5000, i => `'${n}x${i}'`)})`) },
   { name: 'many subsets of many names', send: (to, n) => to.sql(`with ${list(65, i => `c${i} as (select id, '${n}' as n from edge_logs)`)} select count(*) as n from ${list(65, i => `c${i}`, ' join ').replace(/ join (c\d+)/g, ' join $1 using (id)')}`) },
   { name: 'functions of every kind', senders: 16, seconds: 20, send: (to, n) => to.sql(at(costly, n)(n)) },
+  { name: 'functions that make more than they get', senders: 16, seconds: 30, send: (to, n) => to.sql(at(growing, n)(n)) },
   { name: 'recursion of every kind', seconds: 12, send: (to, n) => to.sql(at(recursive, n)(n)) },
   { name: 'redaction of colons', send: (to, n) => to.sql(`select repeat('1:', ${30_000 - (n % 50)}) as m from unnest(generate_array(1, 100))`, redacted) },
   { name: 'redaction of hexadecimal digits, dots and at signs', senders: 16, seconds: 10, send: (to, n) => to.sql(`select repeat('${at(['abcdef01', '::1.', 'a@b.c', '1.2.3.', 'eyJa.eyJb.', 'Bearer a=', 'a@', '.a'], n)}', ${7500 - (n % 50)}) as m from unnest(generate_array(1, 800))`, redacted) },
@@ -70,6 +72,40 @@ const costly: readonly ((n: number) => string)[] = [
   n => `select sum(length(normalize(repeat('é${n}', 100000), NFKD))) as n from unnest(generate_array(1, 100))`,
 ]; // biome-ignore format: a table
 
+/** Small texts whose functions make large values, or take long over them. */
+const growing: readonly ((n: number) => string)[] = [
+  n => `select length(format('%${900_000 + n}d', 1)) as n`,
+  n => `select length(format('%*d', 2000000000, ${n})) as n`,
+  n => `select length(lpad('x', 1000000 - ${n}, 'ab')) as n from unnest(generate_array(1, 2000))`,
+  n => `select array_length(generate_timestamp_array(timestamp '2026-01-01', timestamp '2026-01-02', interval ${1 + n} microsecond)) as n`,
+  n => `select sum(array_length(generate_date_array('0001-01-01', date_add('9999-12-30', interval mod(${n}, 2) day)))) as n from unnest(generate_array(1, 100))`,
+  n => `select sum(array_length(split(repeat('a${n}', 100000), ''))) as n from unnest(generate_array(1, 200))`,
+  n => `select sum(array_length(to_code_points(repeat('é', 300000 + ${n})))) as n from unnest(generate_array(1, 100))`,
+  n => `select sum(array_length(regexp_extract_all(repeat('ab${n}', 100000), 'a'))) as n from unnest(generate_array(1, 200))`,
+  n => `select count(*) as n from edge_logs group by cube(id, project, timestamp, event_message, mod(length(id), ${2 + n}), 1.5 + length(id))`,
+  n => `select length(trim(repeat('ab', 400000 + ${n}), '${list(500, i => String.fromCodePoint(0x4e00 + i), '')}ab')) as n from unnest(generate_array(1, 50))`,
+  n => `select length(translate(repeat('ab', 200000 + ${n}), '${list(9000, i => String.fromCodePoint(0x4e00 + i), '')}', 'b')) as n from unnest(generate_array(1, 50))`,
+  n => `select instr(repeat('a', 900000), 'a', 1, 899000 + ${n % 900}) as n from unnest(generate_array(1, 100))`,
+  n => `select length(format_timestamp('${'%c'.repeat(3000)}', timestamp)) + ${n} as n from edge_logs`,
+  n => `select length(initcap(repeat('a b', 300000 + ${n}))) as n from unnest(generate_array(1, 50))`,
+  n => `select soundex(repeat('a', 900000 - ${n})) as n from unnest(generate_array(1, 200))`,
+  n => `select safe_cast(repeat('9', 900000 + ${n}) as bignumeric) as n from unnest(generate_array(1, 200))`,
+  n => `select net.host(repeat('a.', 400000 + ${n})) as n, net.reg_domain(repeat('a.', 400000)) as m from unnest(generate_array(1, 50))`,
+  n => `select array_length(approx_quantiles(x, 90000 + ${n % 999})) as n from unnest(generate_array(1, 900000)) as x`,
+  n => `select array_length(approx_top_count(x, 90000 + ${n % 999})) as n from unnest(generate_array(1, 900000)) as x`,
+  n => `select hll_count.extract(hll_count.init(x + ${n}, 24)) as n from unnest(generate_array(1, 900000)) as x`,
+  n => `select max(array_length(a)) as n from (select array_agg(event_message) over (order by timestamp rows between unbounded preceding and current row) as a from edge_logs where id != '${n}')`,
+  n => `select to_json_string(array_agg(struct(x, [x, x], struct(x as y)))) as j from unnest(generate_array(1, 200000 + ${n})) as x`,
+  n => `select json_query_array(to_json_string(generate_array(1, 200000 + ${n})), '$') as j`,
+  n => `select parse_timestamp('${'%Y '.repeat(2000)}', repeat('2026 ', 2000 + ${n})) as t from unnest(generate_array(1, 2000))`,
+  n => `select contains_substr((select as struct a.*), 'nope${n}') as c from edge_logs a, unnest(generate_array(1, 300)) qualify row_number() over (order by timestamp) = 1`,
+  n => `select to_base32(sha512(repeat('a', 1000000 - ${n}))) as s, to_base64(cast(repeat('a', 1000000) as bytes)) as b from unnest(generate_array(1, 15))`,
+  n => `select normalize_and_casefold(repeat('ﷺ', 50000 + ${n}), NFKC) as s from unnest(generate_array(1, 20))`,
+  n => `select code_points_to_string(array_concat(generate_array(65, 90), generate_array(1000, 50000 + ${n % 999}))) as s from unnest(generate_array(1, 100))`,
+  n => `select string_agg(distinct concat(id, cast(x as string)), '' order by concat(id, cast(x as string)) desc) as s from edge_logs, unnest(generate_array(1, 30)) x where id != '${n}'`,
+  n => `select bit_count(cast(repeat('a', 1000000 - ${n}) as bytes)) as b, reverse(repeat('é', 300000)) as r from unnest(generate_array(1, 10))`,
+]; // biome-ignore format: a table
+
 const recursive: readonly ((n: number) => string)[] = [
   n => `with recursive t as (select ${n} as n union all select n + 1 from t) select count(*) as c from t`,
   n => `with recursive t as (select 'a${n}' as s, 0 as n union all select concat(s, s), n + 1 from t where n < 60) select max(length(s)) as c from t`,
@@ -82,27 +118,10 @@ const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };
 /** Spends minutes inside one vector of rows, where DuckDB does not look for an interrupt. */
 const unresponsive = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
 
-function at<Item>(items: readonly Item[], n: number): Item {
-  return items[n % items.length]!;
-}
-
-function list(count: number, item: (n: number) => string, separator = ', '): string {
-  return Array.from({ length: count }, (_, n) => item(n)).join(separator);
-}
-
 const columns = (count: number) => list(count, i => `c${i}`);
 const wide = (count: number) => `(select ${list(count, i => `${i} as c${i}`)})`;
 
 /** Needs 170 MB for a second. */
 function hashes(n: number): string {
   return `with h as (select string_agg(to_hex(sha256(concat(cast(x as string), cast(y as string), '${n}')))) as m from unnest(generate_array(1,900)) x cross join unnest(generate_array(1,700)) y group by y) select sum(length(m)) as n from h`;
-}
-
-function endless(n: number): string {
-  return `select count(*) as n from unnest(generate_array(1, 1000000)) a, unnest(generate_array(1, 1000000)) b where a + b = ${n}`;
-}
-
-/** A thousand rows of this size, which compress badly. */
-function bulk(bytes: number, n: number): string {
-  return `select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), ${Math.ceil(bytes / 64)}) as m from unnest(generate_array(1, 1000)) as x`;
 }

@@ -13,7 +13,7 @@ test('each has a turn of the event loop for itself, in the order of the calls', 
   count();
   const turns: number[] = [];
   const act = async (n: number) => {
-    await ownTurn();
+    await ownTurn('a');
     // Promises that are ready belong to the same turn.
     for (let step = 0; step < 10; step++) await undefined;
     turns.push(turn);
@@ -25,10 +25,18 @@ test('each has a turn of the event loop for itself, in the order of the calls', 
   expect(turns).toEqual(turns.toSorted((a, b) => a - b));
 });
 
+test('contract 11.1: a caller waits for one turn of another, however many that one waits for', async () => {
+  const ownTurn = createOwnTurns();
+  const order: string[] = [];
+  const act = (caller: string) => ownTurn(caller).then(() => order.push(caller));
+  await Promise.all([...'aaaaaaaabcb'].map(act));
+  expect(order.join('')).toBe('aabcabaaaaa');
+});
+
 test('contract 11.1: half of the time is for others, however long each turn takes', async () => {
   const ownTurn = createOwnTurns();
   const act = async () => {
-    await ownTurn();
+    await ownTurn('a');
     for (const startedMs = performance.now(); performance.now() - startedMs < 40; ) {
       /* works */
     }

@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 test('contract 11.3: an operation waits for its place once it is large, once, and gives it back at its end', async () => {
   const release = vi.fn();
   const take = vi.fn(async () => release);
-  const budget = openBudget({ take });
+  const budget = openBudget(take);
   budget.addRows(100_000);
   await budget.enterIfLarge(signal);
   expect(take).not.toHaveBeenCalled();
@@ -21,7 +21,7 @@ test('contract 11.3: an operation waits for its place once it is large, once, an
 });
 
 test('contract 11.3: an operation that gets no place says so', async () => {
-  const budget = openBudget({ take: () => Promise.reject(new Error('too many wait')) });
+  const budget = openBudget(() => Promise.reject(new Error('too many wait')));
   budget.addFields(100_000, 0);
   await expect(budget.enterIfLarge(signal)).rejects.toThrow('too many wait');
   budget.close();
@@ -32,7 +32,7 @@ test('contract 11.2: a large result is written in slices, a small one at once', 
   const write = async (isSmall: boolean) => {
     let turns = 0;
     const budget = {
-      ...openBudget({ take: async () => () => undefined }),
+      ...openBudget(async () => () => undefined),
       isSmall: () => isSmall,
       // Each slice is over at once, and the next one lasts for one look.
       turns: { isOver: () => ++turns % 2 === 1, next: async () => undefined },

@@ -221,17 +221,4 @@ describe('connections have a limit', () => {
     expect(own.events).toContainEqual({ type: 'http.connection_ended', reason: 'connection_limit' });
     for (const { socket } of [used, fourth, ...silent]) socket.destroy();
   });
-
-  test('contract 2.18: if all have a request under way, a new one is asked to retry', async () => {
-    const own = await openGateway({ rows, now, environment: { MAX_CONNECTIONS: '1' } });
-    onTestFinished(own.close);
-    const busy = await openRaw(own.port);
-    const arrived = once(own.server, 'request');
-    busy.write(post(logs, 10));
-    await arrived;
-    const refused = await openRaw(own.port);
-    const [answer] = readAnswers(await refused.ended);
-    expect(answer).toMatchObject({ status: 503, head: expect.stringMatching(/retry-after: 1/i) });
-    busy.socket.destroy();
-  });
 });

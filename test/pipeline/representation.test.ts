@@ -3,6 +3,7 @@ import { type Rendered, representationOf } from '../../src/pipeline/representati
 import type { Redactor } from '../../src/redaction/redactor.ts';
 
 const kinds = ['ipv4'] as const;
+const by = ({ signal }: AbortController) => ({ caller: 'a', signal });
 const long = (): Rendered => ({
   body: Buffer.alloc(100_000, ' '),
   columns: [],
@@ -15,7 +16,7 @@ const long = (): Rendered => ({
 function openRedactor() {
   const runs: { end: (redacted: Buffer) => void; signal: AbortSignal }[] = [];
   const redactor: Redactor = {
-    redact(_body, _options, signal) {
+    redact(_body, _options, { signal }) {
       const { promise, resolve } = Promise.withResolvers<Buffer>();
       runs.push({ end: resolve, signal });
       return promise;
@@ -29,8 +30,8 @@ test('contract 11.6: nobody waits for a redaction beyond the deadline, and other
   const { redactor, runs } = openRedactor();
   const rows = long();
   const [first, second] = [new AbortController(), new AbortController()];
-  const left = representationOf(rows, kinds, redactor, first.signal);
-  const other = representationOf(rows, kinds, redactor, second.signal);
+  const left = representationOf(rows, kinds, redactor, by(first));
+  const other = representationOf(rows, kinds, redactor, by(second));
   first.abort(new Error('The time is over'));
   await expect(left).rejects.toThrow('The time is over');
   expect(runs.map(({ signal }) => signal.aborted)).toEqual([false]);
@@ -38,7 +39,7 @@ test('contract 11.6: nobody waits for a redaction beyond the deadline, and other
   runs[0]?.end(redacted);
   expect((await other).body).toBe(redacted);
   // It is there for all who come later.
-  expect(await representationOf(rows, kinds, redactor, second.signal)).toBe(await other);
+  expect(await representationOf(rows, kinds, redactor, by(second))).toBe(await other);
   expect(runs).toHaveLength(1);
 });
 
@@ -46,10 +47,10 @@ test('contract 11.5: the work ends when the last caller leaves, and begins again
   const { redactor, runs } = openRedactor();
   const rows = long();
   const caller = new AbortController();
-  const both = [1, 2].map(() => representationOf(rows, kinds, redactor, caller.signal));
+  const both = [1, 2].map(() => representationOf(rows, kinds, redactor, by(caller)));
   caller.abort(new Error('left'));
   for (const left of both) await expect(left).rejects.toThrow('left');
   expect(runs.map(({ signal }) => signal.aborted)).toEqual([true]);
-  void representationOf(rows, kinds, redactor, new AbortController().signal);
+  void representationOf(rows, kinds, redactor, by(new AbortController()));
   expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, false]);
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => redactor.close());
 
-const never = new AbortController().signal;
+const never = { caller: 'a', signal: new AbortController().signal };
 const rowsOf = (text: string, count: number) => Buffer.from(JSON.stringify(Array(count).fill({ text })));
 
 test('redacts as the function does, several bodies at once, long and short, changed or not', async () => {
@@ -41,14 +41,25 @@ test('a short body does not wait for the end of a long one', async () => {
   expect(order).toEqual(['short', 'long']);
 });
 
+test('contract 11.1: a caller waits for no number of bodies of another', async () => {
+  const body = rowsOf('1:'.repeat(1000), 100);
+  let done = 0;
+  const others = Array.from({ length: 200 }, () => redactor.redact(body, {}, never).then(() => done++));
+  await redactor.redact(body, {}, { ...never, caller: 'b' });
+  expect(done).toBeLessThan(100);
+  await Promise.all(others);
+}, 60_000);
+
 test('refuses what would pile up, and takes bodies again when there is room, also where a caller left', async () => {
   const large = rowsOf('x'.repeat(1_000_000), 70);
   const caller = new AbortController();
-  const left = expect(redactor.redact(large, {}, caller.signal)).rejects.toThrow('left');
-  await expect(redactor.redact(large, {}, never)).rejects.toMatchObject({ code: 'overloaded' });
+  const left = expect(redactor.redact(large, {}, { ...never, signal: caller.signal })).rejects.toThrow(
+    'left',
+  );
+  await expect(redactor.redact(large, {}, never)).rejects.toMatchObject({ code: 'too_many_requests' });
   caller.abort(new Error('left'));
   await left;
-  const small = redactor.redact(rowsOf('::1', 1), {}, never);
+  const small = redactor.redact(rowsOf('::1', 1), {}, { ...never, caller: 'b' });
   expect(await redactor.redact(large, {}, never)).toBe(large);
   await small;
 }, 60_000);
@@ -71,7 +82,9 @@ test('contract 11.5, 11.6: a caller leaves at once, and its work ends; others ge
   };
   const { redacted, cost } = await alone().then(alone);
   const caller = new AbortController();
-  const left = expect(redactor.redact(body, {}, caller.signal)).rejects.toThrow('The time is over');
+  const left = expect(redactor.redact(body, {}, { ...never, signal: caller.signal })).rejects.toThrow(
+    'The time is over',
+  );
   caller.abort(new Error('The time is over'));
   await left;
   const beside = await alone();
@@ -86,8 +99,8 @@ test('contract 11.5: the thread stops work that was cancelled, in the middle of 
   const body = rowsOf('1:'.repeat(200_000), 2);
   const ended = once(thread, 'message');
   // They take turns: the first would end first.
-  thread.postMessage({ id: 1, body, options: {} } satisfies RedactionJob);
-  thread.postMessage({ id: 2, body, options: {} } satisfies RedactionJob);
+  thread.postMessage({ id: 1, caller: 'a', body, options: {} } satisfies RedactionJob);
+  thread.postMessage({ id: 2, caller: 'a', body, options: {} } satisfies RedactionJob);
   thread.postMessage({ cancel: 1 } satisfies RedactionCancel);
   const [{ id }] = await ended;
   expect(id).toBe(2);

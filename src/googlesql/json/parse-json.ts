@@ -101,11 +101,12 @@ type Decimal = { readonly digits: string; readonly point: number };
 
 function decimal(text: string): Decimal {
   const [, whole = '', fraction = '', exponent = '0'] =
-    /^-?(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+    /^-?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = `${whole}${fraction}`;
   const leading = /^0*/.exec(digits)![0].length;
   return {
-    digits: digits.slice(leading).replace(/0+$/, ''),
+    // Without the lookbehind each zero of a run would be tried as the first of the last ones.
+    digits: digits.slice(leading).replace(/(?<!0)0+$/, ''),
     point: whole.length - leading + Number(exponent),
   };
 }

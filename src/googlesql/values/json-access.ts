@@ -1,4 +1,5 @@
 import { JsonNumber, jsonNumberText, parseJson, readJson, writeJson } from '../json/parse-json.ts';
+import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatText } from './float-text.ts';
 import { divideRounded, numericText } from './numeric-values.ts';
@@ -116,7 +117,7 @@ function wholeNumber(text: string): bigint {
 /** A number's text as the nearest integer, halves away from zero; undefined for what is none, or far too large. */
 function roundedText(text: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^[\t-\r ]*([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,6}))?[\t-\r ]*$/.exec(text) ?? [];
+    /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$/.exec(trimSpaces(text)) ?? [];
   if (sign === undefined || !(whole + fraction)) return undefined;
   const scale = Number(exponent) - fraction.length;
   const digits = BigInt(whole + fraction);
@@ -127,8 +128,8 @@ function roundedText(text: string): bigint | undefined {
 }
 
 function floatOfText(text: string): number | null {
-  const trimmed = text.replace(/^[\t-\r ]+|[\t-\r ]+$/g, '');
-  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed)) return Number(trimmed);
+  const trimmed = trimSpaces(text);
+  if (/^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(trimmed)) return Number(trimmed);
   if (/^[+-]?nan$/i.test(trimmed)) return Number.NaN;
   if (/^[+-]?inf(inity)?$/i.test(trimmed)) return trimmed.startsWith('-') ? -Infinity : Infinity;
   const [, sign, hexadecimal] = /^([+-]?)(0x[\da-f]+)$/i.exec(trimmed) ?? [];

@@ -1,3 +1,4 @@
+import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
 
 /** Functions of addresses: bytes in the network's order, four of IPv4, sixteen of IPv6. */
@@ -114,7 +115,7 @@ function longText(address: Uint8Array): string {
 
 /** The host in a URL, or in what looks like one; schemes without `//` are none. */
 function host(url: string): string | null {
-  let text = url.replace(/^[\t-\r ]+|[\t-\r ]+$/g, '');
+  let text = trimSpaces(url);
   let hasScheme = false;
   if (/^[/\\]{2}/.test(text)) {
     text = text.slice(2);
@@ -127,5 +128,5 @@ function host(url: string): string | null {
   const [bracketed = ''] = /^\[[^[\]]*[[\]]?/.exec(text) ?? [];
   const colon = text.indexOf(':', bracketed.length);
   if (colon >= 0) text = text.slice(0, colon);
-  return text.replace(/^\.+/, '').replace(/\.+$/, '.') || null;
+  return text.replace(/^\.+/, '').replace(/(?<!\.)\.+$/, '.') || null;
 }

@@ -1,3 +1,4 @@
+import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
 
 /** NUMERIC is a whole number of billionths, of at most 38 digits. */
@@ -134,9 +135,9 @@ function parseNumeric(text: string): bigint {
   const refuse = (): never => {
     throw new Error(`Invalid input to PARSE_NUMERIC: "${text}"`);
   };
-  const trimmed = text.replace(/^[\t-\r ]+|[\t-\r ]+$/g, '');
+  const trimmed = trimSpaces(text);
   const found =
-    /^(?<lead>[+-]?)[\t-\r ]*(?<whole>\d[\d,]*|,[\d,]*)?(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d+))?[\t-\r ]*(?<trail>[+-]?)$/.exec(
+    /^(?<lead>[+-]?)[\t-\r ]*(?<whole>\d[\d,]*|,[\d,]*)?(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d+))?(?<![\t-\r ])[\t-\r ]*(?<trail>[+-]?)$/.exec(
       trimmed,
     )?.groups;
   if (!found || (found.lead && found.trail)) return refuse();

@@ -42,8 +42,12 @@ function elementOf(range: RangeKind): ScalarKind {
 /** `RANGE<DATE> '[2026-01-01, UNBOUNDED)'`, as its two bounds; NULL for an open one. */
 export function rangeBounds(text: string, range: RangeKind, at: SqlPosition): readonly BoundExpression[] {
   const type = scalar(elementOf(range));
-  const bounds = /^\[\s*([^,]+?)\s*,\s*([^,]+?)\s*\)$/.exec(text)?.slice(1);
-  if (!bounds) throw invalidQuery(`Invalid ${range} literal: ${JSON.stringify(text)}`, at);
+  // Spaces are trimmed afterwards: matched here, they would be tried in each of three places.
+  const bounds = /^\[([^,]*),([^,]*)\)$/
+    .exec(text)
+    ?.slice(1)
+    .map(bound => bound.trim());
+  if (!bounds?.every(Boolean)) throw invalidQuery(`Invalid ${range} literal: ${JSON.stringify(text)}`, at);
   return bounds.map(bound =>
     /^(unbounded|null)$/i.test(bound) ? { kind: 'null', type } : temporalLiteral(bound, type, at),
   );

@@ -2,6 +2,7 @@ import type { EngineFunctions } from '../engine-function.ts';
 import { fractionOf } from '../float-values.ts';
 import { type Fraction, formatted } from '../number-formats.ts';
 import { divideRounded } from '../numeric-values.ts';
+import { trimSpaces } from './trim-spaces.ts';
 
 /** Longest format: what BigQuery takes of FORMAT. */
 const maxLength = 1_048_576;
@@ -163,7 +164,7 @@ function signs(
 const spaces = (count: number) => ' '.repeat(Math.max(0, count));
 
 function finish(format: NumberFormat, text: string): string {
-  return format.isCompact ? text.replace(/^[\t-\r ]+|[\t-\r ]+$/g, '') : text;
+  return format.isCompact ? trimSpaces(text) : text;
 }
 
 function writeDecimal(format: NumberFormat, text: string): string {

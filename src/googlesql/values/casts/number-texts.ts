@@ -16,9 +16,9 @@ function fail(type: string, text: string): never {
 
 const space = String.raw`[ \t\n\v\f\r]*`;
 const integer = new RegExp(`^${space}([+-]?)(0x[0-9a-f]+|\\d+)${space}$`, 'i');
-const decimal = new RegExp(`^${space}([+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d+)?)${space}$`, 'i');
+const decimal = new RegExp(`^${space}([+-]?(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:e[+-]?\\d+)?)${space}$`, 'i');
 const hexadecimal = new RegExp(
-  `^${space}([+-]?)0x(?=\\.?[0-9a-f])([0-9a-f]*)\\.?([0-9a-f]*)(?:p([+-]?\\d+))?${space}$`,
+  `^${space}([+-]?)0x(?=\\.?[0-9a-f])([0-9a-f]*)(?:\\.([0-9a-f]*))?(?:p([+-]?\\d+))?${space}$`,
   'i',
 );
 const special = new RegExp(`^${space}([+-]?)(?:(inf|infinity)|nan(?:\\(\\w*\\))?)${space}$`, 'i');

@@ -1,0 +1,46 @@
+import { GatewayError } from './errors.ts';
+
+/** Bounds the bytes of bodies that wait to be read, redacted or written. */
+export type ByteShares = {
+  /**
+   * Takes the bytes of a body. A caller that holds none always gets them, whatever others hold and however many they are.
+   * @param caller who asks, as far as fairness is concerned: the id of an access token
+   * @returns gives them back; call it once
+   * @throws GatewayError `too_many_requests` where the caller holds its share, `overloaded` where all together hold too many
+   */
+  take(caller: string, bytes: number): () => void;
+};
+
+/** Bytes of all bodies that may wait. */
+const maxBytes = 128 * 1024 * 1024;
+
+/** Bytes of one caller's bodies. */
+const maxBytesPerCaller = maxBytes / 2;
+
+/** @param doing what the bodies wait for, such as `redacted` */
+export function createByteShares(doing: string): ByteShares {
+  const held = new Map<string, number>();
+  let total = 0;
+
+  function add(caller: string, bytes: number): void {
+    total += bytes;
+    const own = (held.get(caller) ?? 0) + bytes;
+    if (own === 0) held.delete(caller);
+    else held.set(caller, own);
+  }
+
+  return {
+    take(caller, bytes) {
+      const own = held.get(caller) ?? 0;
+      if (own > 0 && own + bytes > maxBytesPerCaller) {
+        const message = `Too many bytes of this access token are being ${doing}; try again`;
+        throw new GatewayError('too_many_requests', message);
+      }
+      if (own > 0 && total + bytes > maxBytes) {
+        throw new GatewayError('overloaded', `Too many bytes are being ${doing}; try again`);
+      }
+      add(caller, bytes);
+      return () => add(caller, -bytes);
+    },
+  };
+}

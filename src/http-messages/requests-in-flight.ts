@@ -1,0 +1,37 @@
+import { GatewayError } from '../base/errors.ts';
+
+/** Requests that are being answered, by who has sent them. */
+export type RequestsInFlight = {
+  /**
+   * Adds a request.
+   * @param credentials as presented; requests without any are not counted, for they are answered at once
+   * @returns takes it off again; call it once
+   * @throws GatewayError `too_many_requests`
+   */
+  add(credentials: string | undefined): () => void;
+};
+
+/** Of the connections: those on which one access token may wait. On all of them it would leave none for others. */
+const callerShare = 0.75;
+
+/** @param maxConnections connections that may be open at the same time */
+export function createRequestsInFlight(maxConnections: number): RequestsInFlight {
+  const max = Math.ceil(maxConnections * callerShare);
+  const counts = new Map<string, number>();
+  return {
+    add(credentials) {
+      if (credentials === undefined) return () => undefined;
+      const count = counts.get(credentials) ?? 0;
+      if (count >= max) {
+        const message = `${count} requests of this access token are in flight already; allowed: ${max}`;
+        throw new GatewayError('too_many_requests', message);
+      }
+      counts.set(credentials, count + 1);
+      return () => {
+        const left = counts.get(credentials)! - 1;
+        if (left === 0) counts.delete(credentials);
+        else counts.set(credentials, left);
+      };
+    },
+  };
+}

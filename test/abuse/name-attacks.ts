@@ -1,0 +1,42 @@
+import type { Attack } from './attack.ts';
+import { at, list } from './attack-texts.ts';
+import { type Target, tokenLines } from './target.ts';
+
+/** Names that nobody knows, and documents that are costly to check: what an error says must cost as little as an answer. */
+export const nameAttacks: readonly Attack[] = [
+  { name: 'unknown fields that look like known ones', senders: 16, send: (to, n) => to.graphql({ query: `{ ${list(300, i => `logsAl${n}${i}`, ' ')} }` }) },
+  { name: 'unknown fields of 60 KB', senders: 16, send: (to, n) => to.graphql({ query: `{ ${'logsAll'.repeat(8000)}${n} }` }) },
+  { name: 'unknown arguments, types, enums', senders: 16, send: (to, n) => to.graphql({ query: `query (${list(200, i => `$v${i}: Strin${i}${n}`)}) { ${list(50, i => `a${i}: usageApiCounts(intervall${i}: HOURL${i}, interval: HOURL${n}, projekt: "x") { timestam${i} }`, ' ')} ...${'F'.repeat(500)} }` }) },
+  { name: 'fragments that all spread one another', senders: 16, send: (to, n) => to.graphql({ query: `{ ${list(18, i => `...f${i}`, ' ')} } ${list(18, i => `fragment f${i} on Query { a${n}: __typename ${list(18, j => `...f${j}`, ' ')} }`, ' ')}` }) },
+  { name: 'fields that overlap', senders: 16, send: (to, n) => to.graphql({ query: `{ ${list(130, () => `a: logsAll(project: "x${n}") { b: id c: id d: id }`, ' ')} }` }) },
+  { name: 'fragments that overlap', senders: 16, send: (to, n) => to.graphql({ query: `{ ${list(40, i => `...f${i}`, ' ')} } ${list(40, i => `fragment f${i} on Query { a: logsAll(project: "x${n}") { b: id c: id ...g } }`, ' ')} fragment g on LogsAllRow { ${list(60, () => 'b: id', ' ')} }` }) },
+  { name: 'numbers of 60 KB in a document', senders: 16, send: (to, n) => to.graphql({ query: `{ logsAll(project: ${'1'.repeat(60_000)}${n}) { id } b: logsAll(project: "x", isoTimestampStart: 1e${'9'.repeat(20_000)}) { id } }` }) },
+  { name: 'block strings', senders: 16, send: (to, n) => to.graphql({ query: `{ logsAll(project: """${'  \n'.repeat(9000)}${n}""") { id } }` }) },
+  { name: 'strings of escapes in a document', senders: 16, send: (to, n) => to.graphql({ query: `{ logsAll(project: "${'\\u{1F4A5}'.repeat(6000)}${n}") { id } }` }) },
+  { name: 'a million digits as a variable', senders: 16, send: (to, n) => to.send('/graphql', { method: 'POST', headers: json, body: `{"query":"query ($p: String!) { logsAll(project: $p) { id } }","variables":{"p":${'1'.repeat(900_000)}${n}}}` }) },
+  { name: 'a long text as a variable of a wrong type', senders: 16, send: (to, n) => to.graphql({ query: 'query ($p: UsageInterval!) { usageApiCounts(project: "x", interval: $p) { timestamp } }', variables: { p: 'H'.repeat(900_000) + n } }) },
+  { name: 'defer, stream and subscriptions', senders: 32, send: (to, n) => to.graphql({ query: at(['{ ... @defer { __typename } }', 'subscription { logsAll(project: "x") { id } }', '{ logsAll(project: "x") @stream { id } }', 'mutation { x }'], n) }, { headers: { accept: at(['text/event-stream', 'multipart/mixed', 'application/json, text/event-stream', '*/*'], n) } }) },
+  { name: 'labels by the thousand', senders: 16, send: (to, n) => to.send(`${usage}?interval=daily&project=x`, { headers: { 'lf-endpoint-labels': list(6000, i => `k${n}${i}=v`, ',') } }) },
+  { name: 'unknown names of endpoints, for metrics', senders: 32, send: (to, n) => to.send(`/api/endpoints/query/none${n}?project=x`) },
+  { name: 'unknown parameters that look like known ones', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`projec${n}x${i}`, 'x']))) }) },
+  { name: 'a name of an unknown parameter of 900 KB', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: JSON.stringify({ project: 'x', [`iso_timestamp_star${'t'.repeat(900_000)}${n}`]: '1' }) }) },
+  { name: 'checks of nonsense', senders: 32, send: (to, n) => to.send('/api/endpoints/logs.all/check', { method: 'POST', headers: json, body: JSON.stringify({ sql: at([`select nope${n} from ${'edge_log'.repeat(4000)}`, `select ${'edge_log'.repeat(7000)}(${n})`, `select ${list(3000, i => `idd${i}`)} from edge_logs -- ${n}`], n) }) }) },
+  { name: 'tools that describe', senders: 32, send: (to, n) => tool(to, 'describe_subsets', at<object>([{ saved_query: 'logs.all' }, { saved_query: `${'x'.repeat(500_000)}${n}` }, { saved_query: Array(3000).fill(`log${n}`) }, { saved_query: 'logs.all', subset: `edge_log${n}` }], n)) },
+  { name: 'tools of unknown names of 900 KB', senders: 16, send: (to, n) => tool(to, `logs_all_sq${'l'.repeat(900_000)}${n}`, {}) },
+  { name: 'cookies and absolute forms', senders: 32, send: (to, n) => to.socket(`GET http://${'x'.repeat(3000)}${n}${usage}?interval=daily&project=x HTTP/1.1\r\n${tokenLines(to.token)}${'Cookie: a=b; c=d\r\n'.repeat(900)}\r\n`, { holdMs: 200 }) },
+]; // biome-ignore format: a table
+
+const logs = '/api/endpoints/query/logs.all';
+const usage = '/api/endpoints/query/usage.api-counts';
+const json = { 'content-type': 'application/json' };
+const agent = { ...json, accept: 'application/json, text/event-stream' };
+
+function tool(to: Target, name: string, args: object): Promise<void> {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: args },
+  });
+  return to.send('/mcp', { method: 'POST', headers: agent, body });
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Engine } from '../../src/engine/engine.ts';
+import { openGateway, testToken } from '../support/open-gateway.ts';
+import { openRaw, readAnswers } from '../support/raw-connection.ts';
+
+const otherToken = 'the-token-of-somebody-else';
+
+const definition = (name: string, digit: number) => `/*
+id: 57a11000-0000-4000-8000-00000000000${digit}
+name: ${name}
+description: Rows, or a query that runs until nobody waits for it.
+columns:
+  n: { type: STRING, description: A text. }
+*/
+select 'x' as n`;
+
+const columns = [{ name: 'n', type: 'STRING', mode: 'NULLABLE' }] as const;
+/** A megabyte, which makes an operation of GraphQL a large one. */
+const rowsJson = Buffer.from(JSON.stringify(Array(100).fill({ n: 'x'.repeat(10_000) })));
+
+const engine: Pick<Engine, 'describe' | 'run'> = {
+  describe: async () => columns,
+  run: async ({ endpoint }, { signal }) => {
+    if (endpoint === 'large') return { columns, rowsJson, rowCount: 100 };
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  },
+};
+
+async function open(connections: number) {
+  const gateway = await openGateway({
+    engine,
+    sqlFiles: { 'waits.sql': definition('waits', 1), 'large.sql': definition('large', 2) },
+    environment: {
+      MAX_CONNECTIONS: String(connections),
+      TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex'),
+    },
+  });
+  onTestFinished(gateway.close);
+  return gateway;
+}
+
+const path = '/api/endpoints/query/waits';
+const get = (target: string, token = testToken) =>
+  `GET ${target} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\n\r\n`;
+const unsent = `POST ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`;
+
+/** Sends a request, and resolves when the gateway has it. */
+async function begin({ port, server }: Awaited<ReturnType<typeof open>>, bytes: string) {
+  const connection = await openRaw(port);
+  onTestFinished(() => void connection.socket.destroy());
+  const arrived = once(server, 'request');
+  connection.write(bytes);
+  await arrived;
+  return connection;
+}
+
+test('contract 2.18: if all connections wait for an answer, a new one is asked to retry', async () => {
+  const gateway = await open(1);
+  await begin(gateway, get(path));
+  const [answer] = readAnswers(await (await openRaw(gateway.port)).ended);
+  expect(answer).toMatchObject({ status: 503, head: expect.stringMatching(/retry-after: 1/i) });
+});
+
+test('contract 11.1: slow bodies on all connections keep nobody out: the first of them ends', async () => {
+  const gateway = await open(2);
+  const [first, second] = [await begin(gateway, unsent), await begin(gateway, unsent)];
+  const other = await openRaw(gateway.port);
+  onTestFinished(() => void other.socket.destroy());
+  other.write(get('/livez'));
+  await other.has('"alive"');
+  expect(await first.ended).toBe('');
+  expect(second.socket.destroyed).toBe(false);
+  expect(gateway.events).toContainEqual({ type: 'http.connection_ended', reason: 'connection_limit' });
+});
+
+test('contract 11.1: bodies that are on their way hold 64 MB of one token, and no other token waits for them', async () => {
+  const gateway = await open(100);
+  const long = (token: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n`;
+  for (let n = 0; n < 64; n++) await begin(gateway, long(testToken));
+  const [refused] = readAnswers(await (await begin(gateway, long(testToken))).ended);
+  expect(refused).toMatchObject({ status: 429 });
+  const other = await begin(gateway, `${long(otherToken)}${' '.repeat(1_048_576)}`);
+  // It is read to its end, and the query runs.
+  await gateway.until(() => gateway.events.some(({ type }) => type === 'engine.query_started'));
+  expect(other.text()).toBe('');
+});
+
+test('contract 11.1: one token waits on three quarters of the connections at most', async () => {
+  const gateway = await open(4);
+  const waiting = [];
+  for (let n = 0; n < 3; n++) waiting.push(await begin(gateway, get(path)));
+  const last = await openRaw(gateway.port);
+  onTestFinished(() => void last.socket.destroy());
+  const answered = async (bytes: string, count: number) => {
+    last.write(bytes);
+    await gateway.until(() => readAnswers(last.text()).length === count);
+    return readAnswers(last.text()).at(-1);
+  };
+  const refused = { status: 429, head: expect.stringMatching(/retry-after: 1/i) };
+  expect(await answered(get(path), 1)).toMatchObject(refused);
+  expect(await answered(get('/readyz'), 2)).toMatchObject({ status: 200 });
+  expect(await answered(get('/api/endpoints', otherToken), 3)).toMatchObject({ status: 200 });
+  // Who leaves makes room.
+  waiting[0]!.socket.destroy();
+  await expect.poll(async () => (await gateway.get('/api/endpoints')).status).toBe(200);
+});
+
+test('contract 11.1: large GraphQL operations of one token keep no other token waiting', async () => {
+  const gateway = await open(200);
+  const leaving = new AbortController();
+  const ask = (query: string, token: string, signal?: AbortSignal) =>
+    gateway.send('/graphql', {
+      method: 'POST',
+      headers: { 'x-api-key': token, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+      ...(signal && { signal }),
+    });
+  // Each holds its place until the field ends that never does, or waits for one.
+  const query = '{ large { n } waits { n } }';
+  const many = Array.from({ length: 20 }, () => ask(query, testToken, leaving.signal));
+  const run = () =>
+    gateway.events.filter(event => event.type === 'engine.query' && event.endpoint === 'large');
+  await gateway.until(() => run().length === 20);
+  expect((await ask('{ large { n } }', otherToken)).body.data.large).toHaveLength(100);
+  leaving.abort();
+  await Promise.allSettled(many);
+});
