@@ -7,23 +7,23 @@ const defaultSliceMs = 8;
 export type Turns = {
   /** Whether this slice is over; if so, `await next()`. Checking first saves a promise for each step. */
   isOver(): boolean;
-  /** Lets the event loop run. All waiters continue in the same new slice. */
+  /** Lets the event loop run, and rests. All waiters continue in the same new slice. */
   next(): Promise<void>;
 };
 
-/** Starts work in slices; the work between two calls of `isOver` must be short. */
-export function takeTurns(sliceMs = defaultSliceMs): Turns {
+/**
+ * Starts work in slices; the work between two calls of `isOver` must be short.
+ * @param restMs milliseconds between two slices. Default: one turn of the event loop
+ */
+export function takeTurns(sliceMs = defaultSliceMs, restMs = 0): Turns {
   let endMs = performance.now() + sliceMs;
   let turn: Promise<void> | undefined;
   return {
     isOver: () => performance.now() >= endMs,
     next() {
-      turn ??= new Promise(resolve => {
-        setImmediate(() => {
-          turn = undefined;
-          endMs = performance.now() + sliceMs;
-          resolve();
-        });
+      turn ??= (restMs > 0 ? setTimeout(restMs) : nextTurn()).then(() => {
+        turn = undefined;
+        endMs = performance.now() + sliceMs;
       });
       return turn;
     },

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { createOwnTurns } from '../../src/base/turns.ts';
+import { createOwnTurns, takeTurns } from '../../src/base/turns.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
   const ownTurn = createOwnTurns();
@@ -44,4 +44,15 @@ test('contract 11.1: half of the time is for others, however long each turn take
   const before = performance.eventLoopUtilization();
   await Promise.all(Array.from({ length: 6 }, act));
   expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.75);
+});
+
+test('contract 11.1: work in slices rests between two of them where that is asked for', async () => {
+  const turns = takeTurns(1000, 30);
+  expect(turns.isOver()).toBe(false);
+  const startedMs = performance.now();
+  await Promise.all([turns.next(), turns.next()]);
+  const tookMs = performance.now() - startedMs;
+  // Timers may fire a part of a millisecond early.
+  expect(tookMs).toBeGreaterThanOrEqual(29);
+  expect(turns.isOver()).toBe(false);
 });

@@ -2,6 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type BigQueryEngine, createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
+import { jobResource } from './bigquery-resources.ts';
 import { type CredentialsKind, openGoogle } from './fake-google.ts';
 import { complete, savedSql } from './scripted-warehouse.ts';
 import { refusal } from './warehouse-http.ts';
@@ -104,4 +105,16 @@ test('a refusal for other reasons fetches no token', async () => {
   google.interfere(({ what }) => (what === 'insert' ? refusal(403, 'accessDenied') : undefined));
   await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
   expect(google.given()).toBe(1);
+});
+
+test('internalError of a job that has ended when its start is answered: another one is started at once', async () => {
+  const { google, run } = await open();
+  let starts = 0;
+  google.interfere(({ what, body }) => {
+    if (what !== 'insert' || starts++ > 0) return undefined;
+    const failure = { reason: 'internalError', message: 'An internal error occurred' };
+    return { json: jobResource({ reference: { location: 'EU', ...body.jobReference }, failure }) };
+  });
+  expect((await run()).rowCount).toBe(1);
+  expect(google.counts()).toMatchObject({ insert: 2, results: 1 });
 });

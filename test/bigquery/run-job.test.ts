@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { afterEach, expect, test, vi } from 'vitest';
+import { jobResource } from './bigquery-resources.ts';
 import {
   complete,
   dryRun,
@@ -188,6 +189,17 @@ test.each(['jobBackendError', 'jobInternalError', 'jobRateLimitExceeded', 'table
       reason,
       mayBeBilled: false,
     });
+  },
+);
+
+test.each(['backendError', 'rateLimitExceeded'])(
+  '%s of a job that has ended when its start is answered: another one is started at once',
+  async reason => {
+    const reference = { projectId: 'payer', jobId: 'job_1', location: 'EU' };
+    const ended = { json: jobResource({ reference, failure: { reason, message: 'Try again' } }) };
+    const { run, counts } = await open({ insert: [ended, 'asUsual'] });
+    expect((await run()).rowCount).toBe(1);
+    expect(counts()).toEqual({ insert: 2, results: 1, job: 1 });
   },
 );
 

@@ -112,6 +112,8 @@ export type ScriptedEngine = {
   /** How often each kind of request came, dry runs left out. */
   counts(): Record<string, number>;
   run(statement?: Partial<Statement>, options?: Partial<RunOptions>): ReturnType<Engine['run']>;
+  /** As of `openWarehouse`. */
+  interfere(rule: Interference): void;
   /** Requests that are not answered yet, and whose sender still waits. */
   held(): readonly Asked[];
   /** Connections that the warehouse has open. */

@@ -58,8 +58,8 @@ export const resultsAnswer = part({
   schema: schema.optional(),
   /** Rows of the whole result. */
   totalRows: integerText.optional(),
-  /** Asks for the next page; absent on the last. */
-  pageToken: z.string().min(1).optional(),
+  /** Asks for the next page; absent on the last, where some servers have an empty one. */
+  pageToken: z.union([z.string().min(1), z.literal('').transform(() => undefined)]).optional(),
   totalBytesProcessed: integerText.optional(),
 });
 

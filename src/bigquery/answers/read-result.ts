@@ -57,9 +57,12 @@ export async function readResult(
     const page = { pageToken: progress.pageToken(), maxResults: maxRows - progress.rowCount() };
     const reading = progress.reading();
     const read = await ask(page, reading);
-    if (read.rows || !read.answer.schema) return read;
+    const { schema } = read.answer;
+    if (read.rows || !schema) return read;
     // The rows came before their columns, which are known now.
-    return ask(page, { ...reading, columns: columnsOf(read.answer.schema.fields, request.ours) });
+    const again = await ask(page, { ...reading, columns: columnsOf(schema.fields, request.ours) });
+    if (!isSameSchema(again.answer.schema?.fields ?? [], schema.fields)) throw broken(otherSchema);
+    return again;
   }
 
   for (let isFirst = true; ; isFirst = false) {
@@ -102,7 +105,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       if (!answer.jobComplete) throw broken('a page of a job that is not complete');
       if (!rows || (!schema && !first)) throw broken('no schema');
       if (schema && first && !isSameSchema(schema.fields, first.schema?.fields ?? []))
-        throw broken('another schema than the one before');
+        throw broken(otherSchema);
       if (total === undefined && !isEmulator) throw broken('no number of rows');
       if (first && total !== first.totalRows) throw broken('another number of rows than the one before');
       if (answer.pageToken !== undefined && tokens.has(answer.pageToken)) throw broken('a page token again');
@@ -128,7 +131,8 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       rowsSeen += rows.rowsSeen;
       byteCount += rows.byteCount;
     },
-    isWhole: () => pageToken === undefined || rowCount >= maxRows || rowsSeen === first?.totalRows,
+    // All rows and a token: these may not be the right ones, and what follows must be empty.
+    isWhole: () => pageToken === undefined || rowCount >= maxRows,
     finish(): Result {
       const rowsJson = Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
       // Without a number of rows, a token means that there is another page.
@@ -139,6 +143,8 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
     },
   };
 }
+
+const otherSchema = 'another schema than the one before';
 
 function isSameSchema(some: readonly Field[], others: readonly Field[]): boolean {
   return (

@@ -78,20 +78,26 @@ function digitsOf(type: ColumnType, value: string): string {
 
 /** Microseconds in the forms of servers that don't know `useInt64Timestamp`, or not inside of records: seconds, or a date. */
 function microsOf(value: string): string {
-  const micros = (fraction = '') => BigInt(fraction.slice(0, 6).padEnd(6, '0'));
-  const [, sign, seconds, part] = /^(-?)(\d+)\.(\d+)$/.exec(value) ?? [];
-  if (seconds !== undefined) {
-    const size = BigInt(seconds) * 1_000_000n + micros(part);
-    return String(sign === '-' ? -size : size);
-  }
-  const [, date, time, fraction] =
+  const [, date, time, fraction = ''] =
     /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|\+00(?::00)?)$/.exec(value) ?? [];
   const millis = date ? Date.parse(`${date}T${time}Z`) : Number.NaN;
-  if (!Number.isNaN(millis)) return String(BigInt(millis) * 1000n + micros(fraction));
-  // `1.768471319999999E9`: the microseconds of our time fit a double.
-  const rounded = Math.round(Number(value) * 1e6);
-  if (!Number.isSafeInteger(rounded)) throw misfit('TIMESTAMP', 'another text');
-  return String(rounded);
+  const micros = Number.isNaN(millis)
+    ? microsOfSeconds(value)
+    : BigInt(millis) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+  if (micros === undefined) throw misfit('TIMESTAMP', 'another text');
+  return String(micros);
+}
+
+/** Microseconds of seconds as a double is written, `1.768471319999999E9`: a number would lose digits far from 1970. */
+function microsOfSeconds(value: string): bigint | undefined {
+  const [, sign, whole, fraction = '', exponent = '0'] =
+    /^(-?)(\d{1,20})(?:\.(\d{1,20}))?(?:E([+-]?\d\d?))?$/i.exec(value) ?? [];
+  if (whole === undefined) return undefined;
+  const digits = BigInt(whole + fraction);
+  const places = Number(exponent) + 6 - fraction.length;
+  const unit = 10n ** BigInt(Math.abs(places));
+  const size = places >= 0 ? digits * unit : (digits + unit / 2n) / unit;
+  return sign === '-' ? -size : size;
 }
 
 function renderFloat(value: string): string {

@@ -13,7 +13,7 @@ export type RenderedRows = {
 
 /** Turns the parts of `"rows": […]` into rendered rows; it receives everything inside the array's brackets. */
 export type RowRenderer = JsonHandler & {
-  /** Bytes rendered so far, incomplete rows included. */
+  /** Bytes rendered so far, incomplete rows included, and those of rows that are left out: they were read. */
   byteCount(): number;
   finish(): RenderedRows;
 };
@@ -77,20 +77,33 @@ function createPieces(maxRows: number) {
   const pieces: Buffer[] = [];
   let text = '';
   let pieceBytes = 0;
+  let leftOutBytes = 0;
   let rowsSeen = 0;
 
   function flush(): void {
-    if (text === '') return;
-    const piece = Buffer.from(text);
+    if (text !== '') push(text);
+    text = '';
+  }
+
+  function push(more: string): void {
+    const piece = Buffer.from(more);
     pieces.push(piece);
     pieceBytes += piece.length;
-    text = '';
   }
 
   return {
     rowsSeen: () => rowsSeen,
     write(more: string): void {
-      if (rowsSeen >= maxRows) return;
+      if (rowsSeen >= maxRows) {
+        leftOutBytes += more.length;
+        return;
+      }
+      if (more.length >= pieceLength) {
+        // Not joined with what is buffered: that would copy it.
+        flush();
+        push(more);
+        return;
+      }
       text += more;
       if (text.length >= pieceLength) flush();
     },
@@ -98,7 +111,7 @@ function createPieces(maxRows: number) {
       rowsSeen += 1;
     },
     // A buffered character counts as one byte; longer ones are corrected when the buffer is encoded.
-    byteCount: () => pieceBytes + text.length,
+    byteCount: () => pieceBytes + text.length + leftOutBytes,
     finish(): RenderedRows {
       flush();
       return { pieces, rowCount: Math.min(rowsSeen, maxRows), byteCount: pieceBytes, rowsSeen };

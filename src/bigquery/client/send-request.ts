@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { createGunzip, gunzipSync } from 'node:zlib';
 import { GatewayError } from '../../base/errors.ts';
 import { addTraceHeaders } from '../../base/spans.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
@@ -121,9 +121,44 @@ function answerOf(response: IncomingMessage, signal: AbortSignal): Answered {
 function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return response;
-  if (encoding === 'gzip') return pipeline(response, createGunzip(), () => undefined);
+  if (encoding === 'gzip') return gunzip(response);
   response.destroy();
   throw new BigQueryFailure('brokenAnswer', `The answer has the unknown encoding ${encoding}`);
+}
+
+/** Bytes of a body that is decompressed at once, and of what becomes of it: a millisecond. */
+const small = { packedBytes: 16 * 1024, unpackedBytes: 256 * 1024 };
+
+/**
+ * Decompresses a body. A small one is decompressed at once: the thread pool would take two more turns of the event loop, and wait for
+ * large bodies.
+ */
+async function* gunzip(response: IncomingMessage): AsyncGenerator<Buffer> {
+  const packed: Buffer[] = [];
+  let packedBytes = 0;
+  for await (const chunk of response.iterator({ destroyOnReturn: false })) {
+    packed.push(chunk);
+    packedBytes += chunk.length;
+    if (packedBytes > small.packedBytes) break;
+  }
+  if (packedBytes === 0) return;
+  const unpacked = packedBytes > small.packedBytes ? undefined : gunzipSmall(Buffer.concat(packed));
+  if (unpacked) return yield unpacked;
+  async function* all() {
+    yield* packed;
+    yield* response;
+  }
+  yield* pipeline(all, createGunzip(), () => undefined);
+}
+
+/** Undefined if it becomes large. */
+function gunzipSmall(packed: Buffer): Buffer | undefined {
+  try {
+    return gunzipSync(packed, { maxOutputLength: small.unpackedBytes });
+  } catch (error) {
+    if (error instanceof Error && codeOf(error) === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw error;
+  }
 }
 
 async function skip(body: AsyncIterable<Buffer>): Promise<void> {

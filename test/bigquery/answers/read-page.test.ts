@@ -50,6 +50,11 @@ test.each([
   ['TIMESTAMP', '-1', '-1'],
   ['TIMESTAMP', '-62135596800000000', '-62135596800000000'],
   ['TIMESTAMP', '1.768471319999999E9', '1768471319999999'],
+  ['TIMESTAMP', '-6.21355968E10', '-62135596800000000'],
+  ['TIMESTAMP', '2.53402300799E11', '253402300799000000'],
+  ['TIMESTAMP', '1.0E-6', '1'],
+  ['TIMESTAMP', '0.0', '0'],
+  ['TIMESTAMP', '1768471319.0120003', '1768471319012000'],
   ['TIMESTAMP', '1768471319.012', '1768471319012000'],
   ['TIMESTAMP', '253402300799.999999', '253402300799999999'],
   ['TIMESTAMP', '-0.5', '-500000'],
@@ -150,18 +155,20 @@ test('rows beyond the limit are counted and left out', async () => {
   expect(page.rows).toMatchObject({ rowCount: 2, rowsSeen: 3 });
 });
 
-test('a page is read no further than its bytes may go, whether they are many rows or one value', async () => {
+test('contract 11.3: a page is read no further than its bytes may go, whether they are many rows, one value, or rows that nobody asked for', async () => {
   const fields = [{ name: 'x', type: 'STRING' }];
-  for (const rows of [
-    Array.from({ length: 10_000 }, () => ({ f: [{ v: 'x'.repeat(100) }] })),
-    [{ f: [{ v: 'x'.repeat(1_000_000) }] }],
-  ]) {
+  const manyRows = Array.from({ length: 10_000 }, () => ({ f: [{ v: 'x'.repeat(100) }] }));
+  for (const [rows, maxRows] of [
+    [manyRows, 100_000],
+    [[{ f: [{ v: 'x'.repeat(1_000_000) }] }], 100_000],
+    [manyRows, 10],
+  ] as const) {
     let read = 0;
     const text = Buffer.from(JSON.stringify(pageOf(fields, rows)));
     async function* chunks() {
       for (; read < text.length; read += 1000) yield text.subarray(read, read + 1000);
     }
-    const room = { maxRows: 100_000, roomBytes: 50_000, maxResultBytes: 60_000 };
+    const room = { maxRows, roomBytes: 50_000, maxResultBytes: 60_000 };
     const page = readPage(chunks(), { ours: [], ...room }, takeTurns());
     await expect(page).rejects.toMatchObject({
       code: 'result_too_large',

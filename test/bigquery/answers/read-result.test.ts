@@ -179,7 +179,23 @@ test('rows before their schema are read again with it', async () => {
   expect(opened?.counts()).toMatchObject({ results: 2 });
 });
 
-test('a page with a page token after all rows is the last', async () => {
-  expect(await ended([complete(['1'], { totalRows: '1', pageToken: 'b' })])).toBe('[{"n":1}]');
-  expect(opened?.counts()).toMatchObject({ results: 1 });
+test('an empty page token is none', async () => {
+  expect(await ended([first, complete(['3', '4'], { totalRows: '4', pageToken: '' })])).toBe(
+    '[{"n":1},{"n":2},{"n":3},{"n":4}]',
+  );
+  expect(await ended([complete(['1'], { totalRows: '4', pageToken: '' })])).toBe('unavailable');
+});
+
+test('rows before their schema, which is another one when they are read again, are an error', async () => {
+  const page = (type: string) => {
+    const { schema: _, rows, ...rest } = complete(['1']).json;
+    return { json: { rows, ...rest, schema: { fields: [{ ...fields[0], type }] } } };
+  };
+  expect(await ended([page('INTEGER'), page('STRING'), page('INTEGER'), page('STRING')])).toBe('unavailable');
+});
+
+test('a page token after all rows is followed: only an empty page is the last', async () => {
+  const all = complete(['1'], { totalRows: '1', pageToken: 'b' });
+  expect(await ended([all, complete([], { totalRows: '1', rows: undefined })])).toBe('[{"n":1}]');
+  expect(await ended([all, complete(['2'], { totalRows: '1' })])).toBe('unavailable');
 });
