@@ -42,15 +42,18 @@ export async function openForWriting(
     throw error;
   }
   const connection = await instance.connect();
-  await connection.run(`SET TimeZone = 'UTC'; SET memory_limit = '${memoryMb}MB'`);
-  await makeTables(connection, sources, onChanged);
-  return {
-    connection,
-    close: () => {
-      connection.closeSync();
-      instance.closeSync();
-    },
+  const close = () => {
+    connection.closeSync();
+    instance.closeSync();
   };
+  try {
+    await connection.run(`SET TimeZone = 'UTC'; SET memory_limit = '${memoryMb}MB'`);
+    await makeTables(connection, sources, onChanged);
+    return { connection, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** Whether a database could not be opened because of another process that has it open. */

@@ -45,11 +45,16 @@ export async function listRowsFiles(folder: string): Promise<RowsFile[]> {
   return files;
 }
 
-/** Reads a file block by block. */
+/**
+ * Reads a file block by block.
+ * @throws Error if it is torn: none is without a block
+ */
 export async function* readBlocks(folder: string, name: string): AsyncIterable<RowsBlock> {
   let block: (Omit<RowsBlock, 'rows'> & { readonly length: number }) | undefined;
   let rows: string[] = [];
+  let isEmpty = true;
   for await (const line of splitLines(createReadStream(join(folder, name)))) {
+    isEmpty = false;
     if (!block)
       block = JSON.parse(line) as Omit<RowsBlock, 'rows'> & { length: number }; // as `add` writes it
     else rows.push(line);
@@ -57,7 +62,7 @@ export async function* readBlocks(folder: string, name: string): AsyncIterable<R
     yield { ...block, rows };
     [block, rows] = [undefined, []];
   }
-  if (block) throw new Error(`${name} ends within a block`);
+  if (block || isEmpty) throw new Error(`${name} ends within a block`);
 }
 
 /** A file that is being written. */

@@ -83,10 +83,10 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
     await memory.forget(files);
-    for (const group of groupFiles(missing.filter(({ name }) => !waiting.has(name)))) {
-      await storeGroup({ connection, folder, sources, emit, isLast }, group, memory.isInCurrent);
-      if (performance.now() > endMs) break;
-    }
+    const target = { connection, folder, sources, emit, isLast };
+    const toStore = missing.filter(({ name }) => !waiting.has(name));
+    isLost = !(await storeAll(target, toStore, memory.isInCurrent, endMs));
+    if (isLost) return { isLost };
     const nowMs = retainAtMs ?? Date.now();
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
     const isSampled = await bringSample(connection, sources, sample);
@@ -237,6 +237,32 @@ type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
   readonly inFewRows?: boolean;
 };
 
+/** A file can't be stored whose rows the current file has: it was damaged since, and the spare can only get them by a copy. */
+class OnlyInCurrentError extends Error {}
+
+/**
+ * Stores files in groups until the time is over; the first group in any case.
+ * @returns false if only a copy of the current file can bring the rows of one of them
+ */
+async function storeAll(
+  target: Target,
+  files: readonly RowsFile[],
+  isInCurrent: (name: string) => boolean,
+  endMs: number,
+): Promise<boolean> {
+  try {
+    for (const group of groupFiles(files)) {
+      await storeGroup(target, group, isInCurrent);
+      if (performance.now() > endMs) break;
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof OnlyInCurrentError)) throw error;
+    target.emit({ type: 'rows.delayed', message: error.message });
+    return false;
+  }
+}
+
 /** Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, and sets aside the one at fault. */
 async function storeGroup(
   target: Target,
@@ -257,8 +283,8 @@ async function storeGroup(
     if (needsMemory && !target.inFewRows)
       return storeGroup({ ...target, inFewRows: true }, files, isInCurrent);
     const [file] = files;
-    // The current file could store it.
-    if (!file || isInCurrent(file.name)) throw error;
+    if (!file) throw error;
+    if (isInCurrent(file.name)) throw new OnlyInCurrentError(`${file.name} is damaged: ${message}`);
     await setAside(target, file.name, message);
   }
 }

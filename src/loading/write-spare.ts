@@ -25,7 +25,7 @@ type SpareOptions = {
 type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
 
 /** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
-const usualMemoryMb = 160;
+const usualMemoryMb = 112;
 const exceptionalMemoryMb = 1024;
 
 /** DuckDB's allocator gives memory back while a turn goes on: it keeps 128 MB of what was freed otherwise, and all that no thread asks for. */
@@ -77,9 +77,9 @@ async function writeTo(
   write: Write,
 ): Promise<Turn> {
   const memoryMb = isLast ? exceptionalMemoryMb : usualMemoryMb;
-  const { connection, close } = await openReleased(spare, current, options);
+  const { connection, close } = await openReleased(spare, current, { ...options, memoryMb });
   try {
-    await connection.run(`SET memory_limit = '${memoryMb}MB'; SET threads = 1; ${givingBack}`);
+    await connection.run(`SET threads = 1; ${givingBack}`);
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
     const turn = await write(connection, isLast);
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
@@ -93,15 +93,19 @@ async function writeTo(
  * Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. So does
  * one that can't be opened: DuckDB 1.5 does not replay the log of a writer that was killed after it had changed the type of a column.
  */
-async function openReleased(spare: string, current: Current, { sources, onChanged }: SpareOptions) {
+async function openReleased(
+  spare: string,
+  current: Current,
+  { sources, ...options }: SpareOptions & { readonly memoryMb: number },
+) {
   const giveUpMs = performance.now() + releaseMs + ((await bytesOf(spare)) ?? 0) / bytesPerMs;
   let isRemade = false;
   for (;;) {
     try {
-      return await openForWriting(spare, sources, { onChanged });
+      return await openForWriting(spare, sources, options);
     } catch (error) {
       if (!(error instanceof DatabaseBusyError)) {
-        if (isRemade || !(await canBeRead(current.path))) throw error;
+        if (isRemade || isLackOfMemory(error) || !(await canBeRead(current.path))) throw error;
         isRemade = true;
         await copyOver(current, spare);
         continue;

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { cp, open, readdir, stat, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readConfig } from '../../src/composition/config.ts';
 import { prepareData } from '../../src/composition/prepare-data.ts';
+import { claimFolder } from '../../src/duckdb/data-folder/folder-format.ts';
 import { readCurrent, replicasOf } from '../../src/duckdb/replicas.ts';
 import { ownSources, readSources } from '../../src/endpoints/sources.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
@@ -39,6 +40,7 @@ async function makeFolder(): Promise<string> {
   await take('postgres.logs', 0, 6000);
   await take('gotrue.logs.prod', 0, 3000);
   while (await turn());
+  await claimFolder(path);
   await take('postgres.logs', 6000, 6100);
   await turn();
   return dirname(path);
@@ -84,19 +86,22 @@ async function damagesOf(folder: string): Promise<Damage[]> {
   return damages;
 }
 
-const count = 'select count(distinct t.id) as n, count(*) as rows, count(event_message) as m from';
+const count = 'select count(distinct t.id) as n, count(*) as c, count(event_message) as m from';
 
 test('whatever is torn, the damaged file is named, and all that another one has is answered', async () => {
   const folder = await makeFolder();
-  const found: string[] = [];
+  const unlike: string[] = [];
   for (const { what, file, act } of await damagesOf(folder)) {
     const copy = join(await temporaryDirectory(), 'data');
     await cp(folder, copy, { recursive: true });
     await act(join(copy, file));
     const isCurrent = readCurrent(join(folder, 'logs.duckdb')).path.endsWith(`/${file}`);
-    found.push(`${what}${isCurrent ? ' (current)' : ''}: ${await judge(copy)}`);
-    process.stdout.write(`${found.at(-1)}\n`);
+    const outcome = `${what}${isCurrent ? ' (current)' : ''}: ${await judge(copy)}`;
+    process.stdout.write(`${outcome}\n`);
+    // Nobody else knows whether a newer version wrote the folder.
+    if (!/^format\.json.*does not start|\| 200 \| whole/.test(outcome)) unlike.push(outcome);
   }
+  expect(unlike).toEqual([]);
 }, 900_000);
 
 async function judge(folder: string): Promise<string> {
@@ -148,7 +153,7 @@ async function judge(folder: string): Promise<string> {
     const said = gateway.events
       .filter(({ type }) => /damaged|unreadable|delayed|failed|stopped|bug/.test(type))
       .map(event => JSON.stringify(event).slice(0, 300));
-    const whole = '200 [{"n":6100,"rows":6100,"m":6100}] 200 [{"n":3000,"rows":3000,"m":3000}]';
+    const whole = '200 [{"n":6100,"c":6100,"m":6100}] 200 [{"n":3000,"c":3000,"m":3000}]';
     const wholeAfter = whole.replaceAll('6100', '6101');
     return [
       first === whole ? 'whole' : first,

@@ -1,12 +1,14 @@
-import { copyFile, open, readdir } from 'node:fs/promises';
+import { copyFile, open, readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { damagedPlace, isDamagedAt } from '../../src/duckdb/data-folder/damaged-block.ts';
 import { repairBlock } from '../../src/duckdb/data-folder/repair-replicas.ts';
+import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
 import { openGateway } from '../support/open-gateway.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
 const patienceMs = 60_000;
@@ -110,6 +112,42 @@ test('of two files the damaged one is set aside, and neither where both are', as
   await damage(current); // it is whole again
   expect(await repairBlock(gateway.path, place, 8)).toEqual([{ file: spare, keptAs: `${spare}.damaged-8` }]);
   expect(readCurrent(gateway.path).path).toBe(current);
+});
+
+test('the last block of a file that ends too early is damaged, and not where the other file has fewer blocks', async () => {
+  const directory = await temporaryDirectory();
+  const [path, longer, shorter] = ['whole', 'longer', 'shorter'].map(name => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const { connection, close } = await openForWriting(path, []);
+  await connection.run('CREATE TABLE numbers AS SELECT hash(n) AS h FROM range(20000) t(n); CHECKPOINT');
+  close();
+  await copyFile(path, longer);
+  await copyFile(path, shorter);
+  const { size } = await stat(path);
+  await truncate(longer, size - 1);
+  // The counts of both headers, one block less.
+  const file = await open(shorter, 'r+');
+  for (const at of [4096 + 32, 8192 + 32]) {
+    const { buffer } = await file.read(Buffer.alloc(8), 0, 8, at);
+    buffer.writeBigUInt64LE(buffer.readBigUInt64LE() - 1n);
+    await file.write(buffer, 0, 8, at);
+  }
+  await file.close();
+  const text = `IO Error: Could not read enough bytes from file "longer": attempted to read 1 bytes from location ${size - 1}`;
+  const place = damagedPlace(new Error(text));
+  expect(place).toBe(size - 1);
+  const files = [longer, path, shorter, join(directory, 'none')];
+  expect(await Promise.all(files.map(each => isDamagedAt(each, place!)))).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+  // Headers have checksums of their own.
+  expect(await Promise.all([path, shorter].map(each => isDamagedAt(each, 4096)))).toEqual([false, true]);
 });
 
 test('errors about anything else are about no block', () => {

@@ -237,6 +237,25 @@ test('a file of rows that ends too early is set aside by its name, and the other
   expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
 });
 
+test.each([0, 5])(
+  'rows whose file is torn (%i) when one file of the database has them come to the other',
+  async left => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }, { n: 2 }]);
+    await database.turn();
+    const folder = rowsFolderOf(database.databasePath);
+    const [torn = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows'));
+    await truncate(join(folder, torn), left === 0 ? 0 : (await stat(join(folder, torn))).size - left);
+    await database.accept(numbers, [{ n: 3 }]);
+    while (await database.turn());
+    for (const path of replicasOf(database.databasePath)) {
+      expect(await database.ask(all, path)).toEqual(['1', '2', '3']);
+    }
+    expect(database.events).toEqual([{ type: 'rows.delayed', message: expect.any(String) }]);
+    expect(await database.waiting()).toBe(0);
+  },
+);
+
 test('a spare is made again whose writer was killed after it had learned a field', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);

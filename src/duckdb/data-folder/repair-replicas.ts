@@ -2,7 +2,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../../base/setup-error.ts';
 import { pointerOf, publish, readCurrent, replicasOf } from '../replicas.ts';
-import { isDamagedAt } from './damaged-block.ts';
+import { headersBytes, isDamagedAt, readBlockCount } from './damaged-block.ts';
 
 /** A file of the database that was found damaged, and where it is now. */
 export type DamagedFile = { readonly file: string; readonly keptAs: string };
@@ -25,7 +25,10 @@ export async function repairReplicas(
   const pointer = readPointer(databasePath);
   const refused: string[] = [];
   for (const file of replicasOf(databasePath)) {
-    const isSuspect = async () => (isEachOpened ? await isThere(file) : await looksDamaged(file));
+    const isSuspect = async () => {
+      if (!(await isThere(file))) return file === pointer && hasOther(databasePath, [file]);
+      return isEachOpened || looksDamaged(file);
+    };
     if (!(await isSuspect())) continue;
     await delay(lookAgainMs);
     if ((await isSuspect()) && (await isRefused(file))) refused.push(file);
@@ -124,9 +127,6 @@ async function isRefused(path: string): Promise<boolean> {
   }
 }
 
-/** DuckDB's file begins with three headers of 4,096 bytes; the two latter say how many blocks there are, and the one written last counts. */
-const headerBytes = 4096;
-
 async function looksDamaged(path: string): Promise<boolean> {
   let file: FileHandle;
   try {
@@ -136,19 +136,13 @@ async function looksDamaged(path: string): Promise<boolean> {
     throw error;
   }
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(3 * headerBytes), 0, 3 * headerBytes, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headersBytes), 0, headersBytes, 0);
     // As the first start leaves it that is killed at its very beginning.
     if (bytesRead === 0) return false;
     if (bytesRead < buffer.length || buffer.toString('latin1', 8, 12) !== 'DUCK') return true;
-    const headers = [headerBytes, 2 * headerBytes].map(at => ({
-      iteration: buffer.readBigUInt64LE(at + 8),
-      blocks: buffer.readBigUInt64LE(at + 32),
-      blockBytes: buffer.readBigUInt64LE(at + 40),
-    }));
-    const [first, second] = headers as [(typeof headers)[0], (typeof headers)[0]];
-    const latest = first.iteration > second.iteration ? first : second;
+    const { blocks, blockBytes } = readBlockCount(buffer);
     const { size } = await file.stat();
-    return BigInt(size) < BigInt(3 * headerBytes) + latest.blocks * latest.blockBytes;
+    return size < headersBytes + blocks * blockBytes;
   } finally {
     await file.close();
   }
