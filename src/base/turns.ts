@@ -50,19 +50,14 @@ export function restAfter(tookMs: number): number {
  * many as there are others: the argument says who it is.
  */
 export function createOwnTurns(): (caller: string) => Promise<void> {
-  /** Who waits, by caller; the next turn is the first caller's. */
-  const lanes = new Map<string, (() => void)[]>();
+  const lanes = createLanes();
   let isRunning = false;
 
   async function run(): Promise<void> {
     isRunning = true;
-    for (let [lane] = lanes; lane; [lane] = lanes) {
-      const [caller, waiting] = lane;
-      const begin = waiting.shift();
-      lanes.delete(caller);
-      if (waiting.length > 0) lanes.set(caller, waiting);
+    for (let begin = lanes.next(); begin; begin = lanes.next()) {
       await nextTurn();
-      begin?.();
+      begin();
       await restAfterwards();
     }
     isRunning = false;
@@ -70,11 +65,57 @@ export function createOwnTurns(): (caller: string) => Promise<void> {
 
   return caller =>
     new Promise(resolve => {
-      const waiting = lanes.get(caller);
-      if (waiting) waiting.push(resolve);
-      else lanes.set(caller, [resolve]);
+      lanes.add(caller, resolve);
       if (!isRunning) void run();
     });
+}
+
+/**
+ * Makes a function that waits for one of a few permits, callers in turn.
+ * @param count permits
+ * @returns resolves with what gives the permit back, which is called once
+ */
+export function createPermits(count: number): (caller: string) => Promise<() => void> {
+  const lanes = createLanes();
+  let free = count;
+
+  function begin(): void {
+    const next = free > 0 ? lanes.next() : undefined;
+    if (!next) return;
+    free--;
+    next();
+  }
+
+  const release = () => {
+    free++;
+    begin();
+  };
+  return caller =>
+    new Promise(resolve => {
+      lanes.add(caller, () => resolve(release));
+      begin();
+    });
+}
+
+/** Those who wait, by caller: the next one is the first of the caller whose turn was longest ago. */
+function createLanes() {
+  const lanes = new Map<string, (() => void)[]>();
+  return {
+    add(caller: string, begin: () => void): void {
+      const waiting = lanes.get(caller);
+      if (waiting) waiting.push(begin);
+      else lanes.set(caller, [begin]);
+    },
+    next(): (() => void) | undefined {
+      const [lane] = lanes;
+      if (!lane) return undefined;
+      const [caller, waiting] = lane;
+      const begin = waiting.shift();
+      lanes.delete(caller);
+      if (waiting.length > 0) lanes.set(caller, waiting);
+      return begin;
+    },
+  };
 }
 
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve));

@@ -260,7 +260,7 @@ async function encoded(
   return {
     ...response,
     headers: { ...headers, 'content-encoding': encoding, vary: 'Accept-Encoding' },
-    body: await encodeBody(body, encoding, { isKept: false }),
+    body: await encodeBody(body, encoding, { isKept: false, caller: operation.caller.tokenId }),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { listStart } from '../base/header-start.ts';
+import { createPermits } from '../base/turns.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
 export function prefersHtml(accept = ''): boolean {
@@ -133,24 +134,40 @@ let lastBodyId = 0;
 /** For shorter bodies, handing over to the thread pool costs more than compressing inline. */
 const maxInlineBytes = 64 * 1024;
 
+/** Long bodies that are encoded at the same time. The thread pool has four threads, for files, digests and entries of the cache as well. */
+const permitOf = createPermits(2);
+
+/** Bodies that are being encoded and will be kept, by the same key. */
+const making = new Map<string, Promise<Buffer>>();
+
+async function encodeNow(body: Buffer, encoding: ContentEncoding, caller: string): Promise<Buffer> {
+  const { inline, inThreadPool } = encoders[encoding];
+  if (body.length <= maxInlineBytes) return inline(body);
+  const release = await permitOf(caller);
+  return inThreadPool(body).finally(release);
+}
+
 /**
  * Encodes a body.
  * @param options.isKept whether the same body may be sent again: then it is encoded again only where many others were since
+ * @param options.caller who waits for it: callers take turns with long ones
  */
 export async function encodeBody(
   body: Buffer,
   encoding: ContentEncoding,
-  { isKept }: { readonly isKept: boolean },
+  { isKept, caller }: { readonly isKept: boolean; readonly caller: string },
 ): Promise<Buffer> {
-  const { inline, inThreadPool } = encoders[encoding];
-  const encode = async () => (body.length <= maxInlineBytes ? inline(body) : inThreadPool(body));
-  if (!isKept) return encode();
+  if (!isKept) return encodeNow(body, encoding, caller);
   const id = bodyIds.get(body) ?? ++lastBodyId;
   bodyIds.set(body, id);
   const key = `${id} ${encoding}`;
-  const known = kept.get(key) ?? (await encode());
-  kept.set(key, known);
-  return known;
+  const known = kept.get(key);
+  if (known) return known;
+  const shared = making.get(key) ?? encodeNow(body, encoding, caller).finally(() => making.delete(key));
+  making.set(key, shared);
+  const encoded = await shared;
+  kept.set(key, encoded);
+  return encoded;
 }
 
 /**

@@ -84,6 +84,6 @@ async function encoded(response: HttpResponse, acceptEncoding: string | undefine
   return {
     ...response,
     headers: { ...response.headers, ...vary, 'content-encoding': encoding },
-    body: await encodeBody(response.body, encoding, { isKept: true }),
+    body: await encodeBody(response.body, encoding, { isKept: true, caller: '' }),
   };
 }

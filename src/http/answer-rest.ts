@@ -108,7 +108,8 @@ async function answerWhole(
   served.add(answer.rows);
   if (isKnown && isFirst) return notModified(headers);
   const isKept = answer.bodyDigest !== undefined;
-  const body = encoding ? await encodeBody(shown.body, encoding, { isKept }) : shown.body;
+  const { tokenId: caller } = answer.plan.caller;
+  const body = encoding ? await encodeBody(shown.body, encoding, { isKept, caller }) : shown.body;
   const repeat = isFirst ? undefined : repeatOf(deps, shown, body, encoding);
   return isKnown ? { ...notModified(headers), repeat } : { status: 200, headers, body, repeat };
 }

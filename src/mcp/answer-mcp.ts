@@ -41,7 +41,7 @@ export async function answerMcp(
     try {
       await server.connect(transport);
       const response = await orAborted(transport.handleRequest(webRequest(context, text)), signal);
-      return await httpResponse(response, request.headers['accept-encoding']);
+      return await httpResponse(response, request.headers['accept-encoding'], caller.tokenId);
     } finally {
       await server.close();
     }
@@ -95,7 +95,11 @@ function webRequest({ request }: RequestContext, body: string): Request {
   return new Request('http://gateway/mcp', { method: 'POST', headers, body });
 }
 
-async function httpResponse(response: Response, acceptEncoding: string | undefined): Promise<HttpResponse> {
+async function httpResponse(
+  response: Response,
+  acceptEncoding: string | undefined,
+  caller: string,
+): Promise<HttpResponse> {
   const plain = Buffer.from(await response.arrayBuffer());
   const encoding = chooseEncoding(acceptEncoding, plain.length);
   return {
@@ -105,6 +109,6 @@ async function httpResponse(response: Response, acceptEncoding: string | undefin
       'cache-control': 'no-store',
       ...(encoding && { 'content-encoding': encoding }),
     },
-    body: encoding ? await encodeBody(plain, encoding, { isKept: false }) : plain,
+    body: encoding ? await encodeBody(plain, encoding, { isKept: false, caller }) : plain,
   };
 }

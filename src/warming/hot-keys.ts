@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { takeTurns } from '../base/turns.ts';
 import { batchGroupOf, type EndpointQuery } from '../batch/endpoint-query.ts';
 import type { WarmKey, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
@@ -36,8 +37,14 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
 
   async function send(read: ReadonlyMap<string, EndpointQuery>): Promise<void> {
     try {
-      const keys = [...read].map(([digest, query]) => toWarmKey(digest, query));
-      await schedule.recordReads(keys.filter(({ payload }) => payload.length <= maxPayloadLength));
+      const turns = takeTurns();
+      const keys: WarmKey[] = [];
+      for (const [digest, query] of read) {
+        while (turns.isOver()) await turns.next();
+        const key = toWarmKey(digest, query);
+        if (key.payload.length <= maxPayloadLength) keys.push(key);
+      }
+      await schedule.recordReads(keys);
     } catch (error) {
       emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
     }

@@ -36,7 +36,7 @@ describe('the content encoding of a body', () => {
   });
 });
 
-const kept = { isKept: true };
+const kept = { isKept: true, caller: 'a' };
 
 describe.each([
   ['zstd', zstdDecompressSync],
@@ -59,12 +59,14 @@ describe.each([
 
   test.each([2048, 200_000])('is made once of a body of %d bytes', async bytes => {
     const body = bodyOf(bytes);
-    expect(await encodeBody(body, encoding, kept)).toBe(await encodeBody(body, encoding, kept));
+    const both = await Promise.all([encodeBody(body, encoding, kept), encodeBody(body, encoding, kept)]);
+    expect(both[0]).toBe(both[1]);
+    expect(await encodeBody(body, encoding, kept)).toBe(both[0]);
   });
 
   test('is made anew of a body that is not kept', async () => {
     const body = bodyOf(2048);
-    const once = await encodeBody(body, encoding, { isKept: false });
+    const once = await encodeBody(body, encoding, { isKept: false, caller: 'a' });
     expect(await encodeBody(body, encoding, kept)).not.toBe(once);
   });
 
@@ -90,4 +92,15 @@ test('contract 11.3: encoded bodies that are kept have a limit of their own, wha
   expect(await encodeBody(first!, 'zstd', kept)).toBe(encoded);
   for (const body of others) await encodeBody(body, 'zstd', kept);
   expect(await encodeBody(first!, 'zstd', kept)).not.toBe(encoded);
+});
+
+test('contract 11.1: a caller waits for no number of bodies of another', async () => {
+  const body = randomBytes(1_000_000);
+  let done = 0;
+  const others = Array.from({ length: 30 }, () =>
+    encodeBody(body, 'br', { isKept: false, caller: 'a' }).then(() => done++),
+  );
+  await encodeBody(body, 'br', { isKept: false, caller: 'b' });
+  expect(done).toBeLessThan(15);
+  await Promise.all(others);
 });

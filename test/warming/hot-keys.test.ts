@@ -19,14 +19,14 @@ select 1 as n`,
 );
 const query = { definition, parameters: [], callerSql: 'select 2 as n' };
 
-function openHotKeys(recordReads?: WarmSchedule['recordReads']) {
+function openHotKeys(recordReads?: WarmSchedule['recordReads'], maxPending = 2) {
   const recorded: WarmKey[][] = [];
   const events: string[] = [];
   const schedule = {
     ...createMemorySchedule({ clock: createStandingClock(0), maxKeys: 10 }),
     recordReads: recordReads ?? (async (keys: readonly WarmKey[]) => void recorded.push([...keys])),
   };
-  const hotKeys = createHotKeys({ schedule, emit: ({ type }) => events.push(type), maxPending: 2 });
+  const hotKeys = createHotKeys({ schedule, emit: ({ type }) => events.push(type), maxPending });
   onTestFinished(() => hotKeys.close());
   return { hotKeys, recorded, events };
 }
@@ -68,4 +68,19 @@ test('a schedule that does not answer is reported as an event, and fails no requ
   hotKeys.recordRead('a', query);
   await hotKeys.flush();
   expect(events).toEqual(['warm.schedule_failed']);
+});
+
+test('contract 11.2: ten thousand keys with long SQL are reported in several turns of the event loop', async () => {
+  const { hotKeys, recorded } = openHotKeys(undefined, 10_000);
+  const long = { ...query, callerSql: `select ${'1, '.repeat(3000)} 2 as n` };
+  for (let n = 0; n < 10_000; n++) hotKeys.recordRead(`${n}`, long);
+  let turns = 0;
+  const flushed = hotKeys.flush();
+  let isOver = false;
+  void flushed.then(() => {
+    isOver = true;
+  });
+  for (; !isOver; turns++) await new Promise(setImmediate);
+  expect(recorded[0]).toHaveLength(10_000);
+  expect(turns).toBeGreaterThan(3);
 });
