@@ -5,7 +5,7 @@ import { type Target, tokenLines } from './target.ts';
 /** Answers that are wide or deep or many, in every form, and their readers. */
 export const answerAttacks: readonly Attack[] = [
   { name: '900 columns of a thousand rows in every form', senders: 8, seconds: 16, send: (to, n) => at(wideAnswers, n)(to, n) },
-  { name: 'deep records in every format', senders: 8, seconds: 8, send: (to, n) => to.rest({ sql: `select ${'[struct('.repeat(80)}${n} as a${', 1 as b)] as a'.repeat(79)}, 2 as b)] as x from unnest(generate_array(1, 500))`, format: at(['json', 'csv', 'ndjson', 'parquet', 'arrow'], n) }) },
+  { name: 'deep records in every format', senders: 8, seconds: 8, send: (to, n) => to.rest({ sql: `select ${'[struct('.repeat(12)}${n} as a${', 1 as b)] as a'.repeat(11)}, 2 as b)] as x from unnest(generate_array(1, 500))`, format: at(['json', 'csv', 'ndjson', 'parquet', 'arrow'], n) }) },
   { name: 'columns with long names', senders: 8, seconds: 8, send: (to, n) => to.rest({ sql: `select ${list(240, i => `${n} as ${'c'.repeat(240)}${i}`)} from unnest(generate_array(1, 1000))`, format: at(['json', 'csv', 'ndjson', 'parquet', 'arrow'], n) }) },
   { name: 'records of many fields, a thousand rows', senders: 8, seconds: 8, send: (to, n) => to.rest({ sql: `select [struct(${list(300, i => `x + ${i + n} as c${i}`)})] as s from unnest(generate_array(1, 1000)) as x`, format: at(['json', 'csv', 'ndjson', 'parquet', 'arrow'], n) }) },
   { name: 'exports that stop reading', senders: 40, seconds: 12, send: (to, n) => to.socket(head(to.token, `${logs}?project=x&format=${at(['csv', 'ndjson', 'parquet', 'arrow'], n)}&sql=${encodeURIComponent(bulk(15_000, n % 4))}`), { reads: false, holdMs: 60_000 }) },

@@ -153,6 +153,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'backslashes of a regular expression': n => `select regexp_extract(id, r'${'\\\\'.repeat(n)}') as x from edge_logs`,
   'regular expressions': n => `select ${list(n, i => `regexp_contains(id, r'a{10}${i}') as c${i}`)} from edge_logs`,
   'backslashes of a replacement': n => `select regexp_replace(id, 'a', r'${'\\\\'.repeat(n)}') as x from edge_logs`,
+  'records in a list': n => `select (1, 2) in (${list(n, i => `(${i}, ${i})`)}) as x`,
   'keys of ROLLUP': n => `select 1 as x from edge_logs group by rollup(${list(n, () => '1')})`,
   'sets of CUBE': n => `select 1 as x from edge_logs group by grouping sets (${list(n, () => 'cube(1, 2, 3, 4, 5, 6)')})`,
   'aggregates and values of PIVOT': n => `select * from (select 1 as a, 2 as b) pivot (${list(n, i => `sum(a) as s${i}`)} for b in (${list(n, i => `${i} as v${i}`)}))`,

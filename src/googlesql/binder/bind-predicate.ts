@@ -76,8 +76,6 @@ function negate(condition: BoundExpression, not: boolean): BoundExpression {
 
 function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: Predicate): BoundExpression {
   const type = supertype([of, ...list]);
-  // Checks that each pair compares, with BigQuery's refusal for the first that does not.
-  for (const value of list) operator('=', [of, value], at);
   // A literal is never NaN; anything else may be, and NaN equals nothing.
   const isByPairs =
     type && (isNested(type) || (type.kind === 'FLOAT64' && list.some(value => value.kind !== 'literal')));
@@ -89,6 +87,8 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
         at,
       ),
     );
+  // Checks that each pair compares, with BigQuery's refusal for the first that does not.
+  for (const value of list) operator('=', [of, value], at);
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };
