@@ -8,31 +8,38 @@ import { startRedisServer } from '../test/support/redis-server.ts';
 import { askServer, graphqlRequest, restRequest, type ServerRequest, type WireAnswer } from './ask-server.ts';
 import type { BareServerSettings } from './bare-server.ts';
 import { benchData, benchRows } from './bench-data.ts';
-import { type Comparison, compareServers, type Gateways, printComparisonHead } from './compare-servers.ts';
+import {
+  type Comparison,
+  compareServers,
+  compareUnmodified,
+  type Gateways,
+  printComparisonHead,
+} from './compare-servers.ts';
 import { type GatewayProcess, startCommand, startGatewayProcess } from './gateway-process.ts';
 import { startMercurius } from './mercurius/start-mercurius.ts';
 import { cores, moveToCore, onCore } from './on-core.ts';
 import { childrenOf } from './process-usage.ts';
 import { startSideProcess } from './side-process.ts';
 
-/** Some 60 rows in 8 KB, and one or two rows. */
-const intervals = ['minutely', 'hourly'];
-
-/** The same, and the most rows that a saved query may give, in 140 KB. */
-const restParameters = [
-  ...intervals.map(interval => ({ interval })),
-  { interval: 'minutely', sql: generatedCounts(1000) },
+/** Sixty rows in 8 KB, one or two, and the most that a saved query may give, in 140 KB. */
+const restQueries: readonly {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}[] = [
+  { name: 'sixty rows', parameters: { interval: 'minutely' } },
+  { name: 'two rows', parameters: { interval: 'hourly' } },
+  { name: 'a thousand rows', parameters: { interval: 'minutely', sql: generatedCounts(1000) } },
 ];
 
 export const project = '.';
 
 /**
  * What a hit costs, beside servers that do less for the same bytes. Each server has the first processor to itself while
- * it is measured; the load generator and Redis share the second.
+ * it is measured; the load generator and Redis share the second. `HITS=Redis` measures those with this in their names.
  */
 export async function benchHttp(): Promise<void> {
   printComparisonHead();
-  for (const bench of [benchMemoryHits, benchRedisHits]) {
+  for (const bench of [benchRestHits, benchGraphqlHits, benchRedisHits, benchUnmodified]) {
     const cleanup = new AsyncDisposableStack();
     try {
       await bench(cleanup);
@@ -42,23 +49,39 @@ export async function benchHttp(): Promise<void> {
   }
 }
 
-async function benchMemoryHits(cleanup: AsyncDisposableStack): Promise<void> {
+/** Those cases that are to be measured, with the names of their rows in the table. */
+function askedOf<Case extends { readonly name: string }>(kind: string, cases: readonly Case[]) {
+  const { HITS: asked = '' } = process.env;
+  return cases
+    .map(each => ({ ...each, hit: `${kind}, ${each.name}` }))
+    .filter(({ hit }) => hit.includes(asked));
+}
+
+async function benchRestHits(cleanup: AsyncDisposableStack): Promise<void> {
+  const asked = askedOf('REST from memory', restQueries);
+  if (asked.length === 0) return;
   const gateways = await startGateways(cleanup, {});
-  for (const parameters of restParameters) {
+  for (const { hit, parameters } of asked) {
     const request = restRequest(gateways.silent, 'usage.api-counts', { project, ...parameters });
     const answer = await askHits(gateways, request);
     const bare = cleanup.adopt(await startBareServer(answer), each => each.stop());
-    await compareServers(`REST from memory, ${answer.body.length} bytes`, request, gateways, [
+    await compareServers(hit, request, gateways, [
       { name: '`node:http`', server: bare, goals: { logging: 0.8, silent: 0.9 } },
       ...(await startAnchors(cleanup, answer)),
     ]);
   }
-  for (const { rows, operation } of graphqlOperations) {
+}
+
+async function benchGraphqlHits(cleanup: AsyncDisposableStack): Promise<void> {
+  const asked = askedOf('GraphQL from memory', graphqlOperations);
+  if (asked.length === 0) return;
+  const gateways = await startGateways(cleanup, {});
+  for (const { hit, rows, operation } of asked) {
     const request = graphqlRequest(gateways.silent, operation);
     const answer = await askHits(gateways, request);
     const bare = cleanup.adopt(await startBareServer(answer, { readsBody: true }), each => each.stop());
     const mercurius = cleanup.adopt(await startMercurius(answer.body), each => each.stop());
-    await compareServers(`GraphQL from memory, ${answer.body.length} bytes`, request, gateways, [
+    await compareServers(hit, request, gateways, [
       { name: '`node:http`', server: bare, goals: { logging: 0.6, silent: 0.7 } },
       { name: 'Mercurius with JIT', server: mercurius, goals: mercuriusGoals(rows) },
     ]);
@@ -66,22 +89,36 @@ async function benchMemoryHits(cleanup: AsyncDisposableStack): Promise<void> {
 }
 
 async function benchRedisHits(cleanup: AsyncDisposableStack): Promise<void> {
+  const asked = askedOf('REST from Redis', restQueries);
+  if (asked.length === 0) return;
   const redis = cleanup.adopt(await startRedisServer(), each => each.stop());
   moveToCore(cores.others, redis.pid);
   const client = cleanup.adopt(new Redis(redis.url), each => each.disconnect());
-  const environment = { REDIS_URL: redis.url, CACHE_MEMORY_MB: '0' };
-  const gateways = await startGateways(cleanup, environment);
-  for (const interval of intervals) {
-    const request = restRequest(gateways.silent, 'usage.api-counts', { interval, project });
+  const gateways = await startGateways(cleanup, { REDIS_URL: redis.url, CACHE_MEMORY_MB: '0' });
+  for (const { hit, name: key, parameters } of asked) {
+    const request = restRequest(gateways.silent, 'usage.api-counts', { project, ...parameters });
     const answer = await askHits(gateways, request);
-    const key = `bench:${interval}`;
     await client.set(key, answer.body);
     const bare = cleanup.adopt(await startBareServer(answer, { redis: { url: redis.url, key } }), each =>
       each.stop(),
     );
-    await compareServers(`REST from Redis, ${answer.body.length} bytes`, request, gateways, [
+    await compareServers(hit, request, gateways, [
       { name: '`node:http` + `ioredis`', server: bare, goals: { logging: 0.8, silent: 0.9 } },
     ]);
+  }
+}
+
+/** Callers who have the rows already, beside those who have not: the ratio is of the same gateway. */
+async function benchUnmodified(cleanup: AsyncDisposableStack): Promise<void> {
+  const asked = askedOf('304 from memory', restQueries);
+  if (asked.length === 0) return;
+  const { silent, logging } = await startGateways(cleanup, {});
+  for (const { hit, parameters } of asked) {
+    const request = restRequest(silent, 'usage.api-counts', { project, ...parameters });
+    const { rawHeaders } = await askHits({ silent, logging }, request);
+    const [, tag = ''] = pairsOf(rawHeaders).find(([name]) => name === 'etag') ?? [];
+    const headers = { ...request.headers, 'if-none-match': tag };
+    await compareUnmodified(hit, { logging, silent }, request, { ...request, headers });
   }
 }
 
@@ -153,6 +190,7 @@ const countsQuery = `query Counts($project: String!, $interval: UsageInterval!, 
 
 /** The saved query's own sixty rows, more of the same kind, and the most that a saved query may give. */
 export const graphqlOperations = [60, 250, 1000].map(rows => ({
+  name: `${rows} rows`,
   rows,
   operation: {
     query: countsQuery,

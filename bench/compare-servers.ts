@@ -49,7 +49,8 @@ export async function compareServers(
   }
   const figures = await loadInTurn([gateways.logging, ...servers], request);
   const blocksOf = (server: MeasuredServer) => figures.get(server) ?? [];
-  console.log(`| ${hit} | gateway, default log | ${describe(blocksOf(gateways.logging))}`);
+  const size = `${answer.body.length.toLocaleString('en')} bytes`;
+  console.log(`| ${hit}, ${size} | gateway, default log | ${describe(blocksOf(gateways.logging))}`);
   console.log(`| | gateway, log off | ${describe(blocksOf(gateways.silent))}`);
   for (const { name, server, goals } of others) {
     const ratios = [
@@ -59,6 +60,34 @@ export async function compareServers(
       String(goals?.silent ?? ''),
     ];
     console.log(`| | ${name} | ${describe(blocksOf(server), ratios)}`);
+  }
+}
+
+/** What a 304 costs beside the rows that it spares, each by the same gateway. */
+export async function compareUnmodified(
+  hit: string,
+  { logging, silent }: Gateways,
+  whole: ServerRequest,
+  unmodified: ServerRequest,
+): Promise<void> {
+  for (const [name, server] of [
+    ['gateway, default log', logging],
+    ['gateway, log off', silent],
+  ] as const) {
+    const blocks = { whole: [] as LoadFigures[], unmodified: [] as LoadFigures[] };
+    for (let round = 0; round < rounds; round++) {
+      const pair = {
+        whole: await loadServer(server, whole, blockSeconds),
+        unmodified: await loadServer(server, unmodified, blockSeconds),
+      };
+      if (round === 0) continue;
+      blocks.whole.push(pair.whole);
+      blocks.unmodified.push(pair.unmodified);
+    }
+    const ratio = ratioOf(blocks.unmodified, blocks.whole).toFixed(2);
+    const ratios = name.endsWith('off') ? ['', '', ratio, '1'] : [ratio, '1', '', ''];
+    console.log(`| ${hit} | ${name} | ${describeBlocks(blocks.unmodified, 0, ratios)}`);
+    console.log(`| | the same, 200 | ${describeBlocks(blocks.whole, 0)}`);
   }
 }
 

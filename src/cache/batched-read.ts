@@ -30,7 +30,9 @@ export function createBatchedRead(
   async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {
     const budget: Budget = { remainingMs: budgetMs };
     const groups = [...new Set(keys.map(({ group }) => group))];
-    const digests = keys.map(({ digest }) => digest);
+    const places = new Map(keys.map(({ digest }) => [digest, 0]));
+    const digests = [...places.keys()];
+    for (const [at, digest] of digests.entries()) places.set(digest, at);
     const learn = generations.startRead();
     const answer = await store.call('read', budget, it => it.read(digests, groups));
     for (const [at, group] of groups.entries()) {
@@ -39,6 +41,7 @@ export function createBatchedRead(
         void store.call('bumpGeneration', { remainingMs: budgetMs }, it => it.bumpGeneration(group));
     }
     const { remainingMs } = budget;
-    return keys.map((_, at) => ({ isKnown: answer !== undefined, value: answer?.values[at], remainingMs }));
+    const isKnown = answer !== undefined;
+    return keys.map(({ digest }) => ({ isKnown, value: answer?.values[places.get(digest)!], remainingMs }));
   }
 }

@@ -57,6 +57,11 @@ export type Cache = {
   /** The entry in this process, if it is fresh and not known to be outdated; never waits. */
   peek(request: CacheRequest): Entry | undefined;
   /**
+   * Asks the store whether an entry of earlier is still the one of its key, and fresh: for those who keep what they have made of it. The store is
+   * asked once for all that are confirmed in one turn of the event loop; false also if it does not answer.
+   */
+  confirm(request: CacheRequest, entry: Entry): Promise<boolean>;
+  /**
    * Answers from the nearest tier that has a good entry, else runs the query, once among all gateways.
    * @throws GatewayError of the query if no entry may be served instead; errors are not stored
    */
@@ -131,6 +136,7 @@ export function createCache(options: CacheOptions): Cache {
   };
   return {
     peek: request => peek(parts, request),
+    confirm: (request, entry) => confirm(parts, request, entry),
     read: (request, readOptions) => read(parts, request, readOptions),
     warm: (request, everyMs) => warm(parts, request, everyMs),
     async invalidateEntry(endpoint, { digest }) {
@@ -171,6 +177,11 @@ function peek(parts: Parts, request: CacheRequest): Entry | undefined {
   if (isDrawnEarly(ageMs, entry.loadMs, lifetimes.freshMs, 1 - random()))
     loader.refresh(request, entry, 'early');
   return entry;
+}
+
+async function confirm(parts: Parts, request: CacheRequest, entry: Entry): Promise<boolean> {
+  const isFresh = () => freshnessOf(ageOf(parts, entry, request), request.lifetimes) === 'fresh';
+  return isFresh() && (await parts.stored.isNewest(request.key, entry)) && isFresh();
 }
 
 async function read(

@@ -13,6 +13,8 @@ import type { LocalEntries } from './local-entries.ts';
 export type StoredEntries = {
   /** The store's entry, or this process's if the store does not contradict it; and the budget that is left for the store. */
   newest(request: CacheRequest): Promise<{ readonly entry: Entry | undefined; readonly budget: Budget }>;
+  /** Whether an entry of earlier is the store's still; false also if the store does not say. */
+  isNewest(key: CacheKey, entry: Entry): Promise<boolean>;
 };
 
 type StoredEntriesDeps = {
@@ -54,6 +56,14 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       const answer = await read(request.key);
       const entry = choose(request, answer, local.removals === removals);
       return { entry, budget: { remainingMs: answer.remainingMs } };
+    },
+    async isNewest(key, entry) {
+      const { removals } = local;
+      const { value } = await read(key);
+      if (!value || versionOf(value) !== entry.version) return false;
+      if (entry.generation !== generations.of(key.group) || local.removals !== removals) return false;
+      local.keep(key, entry, { isCompared: true });
+      return true;
     },
   };
 }

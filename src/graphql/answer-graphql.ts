@@ -13,7 +13,13 @@ import { maxRepeatedBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
 import { bytesOfPlan } from '../pipeline/plan-request.ts';
-import { areRepeatable, factsOfRepeat, type PipelineDeps, repeatAnswers } from '../pipeline/run-endpoint.ts';
+import {
+  areRepeatable,
+  confirmAnswers,
+  factsOfRepeat,
+  type PipelineDeps,
+  repeatAnswers,
+} from '../pipeline/run-endpoint.ts';
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
@@ -297,8 +303,9 @@ function repeatOf(
       2 * startLength,
     ),
     facts: factsOfRepeat(answers),
-    again(requestId) {
-      const next = repeatAnswers(pipeline, answers, requestId);
+    confirm: () => confirmAnswers(pipeline, answers),
+    again(requestId, confirmedSinceMs) {
+      const next = repeatAnswers(pipeline, answers, requestId, confirmedSinceMs);
       if (!next) return undefined;
       const nextAges = next.map(({ cache }) => cache.ageSeconds).join();
       if (nextAges !== ages) {

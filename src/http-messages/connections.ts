@@ -24,10 +24,12 @@ export type Connections = {
   /** Records that a request has arrived, and decides what happens to it. */
   begin(request: IncomingMessage, response: ServerResponse): Admission;
   /**
-   * Records that a request has arrived that is answered within this turn, without being parsed.
+   * Records that a request has arrived that may be answered without being parsed.
    * @returns false if it may not be: it is the first of its connection, or earlier ones have not been answered completely
    */
   beginRepeated(socket: Socket): boolean;
+  /** Records whether the answer to such a request waits for the store: until then its connection is not idle. */
+  setWaiting(socket: Socket, isWaiting: boolean): void;
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
   /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
@@ -44,6 +46,8 @@ type Connection = {
   /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
+  /** A request that is not parsed waits for the store. */
+  isWaiting: boolean;
 };
 
 /**
@@ -66,7 +70,14 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         onEvicted();
       }
       const activeMs = performance.now();
-      all.set(socket, { socket, last: undefined, activeMs, pipelined: 0, isRefused: false });
+      all.set(socket, {
+        socket,
+        last: undefined,
+        activeMs,
+        pipelined: 0,
+        isRefused: false,
+        isWaiting: false,
+      });
       socket.once('close', () => all.delete(socket));
       return true;
     },
@@ -91,6 +102,10 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
       connection.activeMs = performance.now();
       return true;
     },
+    setWaiting(socket, isWaiting) {
+      const connection = all.get(socket);
+      if (connection) connection.isWaiting = isWaiting;
+    },
     inFlight(socket) {
       const connection = all.get(socket);
       return connection && isAnswering(connection) ? connection.last : undefined;
@@ -109,7 +124,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
 
 /** Whether a response is being made or sent. */
 function isBusy(connection: Connection): boolean {
-  return isAnswering(connection) || connection.socket.writableLength > 0;
+  return connection.isWaiting || isAnswering(connection) || connection.socket.writableLength > 0;
 }
 
 function isAnswering({ last }: Connection): boolean {

@@ -34,8 +34,13 @@ export type Repeat = {
   readonly bytes: number;
   /** What the log says of each such request. */
   readonly facts: Readonly<RequestFacts>;
-  /** The response as it would be now, without what all routes add; undefined if the request has to be read again. */
-  again(requestId: string): RepeatedResponse | undefined;
+  /**
+   * The response as it would be now, without what all routes add; undefined if the request has to be read again.
+   * @param confirmedSinceMs when the store was asked, as performance.now(), which has confirmed the rows; absent: those in memory have to be the same
+   */
+  again(requestId: string, confirmedSinceMs?: number): RepeatedResponse | undefined;
+  /** Asks the store whether the rows are still the same. */
+  confirm(): Promise<boolean>;
 };
 
 export type RepeatedResponse = {

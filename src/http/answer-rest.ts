@@ -21,10 +21,10 @@ import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type ExplainedEndpoint, explainEndpoint } from '../pipeline/explain-endpoint.ts';
 import { bytesOfPlan, type EndpointRequest, type Plan } from '../pipeline/plan-request.ts';
-import type { Rendered } from '../pipeline/representation.ts';
 import {
   type Answer,
   areRepeatable,
+  confirmAnswers,
   factsOfRepeat,
   type PipelineDeps,
   repeatAnswers,
@@ -104,8 +104,7 @@ async function answerWhole(
   const encoding = encodingOf(request, format, shown.body.length);
   const headers = headersOf(answer, { format, encoding });
   const isKnown = hasIt(request, headers);
-  const isFirst = !served.has(answer.rows);
-  served.add(answer.rows);
+  const isFirst = !isServedAgain(answer.rows);
   if (isKnown && isFirst) return notModified(headers);
   const isKept = answer.bodyDigest !== undefined;
   const { tokenId: caller } = answer.plan.caller;
@@ -182,8 +181,16 @@ function optionsOf({ plan }: Answer, signal: AbortSignal) {
 
 const noBody = Buffer.alloc(0);
 
-/** Rows that were served before: most are served once, and then repeating them would only keep them in memory. */
-const served = new WeakSet<Rendered>();
+/** Entries that were served before, by version: most are served once, and then repeating them would only keep them in memory. */
+const served = new LRUCache<string, true>({ max: 20_000 });
+
+/** Whether rows were served before, and notes that they are served now; one entry is read from the store as many objects. */
+function isServedAgain(rows: Answer['rows']): boolean {
+  if (!('version' in rows)) return false;
+  const isKnown = served.has(rows.version);
+  served.set(rows.version, true);
+  return isKnown;
+}
 
 /** @param body as it is sent, encoded or not */
 function repeatOf(
@@ -202,8 +209,9 @@ function repeatOf(
     // The body, its text, and the rows that it was encoded from.
     bytes: 2 * body.length + (encoding ? plain.length : 0) + bytesOfPlan(answer.plan),
     facts: factsOfRepeat([answer]),
-    again(requestId) {
-      const [next] = repeatAnswers(deps, [answer], requestId) ?? [];
+    confirm: () => confirmAnswers(deps, [answer]),
+    again(requestId, confirmedSinceMs) {
+      const [next] = repeatAnswers(deps, [answer], requestId, confirmedSinceMs) ?? [];
       if (!next) return undefined;
       if (next.cache.ageSeconds !== ageSeconds) {
         ageSeconds = next.cache.ageSeconds;

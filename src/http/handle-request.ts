@@ -8,7 +8,7 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { isTracing, traceIdOf, within } from '../base/spans.ts';
 import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
-import type { RequestPair } from '../http-messages/connections.ts';
+import type { Connections, RequestPair } from '../http-messages/connections.ts';
 import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
 import { maxUrlLength } from '../http-messages/http-limits.ts';
@@ -36,7 +36,7 @@ import { answerPages, type PageDeps } from './answer-pages.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
 import { answerRows, type LoadingDeps } from './answer-rows.ts';
 import { answerWarm } from './answer-warm.ts';
-import { createFastPath, type FastPath } from './hits/fast-path.ts';
+import { createFastPath, type FastPath, requestKey } from './hits/fast-path.ts';
 import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
 import { documentBytes, json } from './json-response.ts';
 import { matchRoute, type Route, routeMethods, tracedRoute } from './match-route.ts';
@@ -81,8 +81,7 @@ export type HandlerDeps = PageDeps & {
   readonly unread: UnreadAnswers;
   /** Connections that may be open at the same time. */
   readonly maxConnections: number;
-  /** Whether a request may be answered within this turn, without being parsed. */
-  readonly beginRepeated: (socket: Socket) => boolean;
+  readonly connections: Pick<Connections, 'beginRepeated' | 'setWaiting'>;
   /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
@@ -176,10 +175,27 @@ function listen(serving: Serving, incoming: Incoming): void {
   });
 }
 
+/** Answers by what is remembered of the same words, if the memory of this process or the store confirms it; else by the handler. */
 function answerFast(serving: Serving, incoming: Incoming, body: Buffer | undefined): void {
-  const key = serving.isClosing ? undefined : serving.fastPath.answer(incoming, body);
-  if (key === undefined) void handle(serving, incoming, body);
-  else serving.repeatedBytes.remember(incoming, key);
+  const { request, response, startedMs, span } = incoming;
+  const { fastPath, repeatedBytes } = serving;
+  const key = requestKey(request, body);
+  const answerAgain = (confirmedSinceMs?: number) => {
+    if (key === undefined || serving.isClosing) return false;
+    if (!fastPath.answer(incoming, key, confirmedSinceMs)) return false;
+    repeatedBytes.remember(incoming, key);
+    return true;
+  };
+  if (answerAgain()) return;
+  // A trace shows what the cache and the store do.
+  const confirmation = key === undefined || span ? undefined : fastPath.confirm(key);
+  if (!confirmation) return void handle(serving, incoming, body);
+  const proceed = (isConfirmed: boolean) => {
+    if (response.destroyed) refuse(serving, incoming, new GatewayError('cancelled', 'The caller went away'));
+    else if (!isConfirmed || !answerAgain(startedMs)) void handle(serving, incoming, body);
+  };
+  // What went wrong is for the handler to say.
+  confirmation.then(proceed, () => proceed(false));
 }
 
 function handle(serving: Serving, incoming: Incoming, bodyBytes: Buffer | undefined): Promise<void> {

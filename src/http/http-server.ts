@@ -25,7 +25,7 @@ export type ConnectionLimits = {
 
 export type HttpDeps = Omit<
   HandlerDeps,
-  'beginRepeated' | 'isLast' | 'maxConnections' | 'receiveTimeoutMs' | 'unread'
+  'connections' | 'isLast' | 'maxConnections' | 'receiveTimeoutMs' | 'unread'
 > & {
   readonly limits: ConnectionLimits;
 };
@@ -56,8 +56,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     const last = connections.inFlight(request.socket);
     return last === undefined || last.response === response;
   };
-  const { beginRepeated } = connections;
-  const handler = createRequestHandler({ ...deps, ...limits, unread, isLast, beginRepeated });
+  const handler = createRequestHandler({ ...deps, ...limits, unread, isLast, connections });
 
   /** Answers a malformed request, after the requests that preceded it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {

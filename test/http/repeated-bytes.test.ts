@@ -232,6 +232,33 @@ test('a reader who takes a while gets all of it, and the connection serves on', 
   expect(parsed).toBe(before);
 });
 
+// Names of Node that no documentation promises: another version of it may have others.
+test.each<[string, (socket: Socket) => void]>([
+  ['no parser among the listeners', socket => (socket.listeners = () => [])],
+  ['another listener before the parser', socket => void socket.on('data', () => undefined)],
+])('with %s everything is parsed', async (_what, change) => {
+  const bytes = get(text(15));
+  await untilReady(bytes, await openBoth());
+  gateway.server.prependOnceListener('connection', change);
+  const connection = await openRaw(gateway.port);
+  const before = parsed;
+  for (let time = 0; time < 3; time++) expect((await ask(connection, bytes)).status).toBe(200);
+  expect(parsed).toBe(before + 3);
+});
+
+test('without the length of the queue of a handle, a reader who stops is cut off all the same', async () => {
+  const bytes = get(text(100_001));
+  const both = await openBoth();
+  const { _handle: handle } = both[1] as unknown as { _handle: object };
+  Object.defineProperty(handle, 'writeQueueSize', { value: undefined });
+  await untilReady(bytes, both);
+  both[0].socket.pause();
+  while (gateway.http.unreadBytes() === 0) await sendApart(both, [bytes]);
+  await gateway.until(() => both[1].destroyed);
+  expect(gateway.http.unreadBytes()).toBe(0);
+  both[0].socket.destroy();
+});
+
 test('after CONNECT a connection reads nothing', async () => {
   const bytes = get(text(14));
   const connection = await openRaw(gateway.port);

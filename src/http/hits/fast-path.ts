@@ -20,18 +20,30 @@ import { isNotModified, withoutContent } from '../rows-headers.ts';
 export type FastPath = {
   /**
    * Sends the response to an earlier request in the same words.
-   * @param body the bytes of the request's body, where it has one and it was read
-   * @returns the key of those words; undefined if the request has to be handled
+   * @param key of its words
+   * @param confirmedSinceMs when `confirm` was asked, as performance.now(), where it has said yes
+   * @returns false if the request has to be handled
    */
-  answer(incoming: Incoming, body?: Buffer): string | undefined;
+  answer(incoming: Incoming, key: string, confirmedSinceMs?: number): boolean;
   /**
    * The response to a request, unless it has to be handled.
-   * @param key of its words, which `answer` has returned for an earlier one
-   * @param ifNoneMatch the request's header
+   * @param asked.ifNoneMatch the request's header
+   * @param asked.confirmedSinceMs as for `answer`
    */
-  find(key: string, requestId: string, ifNoneMatch: string | undefined): ReadyResponse | undefined;
+  find(key: string, asked: Asked): ReadyResponse | undefined;
+  /**
+   * Asks the store whether the rows for these words are still the same, where the memory of this process does not have them.
+   * @returns undefined for words that are not remembered
+   */
+  confirm(key: string): Promise<boolean> | undefined;
   /** Remembers how to answer the next request in the same words. */
   remember(request: IncomingMessage, body: Buffer | undefined, repeat: Repeat): void;
+};
+
+type Asked = {
+  readonly requestId: string;
+  readonly ifNoneMatch: string | undefined;
+  readonly confirmedSinceMs?: number | undefined;
 };
 
 /** A response that lies ready. */
@@ -69,9 +81,9 @@ export function createFastPath(deps: SendDeps): FastPath {
     sizeCalculation: ({ repeat }, key) => overheadBytes + key.length + repeat.bytes,
   });
 
-  function find(key: string, requestId: string, ifNoneMatch: string | undefined): ReadyResponse | undefined {
+  function find(key: string, { requestId, ifNoneMatch, confirmedSinceMs }: Asked): ReadyResponse | undefined {
     const found = all.get(key);
-    const again = found?.repeat.again(requestId);
+    const again = found?.repeat.again(requestId, confirmedSinceMs);
     if (!found || !again) return undefined;
     const { headers, timing, start, text } = again;
     const { path, repeat } = found;
@@ -94,13 +106,14 @@ export function createFastPath(deps: SendDeps): FastPath {
 
   return {
     find,
-    answer(incoming, body) {
+    confirm: key => all.get(key)?.repeat.confirm(),
+    answer(incoming, key, confirmedSinceMs) {
       const { request, response, requestId } = incoming;
       // The response may be the last of its connection.
-      if (!response.shouldKeepAlive) return undefined;
-      const key = requestKey(request, body);
-      const ready = key === undefined ? undefined : find(key, requestId, request.headers['if-none-match']);
-      if (!ready) return undefined;
+      if (!response.shouldKeepAlive) return false;
+      const ifNoneMatch = request.headers['if-none-match'];
+      const ready = find(key, { requestId, ifNoneMatch, confirmedSinceMs });
+      if (!ready) return false;
       response.statusCode = ready.status;
       useRenderedHead(response, ready.head);
       // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
@@ -108,7 +121,7 @@ export function createFastPath(deps: SendDeps): FastPath {
       response.end(ready.text, 'latin1');
       deps.unread.watch(response);
       reportAnswered(deps, incoming, { method: request.method, ...ready });
-      return key;
+      return true;
     },
     remember(request, body, repeat) {
       const key = requestKey(request, body);

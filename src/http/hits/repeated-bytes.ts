@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { errorCodes } from '../../base/errors.ts';
+import type { Connections } from '../../http-messages/connections.ts';
 import { endOfHead } from '../../http-messages/rendered-head.ts';
+import { pathOf } from '../../http-messages/request-context.ts';
 import { type Incoming, reportAnswered, type SendDeps } from '../../http-messages/send-response.ts';
 import type { FastPath, ReadyResponse } from './fast-path.ts';
 
@@ -24,7 +27,7 @@ export type RepeatedBytes = {
   stop(): void;
 };
 
-type Deps = SendDeps & { readonly beginRepeated: (socket: Socket) => boolean };
+type Deps = SendDeps & { readonly connections: Pick<Connections, 'beginRepeated' | 'setWaiting'> };
 
 /** What is parsed on a connection. */
 type Parsed = {
@@ -40,6 +43,8 @@ type Parsed = {
   whole: Buffer | undefined;
   /** How they were answered. */
   answered: Known | undefined;
+  /** Whether bytes that came before wait for the store. */
+  isWaiting: boolean;
 };
 
 /** What is known of bytes. */
@@ -47,6 +52,7 @@ type Known = {
   /** For the fast path. */
   readonly key: string;
   readonly method: string | undefined;
+  readonly path: string;
   readonly ifNoneMatch: string | undefined;
 };
 
@@ -62,7 +68,7 @@ const overheadBytes = 512;
 const headEnd = '\r\n\r\n';
 
 /** Remembers nothing yet. */
-export function createRepeatedBytes(deps: Deps, fastPath: Pick<FastPath, 'find'>): RepeatedBytes {
+export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): RepeatedBytes {
   const all = new LRUCache<string, Known>({
     maxSize: maxBytes,
     sizeCalculation: ({ key }, bytes) => overheadBytes + bytes.length + key.length,
@@ -70,18 +76,19 @@ export function createRepeatedBytes(deps: Deps, fastPath: Pick<FastPath, 'find'>
   const connections = new WeakMap<Socket, Parsed>();
   let isStopped = false;
 
-  /** @returns false if the bytes have to be parsed */
-  function answer(socket: Socket, bytes: Buffer): boolean {
+  /** @returns false if the bytes have to be parsed, now */
+  function take(socket: Socket, parsed: Parsed, bytes: Buffer, parse: (bytes: Buffer) => void): boolean {
     if (isStopped || bytes.length > maxRequestBytes) return false;
     const startedMs = performance.now();
     const known = all.get(bytes.toString('latin1'));
-    if (!known || !deps.beginRepeated(socket)) return false;
-    const requestId = randomUUID();
-    const ready = fastPath.find(known.key, requestId, known.ifNoneMatch);
-    if (!ready) return false;
-    write(socket, ready);
-    deps.unread.watch(socket);
-    reportAnswered(deps, { requestId, startedMs, traceId: undefined }, { method: known.method, ...ready });
+    if (!known || !deps.connections.beginRepeated(socket)) return false;
+    const arrival = { socket, known, startedMs };
+    if (answer(deps, fastPath, arrival, false)) return true;
+    const confirmation = fastPath.confirm(known.key);
+    if (!confirmation) return false;
+    wait(deps, parsed, arrival, confirmation, isConfirmed => {
+      if (!isConfirmed || isStopped || !answer(deps, fastPath, arrival, true)) parse(bytes);
+    });
     return true;
   }
 
@@ -91,27 +98,35 @@ export function createRepeatedBytes(deps: Deps, fastPath: Pick<FastPath, 'find'>
 
   return {
     watch(socket) {
+      // That of node:http, which no documentation promises: without it, or beside another one, everything is parsed.
+      const [listener, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+      if (!listener || others.length > 0) return;
       const parsed: Parsed = {
         awaited: 0,
         found: 0,
         request: undefined,
         whole: undefined,
         answered: undefined,
+        isWaiting: false,
       };
       connections.set(socket, parsed);
-      const parse = socket.listeners('data')[0] as (bytes: Buffer) => void; // that of node:http
-      socket.on('data', (bytes: Buffer) => {
-        if (parsed.awaited === 0 && answer(socket, bytes)) return;
+      const parse = (bytes: Buffer) => {
         const isStart = parsed.awaited === 0;
         parsed.found = 0;
         parsed.request = parsed.whole = parsed.answered = undefined;
-        parse(bytes);
+        listener(bytes);
         const length = isStart ? lengthOf(bytes, parsed) : parsed.awaited;
         parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
         if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
         keep(parsed);
+      };
+      socket.on('data', (bytes: Buffer) => {
+        if (parsed.isWaiting) {
+          socket.pause();
+          socket.unshift(bytes);
+        } else if (parsed.awaited !== 0 || !take(socket, parsed, bytes, parse)) parse(bytes);
       });
-      socket.off('data', parse);
+      socket.off('data', listener);
     },
     begin(request) {
       const parsed = connections.get(request.socket);
@@ -125,13 +140,77 @@ export function createRepeatedBytes(deps: Deps, fastPath: Pick<FastPath, 'find'>
       if (parsed?.request !== request || method === 'HEAD') return;
       // These differ from request to request.
       if (span || traceId !== undefined || headers['x-request-id'] !== undefined) return;
-      parsed.answered = { key, method, ifNoneMatch: headers['if-none-match'] };
+      parsed.answered = { key, method, path: pathOf(request), ifNoneMatch: headers['if-none-match'] };
       keep(parsed);
     },
     stop() {
       isStopped = true;
     },
   };
+}
+
+type AnsweringPath = Pick<FastPath, 'confirm' | 'find'>;
+
+/** Known bytes that came on a connection. */
+type Arrival = {
+  readonly socket: Socket;
+  readonly known: Known;
+  /** As performance.now(). */
+  readonly startedMs: number;
+};
+
+/** @returns false if the request has to be parsed */
+function answer(
+  deps: Deps,
+  fastPath: AnsweringPath,
+  { socket, known, startedMs }: Arrival,
+  isConfirmed: boolean,
+): boolean {
+  const { key, method, ifNoneMatch } = known;
+  const requestId = randomUUID();
+  const confirmedSinceMs = isConfirmed ? startedMs : undefined;
+  const ready = fastPath.find(key, { requestId, ifNoneMatch, confirmedSinceMs });
+  if (!ready) return false;
+  write(socket, ready);
+  deps.unread.watch(socket);
+  reportAnswered(deps, { requestId, startedMs, traceId: undefined }, { method, ...ready });
+  return true;
+}
+
+/** Lets a connection read nothing until the store has said whether the rows of a request are the same. */
+function wait(
+  deps: Deps,
+  parsed: Parsed,
+  arrival: Arrival,
+  confirmation: Promise<boolean>,
+  proceed: (isConfirmed: boolean) => void,
+): void {
+  const { socket } = arrival;
+  const end = (isConfirmed: boolean) => {
+    parsed.isWaiting = false;
+    deps.connections.setWaiting(socket, false);
+    // Before anything is parsed: Node pauses a connection too.
+    if (socket.isPaused()) socket.resume();
+    // Its parser may be another connection's by now.
+    if (socket.writable) proceed(isConfirmed);
+    else reportGone(deps, arrival);
+  };
+  parsed.isWaiting = true;
+  deps.connections.setWaiting(socket, true);
+  // What went wrong is for the handler to say.
+  confirmation.then(end, () => end(false));
+}
+
+/** Reports a request whose caller left before it was answered. */
+function reportGone(deps: Deps, { known: { method, path }, startedMs }: Arrival): void {
+  const requestId = randomUUID();
+  const { status } = errorCodes.cancelled;
+  deps.emit({ type: 'http.refused', code: 'cancelled' });
+  reportAnswered(
+    deps,
+    { requestId, startedMs, traceId: undefined },
+    { method, path, status, bytes: 0, facts: {} },
+  );
 }
 
 /** Bytes of the request that these bytes begin; NaN if they are not its whole head, or more than one request was found. */
