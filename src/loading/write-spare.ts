@@ -25,7 +25,7 @@ type SpareOptions = {
 type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
 
 /** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
-const usualMemoryMb = 112;
+const usualMemoryMb = 96;
 const exceptionalMemoryMb = 1024;
 
 /** DuckDB's allocator gives memory back while a turn goes on: it keeps 128 MB of what was freed otherwise, and all that no thread asks for. */

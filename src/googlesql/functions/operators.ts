@@ -174,5 +174,7 @@ function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
   if (bound.kind !== 'call' || pattern?.kind !== 'literal' || pattern.type.kind !== 'STRING') return bound;
   if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
     throw invalidQuery('LIKE pattern ends with a backslash', at);
-  return { ...bound, template: String.raw`($1 like $2 escape '\')` };
+  // Without an escape DuckDB looks for a prefix or a part of the text, which takes two thirds of the time.
+  const isPlain = !pattern.value.includes('\\');
+  return { ...bound, template: isPlain ? '($1 like $2)' : String.raw`($1 like $2 escape '\')` };
 }
