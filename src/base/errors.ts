@@ -93,7 +93,7 @@ export const errorCodes = {
     status: 429,
     reason: 'rateLimitExceeded',
     meaning:
-      'The access token has used up its requests for now, or too many of its queries are waiting already.',
+      'The access token has used up its requests for now, or too many of its queries or requests are waiting already.',
     retryAfterSeconds: 1,
   },
   quota_exceeded: {

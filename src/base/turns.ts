@@ -71,6 +71,37 @@ export function createOwnTurns(): (caller: string) => Promise<void> {
 }
 
 /**
+ * Makes a function that waits until few others begin in the same turn of the event loop, callers in turn: hundreds of requests may arrive in
+ * one, each of which is short.
+ * @param most those that begin in one turn
+ */
+export function createSharedTurns(most: number): (caller: string) => Promise<void> {
+  const lanes = createLanes();
+  let begun = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      for (begun = 0; begun < most; begun++) {
+        const begin = lanes.next();
+        if (!begin) break;
+        begin();
+      }
+      if (begun > 0) schedule();
+    });
+  }
+
+  return async caller => {
+    schedule();
+    if (begun >= most) return new Promise(resolve => lanes.add(caller, resolve));
+    begun++;
+  };
+}
+
+/**
  * Makes a function that waits for one of a few permits, callers in turn.
  * @param count permits
  * @returns resolves with what gives the permit back, which is called once

@@ -3,6 +3,7 @@ import { countRequests } from '../auth/usage/meters.ts';
 import { hasMoreValues } from '../base/count-values.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
+import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
@@ -30,6 +31,7 @@ export async function answerMcp(
   countRequests(caller.meter, 1);
   facts.tokenId = caller.tokenId;
   const text = await context.readBody(maxBodyBytes);
+  await sharedTurn(caller.tokenId);
   // One request, one query: batches left the protocol in 2025.
   if (/^\s*\[/.test(text)) return rpcError(400, -32600, 'Invalid Request: a batch; allowed: one message');
   if (hasMoreValues([parsedJson(text)], maxValues)) {
@@ -47,6 +49,9 @@ export async function answerMcp(
     }
   });
 }
+
+/** A message takes a millisecond or two, for each has a server of the protocol's library to itself. */
+const sharedTurn = createSharedTurns(4);
 
 /** Values of one message: the protocol's library checks each several times. */
 const maxValues = 10_000;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { createOwnTurns, takeTurns } from '../../src/base/turns.ts';
+import { createOwnTurns, createSharedTurns, takeTurns } from '../../src/base/turns.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
   const ownTurn = createOwnTurns();
@@ -31,6 +31,21 @@ test('contract 11.1: a caller waits for one turn of another, however many that o
   const act = (caller: string) => ownTurn(caller).then(() => order.push(caller));
   await Promise.all([...'aaaaaaaabcb'].map(act));
   expect(order.join('')).toBe('aabcabaaaaa');
+});
+
+test('contract 11.1, 11.2: few begin in one turn, and a caller does not wait for all who came before', async () => {
+  const sharedTurn = createSharedTurns(3);
+  let turn = 0;
+  const begun: { caller: string; turn: number }[] = [];
+  const count = () => {
+    turn++;
+    if (begun.length < 8) setImmediate(count);
+  };
+  setImmediate(count);
+  const act = (caller: string) => sharedTurn(caller).then(() => begun.push({ caller, turn }));
+  await Promise.all([...'aaaaaaab'].map(act));
+  for (let n = 0; n <= turn; n++) expect(begun.filter(each => each.turn === n).length).toBeLessThan(4);
+  expect(begun.findIndex(({ caller }) => caller === 'b')).toBeLessThan(6);
 });
 
 test('contract 11.1: half of the time is for others, however long each turn takes', async () => {
