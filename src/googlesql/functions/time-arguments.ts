@@ -90,7 +90,8 @@ export type ZoneForm = {
 export const utc: ZoneForm = {
   values: [],
   isUtc: true,
-  civil: sql => `timezone('UTC', ${sql})`,
+  // The same as `timezone('UTC', …)`, which takes twenty times as long.
+  civil: sql => `make_timestamp(epoch_us(${sql}))`,
   instant: sql => `timezone('UTC', ${sql})`,
 };
 

@@ -1,3 +1,4 @@
+import { utc } from '../functions/time-arguments.ts';
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { nullsOf } from '../tree/coercion.ts';
@@ -51,7 +52,7 @@ export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' |
       if (from.kind !== 'STRING') return `timezone('UTC', cast(${sql} as timestamp))`;
       return printAsTemporal(sql, of, to, safe);
     default:
-      if (from.kind === 'TIMESTAMP') return `cast(timezone('UTC', ${sql}) as ${duckDbType(to)})`;
+      if (from.kind === 'TIMESTAMP') return `cast(${utc.civil(sql)} as ${duckDbType(to)})`;
       if (from.kind === 'STRING') return printAsTemporal(sql, of, to, safe);
       return `${duckCast}(${sql} as ${duckDbType(to)})`;
   }
