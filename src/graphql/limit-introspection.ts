@@ -27,7 +27,12 @@ export function limitIntrospection(max: number): ValidationRule {
         if (!queryType || left < 0) return;
         const spend = () => --left >= 0;
         const fragment = (name: string) => context.getFragment(name) ?? undefined;
-        countFields({ schema, fragment, spend }, operation.selectionSet, queryType, undefined);
+        countFields(
+          { schema, fragment, spend, within: new Set() },
+          operation.selectionSet,
+          queryType,
+          undefined,
+        );
         if (left >= 0) return;
         context.reportError(
           badRequest(`The introspection asks for more than ${max} fields; allowed: ${max}`, operation),
@@ -42,6 +47,8 @@ type Count = {
   readonly fragment: (name: string) => FragmentDefinitionNode | undefined;
   /** Counts one more; false once there are too many. */
   readonly spend: () => boolean;
+  /** Names of the fragments around the present selection. */
+  readonly within: Set<string>;
 };
 
 /**
@@ -56,12 +63,18 @@ function countFields(
   source: unknown,
 ): boolean {
   return selections.every(selection => {
-    // Spreads count too: a circle of them, which another rule refuses, ends.
+    // Spreads count too, for each may double those before it.
     if (!count.spend()) return false;
     if (selection.kind === 'Field') return countField(count, selection, type, source);
-    const { selectionSet } =
-      selection.kind === 'InlineFragment' ? selection : (count.fragment(selection.name.value) ?? {});
-    return selectionSet ? countFields(count, selectionSet, type, source) : true;
+    if (selection.kind === 'InlineFragment') return countFields(count, selection.selectionSet, type, source);
+    const name = selection.name.value;
+    const fragment = count.fragment(name);
+    // A circle is for another rule to refuse; followed, it would be as deep as the limit is high.
+    if (!fragment || count.within.has(name)) return true;
+    count.within.add(name);
+    const isWithin = countFields(count, fragment.selectionSet, type, source);
+    count.within.delete(name);
+    return isWithin;
   });
 }
 

@@ -124,7 +124,8 @@ export function createTarget(
 }
 
 function outcomeOf(status: number, text: string, type: string): string {
-  if (text === '' || !type.includes('json')) return String(status);
+  // NDJSON is a line for each row.
+  if (text === '' || !type.includes('json') || type.includes('ndjson')) return String(status);
   try {
     const { error } = JSON.parse(text);
     // Only what is rare on purpose is said in full: each message of a refusal has its own line and column.

@@ -178,6 +178,17 @@ describe('introspection counts', () => {
       { message: 'The introspection asks for more than 50000 fields; allowed: 50000', code: 'invalid_graphql', status: 400 },
     ]);
   }); // biome-ignore format: a table
+
+  test.each([
+    ['two', 2],
+    ['eighteen', 18],
+  ])('%s fragments that spread one another are refused, and are no fault', async (_what, count) => {
+    const spreads = times(count, n => `...F${n}`).join(' ');
+    const fragments = times(count, n => `fragment F${n} on Query { __typename ${spreads} }`).join(' ');
+    const { body } = await gateway.graphql(`{ ${spreads} } ${fragments}`);
+    expect(error(body)).toMatchObject({ code: 'invalid_graphql' });
+    expect(gateway.events.filter(({ type }) => type === 'http.bug')).toEqual([]);
+  });
 });
 
 describe('variables and extensions count', () => {
