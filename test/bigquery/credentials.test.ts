@@ -116,5 +116,7 @@ test('internalError of a job that has ended when its start is answered: another 
     return { json: jobResource({ reference: { location: 'EU', ...body.jobReference }, failure }) };
   });
   expect((await run()).rowCount).toBe(1);
+  const inserted = google.asked.filter(({ what }) => what === 'insert');
+  expect(new Set(inserted.map(({ body }) => body.jobReference.jobId)).size).toBe(2);
   expect(google.counts()).toMatchObject({ insert: 2, results: 1 });
 });

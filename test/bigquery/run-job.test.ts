@@ -197,9 +197,11 @@ test.each(['backendError', 'rateLimitExceeded'])(
   async reason => {
     const reference = { projectId: 'payer', jobId: 'job_1', location: 'EU' };
     const ended = { json: jobResource({ reference, failure: { reason, message: 'Try again' } }) };
-    const { run, counts } = await open({ insert: [ended, 'asUsual'] });
+    const { run, asked, counts } = await open({ insert: [ended, 'asUsual'] });
     expect((await run()).rowCount).toBe(1);
     expect(counts()).toEqual({ insert: 2, results: 1, job: 1 });
+    const ids = asked.filter(({ what }) => what === 'insert').map(({ body }) => body.jobReference.jobId);
+    expect(new Set(ids).size).toBe(2);
   },
 );
 

@@ -42,17 +42,29 @@ test('contract 11.1: small packed answers wait for no thread of the pool, which 
   expect(asked.map(({ what }) => what)).toEqual(['dryRun', 'insert', 'results', 'job']);
 });
 
-test.each([
-  ['packs into little', 'x'.repeat(3_000_000)],
-  ['is packed into much', Array.from({ length: 20_000 }, (_, n) => (n * n * 7919).toString(36)).join('')],
-])('an answer that %s is read whole, however it arrives', async (_, value) => {
-  const packed = gzipSync(JSON.stringify(resultOf(value)));
+/** A warehouse whose rows come in these bytes. */
+async function openPacked(packed: Buffer) {
   const stream = async (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
     for (let at = 0; at < packed.length; at += 1000) response.write(packed.subarray(at, at + 1000));
     response.end();
   };
-  const { run, close } = await openScripted({ results: [{ stream }] });
+  const { run, close } = await openScripted({ results: [{ stream }] }, { maxRetries: 0 });
   onTestFinished(close);
-  expect(JSON.parse((await run()).rowsJson.toString())).toEqual([{ n: value }]);
-});
+  return run;
+}
+
+test.each([
+  ['packs into little', 'x'.repeat(3_000_000)],
+  ['is packed into much', Array.from({ length: 20_000 }, (_, n) => (n * n * 7919).toString(36)).join('')],
+])(
+  'an answer that %s is read whole, however it arrives, and is an error without its end',
+  async (_, value) => {
+    const packed = gzipSync(JSON.stringify(resultOf(value)));
+    const run = await openPacked(packed);
+    expect(JSON.parse((await run()).rowsJson.toString())).toEqual([{ n: value }]);
+    // Only length and checksum are missing.
+    const runCut = await openPacked(packed.subarray(0, -8));
+    await expect(runCut()).rejects.toMatchObject({ code: 'unavailable' });
+  },
+);
