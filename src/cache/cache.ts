@@ -181,7 +181,10 @@ function peek(parts: Parts, request: CacheRequest): Entry | undefined {
 
 async function confirm(parts: Parts, request: CacheRequest, entry: Entry): Promise<boolean> {
   const isFresh = () => freshnessOf(ageOf(parts, entry, request), request.lifetimes) === 'fresh';
-  return isFresh() && (await parts.stored.isNewest(request.key, entry)) && isFresh();
+  if (!isFresh()) return false;
+  // Another entry than this one is in memory from now on, for the request that is not confirmed.
+  const { entry: newest } = await parts.stored.newest(request, entry);
+  return newest === entry && isFresh();
 }
 
 async function read(

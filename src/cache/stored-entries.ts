@@ -11,10 +11,14 @@ import type { LocalEntries } from './local-entries.ts';
 
 /** The entries of both tiers; the store decides between them. */
 export type StoredEntries = {
-  /** The store's entry, or this process's if the store does not contradict it; and the budget that is left for the store. */
-  newest(request: CacheRequest): Promise<{ readonly entry: Entry | undefined; readonly budget: Budget }>;
-  /** Whether an entry of earlier is the store's still; false also if the store does not say. */
-  isNewest(key: CacheKey, entry: Entry): Promise<boolean>;
+  /**
+   * The store's entry, or this process's if the store does not contradict it; and the budget that is left for the store.
+   * @param known an entry of earlier: the same object comes back if the store has it still
+   */
+  newest(
+    request: CacheRequest,
+    known?: Entry,
+  ): Promise<{ readonly entry: Entry | undefined; readonly budget: Budget }>;
 };
 
 type StoredEntriesDeps = {
@@ -34,6 +38,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     request: CacheRequest,
     { isKnown, value }: StoreAnswer,
     isCurrent: boolean,
+    known: Entry | undefined,
   ): Entry | undefined {
     const { key } = request;
     const held = local.get(key);
@@ -41,7 +46,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
     const isLost = !value && held;
     if (isLost) putBack(deps, request, held);
-    const entry = isLost ? held : value && readValue(value, key, held);
+    const entry = isLost ? held : value && readValue(value, key, held, known);
     if (entry?.generation !== generations.of(key.group)) {
       local.drop(key.digest);
       return undefined;
@@ -51,26 +56,23 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   }
 
   return {
-    async newest(request) {
+    async newest(request, known) {
       const { removals } = local;
       const answer = await read(request.key);
-      const entry = choose(request, answer, local.removals === removals);
+      const entry = choose(request, answer, local.removals === removals, known);
       return { entry, budget: { remainingMs: answer.remainingMs } };
-    },
-    async isNewest(key, entry) {
-      const { removals } = local;
-      const { value } = await read(key);
-      if (!value || versionOf(value) !== entry.version) return false;
-      if (entry.generation !== generations.of(key.group) || local.removals !== removals) return false;
-      local.keep(key, entry, { isCompared: true });
-      return true;
     },
   };
 }
 
-/** Decodes a stored value, unless memory already has it: its redacted and compressed forms stay in use. */
-function readValue(value: Buffer, key: CacheKey, held: Entry | undefined): Entry | undefined {
-  return held?.version === versionOf(value) ? held : decodeEntry(value, key.canonical);
+/** Decodes a stored value, unless it is there already: what was made of it, redacted or compressed, stays in use. */
+function readValue(
+  value: Buffer,
+  key: CacheKey,
+  ...there: readonly (Entry | undefined)[]
+): Entry | undefined {
+  const version = versionOf(value);
+  return there.find(entry => entry?.version === version) ?? decodeEntry(value, key.canonical);
 }
 
 /** Milliseconds of the lease under which a lost value is put back. */

@@ -243,7 +243,9 @@ test.each<[string, (socket: Socket) => void]>([
   const connection = await openRaw(gateway.port);
   const before = parsed;
   for (let time = 0; time < 3; time++) expect((await ask(connection, bytes)).status).toBe(200);
-  expect(parsed).toBe(before + 3);
+  connection.write(get(text(15), 'Connection: close\r\n'));
+  expect(readAnswers(await connection.ended)).toHaveLength(4);
+  expect(parsed).toBe(before + 4);
 });
 
 test('without the length of the queue of a handle, a reader who stops is cut off all the same', async () => {
