@@ -73,6 +73,7 @@ const faultWords: readonly (readonly [RegExp, string])[] = [
   [/^Overflow in .*(?:DECIMAL|HUGEINT).*$/, 'numeric overflow'],
   [/^Type INT128 with value (\S+) can't be cast.*$/, 'int64 overflow: $1'],
   [/^Type \S+ with value (\S+) can't be cast.* type INT64$/, 'int64 out of range: $1'],
+  [/^Failed to cast decimal value (\S+) to type INT64$/, 'int64 out of range: $1'],
   [/^Type \S+ with value (\S+) can't be cast.*$/, 'The value $1 is out of range'],
   [/^(?:Could not cast|Casting) value "?(\S+?)"? to DECIMAL.*$/, 'numeric out of range: $1'],
   [/^Could not convert string ['"]not a number: (.*)['"] to DOUBLE.*$/, 'Bad double value: $1'],

@@ -1,3 +1,4 @@
+import { DuckDBTypeId } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { quoteText } from '../../src/googlesql/tree/quote-text.ts';
@@ -48,4 +49,14 @@ test.each([
   }
   const [first, second, third] = sizes as [number, number, number];
   expect((third - second) / (second - first)).toBeLessThan(1.1);
+});
+
+test('plans nothing before the values of parameters are there, for it would plan twice', async () => {
+  const { connection } = await database;
+  const typeOf = async (sql: string) => (await connection.prepare(sql)).parameterTypeId(1);
+  const request = { catalog: catalogOf('single'), parameterNames: ['p'], maxRows: 10 };
+  const { sql } = compileForDuckDb({ ...request, sql: 'select id from `postgres.logs` where id = @p' });
+  expect(await typeOf(sql)).toBe(DuckDBTypeId.INVALID);
+  // What DuckDB knows of a parameter once it has planned.
+  expect(await typeOf(sql.replace("$p1 || ''", '$p1'))).toBe(DuckDBTypeId.VARCHAR);
 });

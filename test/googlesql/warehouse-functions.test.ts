@@ -46,7 +46,6 @@ test.each([
   ['C in a regular expression', String.raw`select regexp_extract(id, r'\C') as x from edge_logs`],
   ['HAVING MAX in AVG', 'select avg(length(id) having max timestamp) as x from edge_logs'],
   ['HAVING MIN in ARRAY_AGG', 'select array_agg(id having min timestamp) as x from edge_logs'],
-  ['ARRAY_TO_STRING', "select array_to_string(['a'], id) as x from edge_logs"],
   ['KLL_QUANTILES.INIT_INT64', 'select kll_quantiles.init_int64(length(id)) over () as x from edge_logs'],
 ])('refuses %s by name here, and lets the warehouse answer it', (name, callerSql) => {
   expect(() => compileCaller(callerSql)).toThrow(onEmbedded(name));

@@ -62,6 +62,10 @@ export const aggregateCases: CaseGroup = {
     '(select corr(x, x) from unnest([1.0, 2.0]) x)',
   ],
   fail: [
+    'select array_agg(id order by 1) from facts',
+    "select array_agg(id order by 'a') from facts",
+    'select array_agg(id order by null) from facts',
+    "select string_agg(s, ',' order by 1.5) from facts",
     'select string_agg(s, s) as v from facts',
     "select string_agg('a', chr(44)) as v from facts",
     'select count() from facts',

@@ -3,6 +3,15 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    "select array_to_string(['a', null], ',', s) from facts",
+    "select array_to_string(['a', s], s) from facts",
+    "array_to_string(['a', null, 'b'], upper('x'), lower('N'))",
+    'select id, array_to_string(words, cast(id as string)), array_to_string(words, cast(id as string), cast(id as string)) from lists',
+    "safe.array_to_string(['a', 'b'], case when true then 'x' else 'y' end)",
+    "array_to_string(cast([] as array<string>), upper('a'))",
+    'select f.id, (select max(z.id) from lists z where f.id + 1 in unnest(z.numbers)) as n from facts f',
+    'select f.id, (select max(z.id) from lists z where byte_length(f.s) in unnest(z.numbers) and round(f.f / (z.id + 1), 1) < 9) as n from facts f',
+    'select f.id, exists(select 1 from lists z where z.numbers[safe_offset(mod(f.id + 1, 3))] > 1) as n from facts f',
     'array_length(null)',
     "array<struct<a int64, b string>>[(1, 'x'), (2, null)]",
     'struct(1 as a) = struct(1 as b)',
@@ -79,8 +88,6 @@ export const arrayCases: CaseGroup = {
     'generate_array(1, 5, 0)',
   ],
   refused: [
-    "select array_to_string(['a', s], s) from facts",
-    "select array_to_string(['a', null], ',', s) from facts",
     'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) from (select 2 as n) l',
     'generate_array(1, 2, 0.5)',
   ],

@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** WITH as an expression, BYTES in patterns and aggregates, distances, quantiles with NULL, NULL in STRUCTs beside others, sums of infinities. */
 export const bytesAndNameCases: CaseGroup = {
   same: [
+    "octet_length(concat(cast(null as bytes), b'a'))",
+    "octet_length(cast(null as bytes) || b'a')",
     'select with(a as 1, a)',
     "select with(a as '123', b as concat(a, '456'), concat(a, b))",
     'select (with(a as 1, a + 1)) * 2 as v',

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Conditions, three-valued logic, comparison, bits. */
 export const conditionCases: CaseGroup = {
   same: [
+    "select s like t as v from (select cast(null as string) as s, 'a' || '\\\\' as t)",
     "cast('nan' as float64) in (select cast('nan' as float64))",
     "cast('nan' as float64) not in (select cast('nan' as float64))",
     "cast('nan' as float64) in (select cast(null as float64))",

@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** FORMAT: flags, widths and precisions of every element, and every type as a text and as a literal. */
 export const formatFunctionCases: CaseGroup = {
   same: [
+    "format('%t|%T', to_code_points(cast(null as string)), to_code_points('a'))",
+    "format('%t|%T|%f|%g', -0.0, 0.0 * -1, -0.0, 0.0 * -1)",
+    "format('%t|%.0f', [0.0 * -1], -0.4)",
     "format('%d', 10)",
     "format('%5d|%-5d|%05d|%+d|% d', 10, 10, 10, 10, 10)",
     `format("%'d", 1234567)`,

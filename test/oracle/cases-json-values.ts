@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Values of the type JSON: what is in them, made of SQL's values, and changed. */
 export const jsonValueCases: CaseGroup = {
   same: [
+    'to_json_string(to_code_points(cast(null as string)))',
+    'to_json(array_slice([1.5], cast(null as int64), 1))',
     "json_type(json '1')",
     "json_type(json '1.5')",
     "json_type(json 'null')",

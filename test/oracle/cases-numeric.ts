@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Exact arithmetic of NUMERIC, functions of FLOAT64, bits, ranges, and statistics of pairs. */
 export const numericCases: CaseGroup = {
   same: [
+    "numeric '1e28'",
+    "numeric '-1.5E3'",
+    "numeric '-0012.340e-2'",
+    "numeric '10e-10'",
+    "numeric '1.0000000000'",
+    "numeric '0e100'",
     'safe_negate(null)',
     'safe_add(null, null)',
     'trunc(null, null)',
@@ -130,6 +136,10 @@ export const numericCases: CaseGroup = {
     'select x << 1, x >> 1, bit_count(x) from unnest([5, null, -1]) x',
   ],
   fail: [
+    "numeric '1e29'",
+    "numeric '1e-10'",
+    "numeric '.'",
+    "numeric '1e99999999999'",
     'mod(7, 2.5)',
     'div(7.0, 2)',
     "round(2.5, 0, 'ROUND_HALF_EVEN')",

@@ -22,6 +22,11 @@ export const rangeCases: CaseGroup = {
     'select range_start(range(null, d)) from facts',
   ],
   fail: [
+    'range(null, null)',
+    'range_start(null)',
+    "range_overlaps(range(date '2020-01-01', null), null)",
+    'range_bucket(1, null)',
+    'range_bucket(null, null)',
     "range_start(range(date '2020-01-02', date '2020-01-01'))",
     "range_intersect(range<date> '[2020-01-01, 2020-02-02)', range<date> '[2020-02-02, unbounded)')",
     "range<date> '[2020-01-01 2020-02-01)'",

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Functions of STRING and BYTES; positions and lengths count code points. */
 export const textCases: CaseGroup = {
   same: [
+    "replace('abc', '', cast(null as string))",
     "substr('abc', 1, null)",
     'select id, substr(s, 1, null), substr(s, null), substr(s, null, 1) from facts',
     'select substr(s, 2, if(id = 1, null, 2)) from facts',

@@ -3,6 +3,13 @@ import type { CaseGroup } from './case-group.ts';
 /** Every element of FORMAT_… and PARSE_…, formats that are not constant, texts that are no times. */
 export const timeFormatCases: CaseGroup = {
   same: [
+    "safe.parse_date('%Y', '0000')",
+    "safe.parse_datetime('%F', '0000-12-31')",
+    "parse_date('%F', '0001-01-01')",
+    "parse_timestamp('%Y-%m-%dT%H:%M:%E*S%Ez', '2026-01-15T10:00:00.123456+05:30')",
+    "parse_timestamp('%Y-%m-%d %H:%M:%S %Z', '2026-01-15 10:00:00 America/New_York')",
+    "parse_timestamp('%s', '-1')",
+    "coalesce(safe.parse_timestamp('%F', 'zz'), timestamp '2020-01-01')",
     "format_timestamp('%A|%a|%B|%b|%h|%C|%c|%D|%d|%e|%F|%G|%g|%H|%I|%j|%k|%l|%M|%m|%P|%p|%Q|%R|%S|%s|%T|%U|%u|%V|%W|%w|%X|%x|%Y|%y|%Z|%z|%%|%E3S|%E*S|%E4Y|%Ez|%E0S|%n|%t', timestamp '2026-03-01 03:04:05.123456+00')",
     "format_timestamp('%A|%a|%B|%b|%h|%C|%c|%D|%d|%e|%F|%G|%g|%H|%I|%j|%k|%l|%M|%m|%P|%p|%Q|%R|%S|%s|%T|%U|%u|%V|%W|%w|%X|%x|%Y|%y|%Z|%z|%%|%E3S|%E*S|%E4Y|%Ez', timestamp '2021-01-03 23:04:05+00', 'America/New_York')",
     "format_timestamp('%Z %z %Ez', timestamp '2021-01-03 23:04:05+00', '+05:30')",

@@ -107,6 +107,7 @@ export const windowCases: CaseGroup = {
     'select sum(i) over (w partition by id) as v from facts window w as (order by id)',
   ],
   refused: [
+    'select rank() over (order by (select percentile_cont(x, 0.25) over () from unnest(numbers) x limit 1)) as v from lists',
     'select id, count(*) over (order by f range between 1e308 preceding and 1e308 following) as v from facts',
     "select percentile_cont(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",
     "select percentile_disc(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",

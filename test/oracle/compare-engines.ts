@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { toCallersError } from '../../src/duckdb/engine-errors.ts';
 import type { ReferenceInput, ReferenceServer } from './reference-server.ts';
 import type { SmallEngine } from './small-engine.ts';
+import type { Spellings } from './spellings.ts';
 import { comparableRows } from './wire-values.ts';
 
 /**
@@ -24,16 +25,17 @@ const lacking =
 export async function compareEngines(
   reference: ReferenceServer,
   engine: SmallEngine,
-  sql: string,
+  statement: string | Spellings,
   input: ReferenceInput,
 ): Promise<Verdict> {
+  const { sql, plain } = typeof statement === 'string' ? { sql: statement, plain: statement } : statement;
   const [first, actual] = await Promise.all([
-    reference.evaluate(sql, input),
+    reference.evaluate(plain, input),
     engine.evaluate(sql, input.parameters),
   ]);
-  const twin = withOneElement(sql);
+  const twin = withOneElement(plain);
   const isEager = 'error' in first && first.error.startsWith('More than one element') && 'rows' in actual;
-  const expected = isEager && twin !== sql ? await reference.evaluate(twin, input) : first;
+  const expected = isEager && twin !== plain ? await reference.evaluate(twin, input) : first;
   if ('refusal' in actual)
     return { kind: 'error' in expected ? 'bothFail' : 'refused', detail: actual.refusal };
   if ('error' in expected) {
@@ -58,7 +60,7 @@ export async function compareEngines(
       detail: `columns of the reference: ${show(expected.columns)}\nours: ${show(actual.columns)}`,
     };
   }
-  const isOrdered = endsInOrder(sql);
+  const isOrdered = endsInOrder(plain);
   const [wanted, got] = [expected.rows, actual.rows].map(rows => comparableRows(rows, isOrdered));
   if (isDeepStrictEqual(wanted, got)) return { kind: 'equal', detail: '' };
   return { kind: 'wrong', detail: `reference: ${show(wanted)}\nours: ${show(got)}` };

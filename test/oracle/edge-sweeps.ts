@@ -64,9 +64,23 @@ const edges: Readonly<Record<string, readonly string[]>> = {
     "range<date> '[2026-01-31, unbounded)'",
     'cast(null as range<date>)',
   ],
+  'RANGE<DATETIME>': [
+    "range<datetime> '[2026-01-01 00:00:00, 2026-02-01 00:00:00.5)'",
+    "range<datetime> '[unbounded, 2026-01-02 00:00:00)'",
+    'cast(null as range<datetime>)',
+  ],
+  'RANGE<TIMESTAMP>': [
+    "range<timestamp> '[2026-01-01 00:00:00+00, 2026-02-01 00:00:00.5+00)'",
+    "range<timestamp> '[2026-01-31 00:00:00+00, unbounded)'",
+    'cast(null as range<timestamp>)',
+  ],
+  'ARRAY<BYTES>': ["[b'a', b'b']", "[b'', null]", 'cast(null as array<bytes>)'],
   'ARRAY<FLOAT64>': ['[1.5, 2.5]', "[cast('nan' as float64), null]", 'cast(null as array<float64>)'],
   'ARRAY<STRING>': ["['a', 'b']", "['', null]", 'cast([] as array<string>)', 'cast(null as array<string>)'],
 };
+
+/** The edges of a type, NULL the last; undefined where it has none. */
+export const edgesOf = (type: string): readonly string[] | undefined => edges[type];
 
 /** What a type variable stands for in a sweep. */
 const variableKinds = ['FLOAT64', 'STRING'];
@@ -102,12 +116,28 @@ export function sweepOf(template: string): Sweep | undefined {
   const arrays = holes.map((type, at) => {
     const rows = edges[type]!.map(value => `struct(${value} as z)`).join(', ');
     const call = filled(template, usual.with(at, 'z'));
-    return `array(select as struct safe.${call} as v from unnest([${rows}]) with offset o order by o) as c${at}`;
+    return `array(select as struct ${guarded(call)} as v from unnest([${rows}]) with offset o order by o) as c${at}`;
   });
   const calls = holes.flatMap((type, at) =>
     edges[type]!.map(value => filled(template, usual.with(at, value))),
   );
   return { template, sql: `select ${arrays.join(', ')}`, calls };
+}
+
+/** A call that gives NULL where it would fail; an operator stays as it is. */
+export function guarded(call: string): string {
+  if (call.startsWith('cast(')) return `safe_${call}`;
+  return call.startsWith('(') ? call : `safe.${call}`;
+}
+
+/** A call with a usual value for each hole; undefined where a type has none. */
+export function filledWithUsual(template: string): string | undefined {
+  const holes = [...template.matchAll(/\{([\w<>]+)\}/g)].map(([, type]) => type!);
+  if (holes.some(type => !Object.hasOwn(edges, type))) return undefined;
+  return filled(
+    template,
+    holes.map(type => edges[type]![0]!),
+  );
 }
 
 function filled(template: string, values: readonly string[]): string {
@@ -118,6 +148,17 @@ function filled(template: string, values: readonly string[]): string {
 /** The template of a signature: `f({STRING}, {INT64})`. */
 export const templateOf = ({ name, parameters }: Signature): string =>
   `${name}(${parameters.map(type => `{${type}}`).join(', ')})`;
+
+/** Signatures without a sweep, and why. */
+export const notSwept: readonly (readonly [template: RegExp, reason: string])[] = [
+  [/^(?:RAND|GENERATE_UUID|CURRENT_\w+)\(/, 'has no answer that two engines share'],
+  [/INTERVAL/, 'the reference has no INTERVAL'],
+  [/^(?:GENERATE_RANGE_ARRAY|MAKE_INTERVAL)\(/, 'the reference has no INTERVAL'],
+  [
+    /^(?:JSON_KEYS|EDIT_DISTANCE|REGEXP_SUBSTR|(?:DATE|DATETIME|TIMESTAMP)_BUCKET)\(/,
+    'the reference lacks it',
+  ],
+];
 
 /** Calls of functions that take a date part, a format, a pattern or a path as a constant. */
 export const specialTemplates: readonly string[] = [
@@ -183,6 +224,88 @@ export const specialTemplates: readonly string[] = [
   "regexp_extract_all({STRING}, '.')",
   "regexp_replace({STRING}, 'b*', 'x')",
   'array_length({ARRAY<INT64>})',
+  "format_time('%H:%M:%E*S', {TIME})",
+  "parse_time('%T', {STRING})",
+  'time_add({TIME}, interval {INT64} minute)',
+  'time_sub({TIME}, interval {INT64} microsecond)',
+  'time_diff({TIME}, {TIME}, microsecond)',
+  'time_trunc({TIME}, hour)',
+  'last_day({DATE}, quarter)',
+  'last_day({DATETIME})',
+  'concat({STRING}, {STRING}, {STRING})',
+  'concat({BYTES}, {BYTES})',
+  'concat({STRING}, {INT64}, {FLOAT64})',
+  "json_extract({STRING}, '$.a')",
+  "json_extract({JSON}, '$.a')",
+  "json_extract_scalar({STRING}, '$.a')",
+  'json_extract_array({STRING})',
+  'json_extract_string_array({JSON})',
+  'string({JSON})',
+  'float64({JSON})',
+  "float64({JSON}, wide_number_mode => 'round')",
+  'int64({JSON})',
+  'bool({JSON})',
+  'parse_json({STRING})',
+  'to_json({STRING})',
+  'to_json({FLOAT64})',
+  'to_json({NUMERIC})',
+  'to_json({TIMESTAMP})',
+  'to_json({ARRAY<INT64>})',
+  'to_json({JSON})',
+  'to_json({INT64}, stringify_wide_numbers => {BOOL})',
+  'to_json_string({FLOAT64})',
+  'to_json_string({NUMERIC})',
+  'to_json_string({BYTES})',
+  'to_json_string({TIME})',
+  'to_json_string({DATETIME})',
+  'to_json_string({TIMESTAMP})',
+  'json_array({INT64}, {STRING}, {JSON})',
+  "json_object('a', {FLOAT64}, 'b', {ARRAY<STRING>})",
+  'json_object({ARRAY<STRING>}, {ARRAY<STRING>})',
+  "json_set({JSON}, '$.a', {STRING})",
+  "json_set({JSON}, '$[1]', {INT64})",
+  "json_remove({JSON}, '$.a')",
+  "json_array_append({JSON}, '$', {BOOL})",
+  "json_array_insert({JSON}, '$[0]', {STRING})",
+  'json_strip_nulls({JSON})',
+  "format('%d|%x|%o|%5d|%-5d|%05d|%+d', {INT64}, {INT64}, {INT64}, {INT64}, {INT64}, {INT64}, {INT64})",
+  "format('%f', {FLOAT64})",
+  "format('%10.3e|%g|%G', {FLOAT64}, {FLOAT64}, {FLOAT64})",
+  "format('%s|%10s|%-4s|%.2s', {STRING}, {STRING}, {STRING}, {STRING})",
+  "format('%t|%T', {STRING}, {STRING})",
+  "format('%t|%T', {BYTES}, {BYTES})",
+  "format('%t|%T', {FLOAT64}, {FLOAT64})",
+  "format('%t|%T', {NUMERIC}, {NUMERIC})",
+  "format('%t|%T', {TIMESTAMP}, {DATETIME})",
+  "format('%t|%T', {DATE}, {TIME})",
+  "format('%t|%T', {ARRAY<STRING>}, {ARRAY<FLOAT64>})",
+  "format('%p|%T', {JSON}, {JSON})",
+  "format('%f|%d', {NUMERIC}, {INT64})",
+  'normalize({STRING}, NFC)',
+  'normalize({STRING}, NFKD)',
+  'normalize_and_casefold({STRING}, NFC)',
+  "regexp_extract({STRING}, 'b', {INT64}, {INT64})",
+  "regexp_instr({STRING}, 'b', {INT64})",
+  "cast({TIMESTAMP} as string format 'YYYY-MM-DD HH24:MI:SS.FF6')",
+  "cast({DATE} as string format 'DAY, DD MONTH YYYY')",
+  "cast({INT64} as string format '999,999S')",
+  "cast({FLOAT64} as string format '9.99EEEE')",
+  "cast({NUMERIC} as string format 'FM999990.000')",
+  "cast({BYTES} as string format 'base64')",
+  "cast({STRING} as bytes format 'hex')",
+  "cast({STRING} as date format 'YYYY-MM-DD')",
+  'cast({FLOAT64} as int64)',
+  'cast({FLOAT64} as numeric)',
+  'cast({NUMERIC} as int64)',
+  'cast({STRING} as int64)',
+  'cast({STRING} as float64)',
+  'cast({STRING} as bool)',
+  'cast({BYTES} as string)',
+  'cast({TIMESTAMP} as string)',
+  'cast({DATETIME} as timestamp)',
+  'cast({TIMESTAMP} as datetime)',
+  'cast({FLOAT64} as string)',
+  'cast({STRING} as timestamp)',
   "array_to_string({ARRAY<STRING>}, ',', 'n')",
   'array_reverse({ARRAY<FLOAT64>})',
 ];

@@ -1,33 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
-
-/** What an expression gives; `ints` and `texts` are arrays. */
-export type ValueKind =
-  | 'int'
-  | 'float'
-  | 'numeric'
-  | 'text'
-  | 'json'
-  | 'bool'
-  | 'time'
-  | 'date'
-  | 'ints'
-  | 'texts';
-
-/** The columns that expressions may name, by what they hold. */
-export type ExpressionScope = Readonly<Record<ValueKind, readonly string[]>>;
-
-export const noColumns: ExpressionScope = {
-  int: [],
-  float: [],
-  numeric: [],
-  text: [],
-  json: [],
-  bool: [],
-  time: [],
-  date: [],
-  ints: [],
-  texts: [],
-};
+import { constructTemplates } from './construct-templates.ts';
+import { functionTemplates } from './function-templates.ts';
+import { type ExpressionScope, noColumns, type ValueKind } from './value-kinds.ts';
 
 const literals: ExpressionScope = {
   int: ['0', '1', '-1', '2', '7', '100', 'cast(null as int64)'],
@@ -42,12 +16,23 @@ const literals: ExpressionScope = {
     'cast(null as timestamp)',
   ],
   date: ["date '2026-01-15'", "date '2024-02-29'", 'cast(null as date)'],
+  bytes: ["b'abc'", "b''", String.raw`b'\xff\x00'`, 'cast(null as bytes)'],
+  datetime: ["datetime '2026-01-31 10:00:00.5'", "datetime '1969-12-31 23:59:59'", 'cast(null as datetime)'],
+  clock: ["time '10:00:00.5'", "time '23:59:59'", 'cast(null as time)'],
+  document: [
+    `json '{"a": 7, "b": [1.5, null, "x"]}'`,
+    "json '[1, [2]]'",
+    `json '"t"'`,
+    "json 'null'",
+    'cast(null as json)',
+  ],
+  floats: ['[1.5, -2.5]', "[cast('nan' as float64), null]", 'cast([] as array<float64>)'],
   ints: ['[1, 2, 3]', '[5, null]', 'cast([] as array<int64>)'],
   texts: ["['a', 'b']", "['x', null, '']", 'cast([] as array<string>)'],
 };
 
 /** A hole `{kind}` takes any expression of that kind. Nothing here fails on its own: engines differ in when they look. */
-const templates: ExpressionScope = {
+const templates: Partial<ExpressionScope> = {
   int: [
     '({int} + {int})',
     '({int} - {int})',
@@ -290,26 +275,26 @@ const templates: ExpressionScope = {
   ],
 };
 
-const kinds: readonly ValueKind[] = [
-  'int',
-  'float',
-  'numeric',
-  'text',
-  'json',
-  'bool',
-  'time',
-  'date',
-  'ints',
-  'texts',
-];
+// Its own keys.
+const kinds = Object.keys(noColumns) as ValueKind[];
+
+const drawnFunctions = functionTemplates();
+
+/** Every template of a kind: what is written above, other constructs, and the functions of the allow-list. */
+export function templatesOf(kind: ValueKind): readonly string[] {
+  const functions = drawnFunctions.filter(template => template.kind === kind).map(({ text }) => text);
+  return [...(templates[kind] ?? []), ...constructTemplates[kind], ...functions];
+}
 
 /** Expressions of every kind over a scope; columns come up as often as everything else. */
-export function randomExpressions(scope: ExpressionScope): Readonly<Record<ValueKind, Arbitrary<string>>> {
+export function randomExpressions(
+  scope: Partial<ExpressionScope>,
+): Readonly<Record<ValueKind, Arbitrary<string>>> {
   const built = fc.letrec(tie => {
     const rule = (kind: ValueKind): Arbitrary<string> => {
       const leaves = fc.constantFrom(...literals[kind]);
-      const columns = scope[kind].length > 0 ? fc.constantFrom(...scope[kind]) : leaves;
-      const calls = templates[kind].map(template => filled(template, hole => tie(hole)));
+      const columns = scope[kind]?.length ? fc.constantFrom(...scope[kind]) : leaves;
+      const calls = templatesOf(kind).map(template => filled(template, hole => tie(hole)));
       return fc.oneof(
         { depthSize: 'small', maxDepth: 3, depthIdentifier: 'expression' },
         { arbitrary: columns, weight: 6 },
@@ -323,11 +308,16 @@ export function randomExpressions(scope: ExpressionScope): Readonly<Record<Value
   return built as Readonly<Record<ValueKind, Arbitrary<string>>>;
 }
 
-/** A template with each hole filled by an expression of its own. */
-function filled(template: string, expression: (kind: string) => Arbitrary<unknown>): Arbitrary<string> {
-  const holes = [...template.matchAll(/\{(\w+)\}/g)].map(([, kind]) => expression(kind!));
+/** A template with each hole `{kind}` filled by an expression of its own; `{1}` is the first of them again. */
+export function filled(
+  template: string,
+  expression: (kind: string) => Arbitrary<unknown>,
+): Arbitrary<string> {
+  const holes = [...template.matchAll(/\{([a-z]\w*)\}/g)].map(([, kind]) => expression(kind!));
   return fc.tuple(...holes).map(values => {
     const rest = [...values];
-    return template.replace(/\{\w+\}/g, () => String(rest.shift()));
+    return template.replace(/\{(\w+)\}/g, (_hole, word: string) =>
+      String(/\d/.test(word) ? values[Number(word) - 1] : rest.shift()),
+    );
   });
 }

@@ -1,5 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { type ExpressionScope, noColumns, randomExpressions, type ValueKind } from './random-expressions.ts';
+import { randomExpressions } from './random-expressions.ts';
+import { randomShapes } from './random-shapes.ts';
+import { type Spellings, spellingsOf } from './spellings.ts';
+import { type ExpressionScope, noColumns, type ValueKind } from './value-kinds.ts';
 
 type Source = { readonly from: string; readonly scope: ExpressionScope };
 
@@ -85,14 +88,16 @@ const sources: readonly Source[] = [
   }),
 ];
 
-const scalarKinds: readonly ValueKind[] = ['int', 'float', 'numeric', 'text', 'bool', 'time', 'date'];
+const scalarKinds: readonly ValueKind[] = [
+  ...(['int', 'float', 'numeric', 'text', 'bytes', 'bool', 'time', 'datetime', 'date', 'clock'] as const),
+];
 
 /** Valid queries over the tables of small-tables.ts. Rows are ordered by every column, so that LIMIT means one thing. */
-export function randomQueries(): Arbitrary<string> {
+export function randomQueries(): Arbitrary<Spellings> {
   const queries = sources.flatMap(({ from, scope }) => {
     const expressions = randomExpressions(scope);
     const item = fc.oneof(...scalarKinds.map(kind => expressions[kind]));
-    const arrays = fc.oneof(expressions.ints, expressions.texts);
+    const arrays = fc.oneof(expressions.ints, expressions.texts, expressions.floats, expressions.document);
     const where = fc.option(expressions.bool, { nil: undefined });
     return [
       plainSelect(from, fc.array(item, { minLength: 1, maxLength: 3 }), where),
@@ -103,9 +108,36 @@ export function randomQueries(): Arbitrary<string> {
       pivoted(from, expressions, where),
       windowed(from, expressions, item, where),
       ranged(from, expressions, where),
+      ...randomShapes({ from, expressions, where }),
     ];
   });
-  return fc.oneof(...queries);
+  return fc.oneof(...queries, pairs()).map(spellingsOf);
+}
+
+/** Joins of two calculated tables, on a key that both calculate. */
+function pairs(): Arbitrary<string> {
+  const sides = sources.map(({ from, scope }) => {
+    const { int, text, bool } = randomExpressions(scope);
+    return fc
+      .tuple(int, text, fc.option(bool, { nil: undefined }))
+      .map(
+        ([key, value, where]) => `(select ${key} as k, ${value} as v from ${from}${clause('where', where)})`,
+      );
+  });
+  const side = fc.oneof(...sides);
+  const joins = ['join', 'left join', 'right join', 'full join'];
+  return fc
+    .tuple(
+      side,
+      side,
+      fc.constantFrom(...joins),
+      fc.constantFrom('using (k)', 'on p.k = q.k and p.v < q.v', 'on p.k > q.k'),
+    )
+    .map(([p, q, join, on]) => {
+      const kind = on.startsWith('using') || join !== 'full join' ? join : 'left join';
+      const key = on.startsWith('using') ? 'k' : 'p.k';
+      return `select ${key} as k, p.v as pv, q.v as qv from ${p} p ${kind} ${q} q ${on}`;
+    });
 }
 
 const clause = (word: string, text: string | undefined): string =>

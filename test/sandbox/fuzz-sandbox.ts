@@ -18,20 +18,20 @@ const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
 try {
   const startedMs = performance.now();
   say(`seed ${values.seed}`);
-  let shown = 0;
+  let [shown, told] = [0, 0];
   const { counts, escapes } = await fuzzSandbox({
     seed: Number(values.seed),
     mutants: Number(values.mutants),
     runEvery: Number(values['run-every']),
     marked: await openMarkedDatabase(join(directory, 'marked.duckdb'), { hidden: true }),
     plain: await openMarkedDatabase(join(directory, 'plain.duckdb'), { hidden: false }),
-    onProgress: ({ mutants, accepted, executed }) => {
+    onProgress: ({ mutants, accepted, executed }, found) => {
+      for (; told < found.length; told++) say(JSON.stringify(found[told]));
       if (mutants < shown + 50_000) return;
       shown = mutants;
       say(`${mutants} mutants, ${accepted} accepted, ${executed} executed`);
     },
   });
-  for (const found of escapes) say(JSON.stringify(found));
   say(
     JSON.stringify({
       ...counts,

@@ -56,6 +56,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   const template = templateOf(call, name, matched);
   const { sortsBy } = matched.row;
   const unsupported = matched.unsupported ?? unsupportedModifier(call, name, template);
+  call.orderBy.forEach(refuseLiteralOrder);
   const orderBy = bindCallOrder(inside, call.orderBy);
   if (call.distinct) refuseHiddenOrder(context.statement.keyOf, orderBy, { values: matched.arguments, call });
   const over = call.over && bindWindow(context, name, call.over, call.at);
@@ -107,6 +108,19 @@ function unsupportedModifier(call: CallSyntax, name: string, template: string): 
   ].find(Boolean);
   return found ? onlyOnWarehouse(`${found} in ${name}`, call.at).reason : undefined;
 }
+
+/** A literal would order nothing, and a number says no position here. */
+function refuseLiteralOrder({ expression: { kind, at, ...given } }: CallSyntax['orderBy'][number]): void {
+  if (kind !== 'literal' || !('type' in given) || !plainLiterals.has(String(given.type))) return;
+  throw invalidQuery(
+    given.type === 'INT64'
+      ? 'Aggregate functions do not allow ORDER BY by index in arguments'
+      : 'Cannot ORDER BY literal values',
+    at,
+  );
+}
+
+const plainLiterals: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'STRING', 'BYTES', 'BOOL', 'NULL']);
 
 /** DISTINCT leaves the arguments only: nothing else is left to order by. */
 function refuseHiddenOrder(

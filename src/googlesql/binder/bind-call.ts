@@ -11,10 +11,10 @@ import {
   warehouseRowsByName,
 } from '../functions/warehouse-functions.ts';
 import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
-import { type BoundExpression, isConstant, unsupportedCall } from '../tree/bound-tree.ts';
+import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { unclearArray, unify } from '../tree/coercion.ts';
 import { isPlainConstant, letIn } from '../tree/let-in.ts';
-import { invalidQuery, onlyOnWarehouse, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
+import { invalidQuery, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
 import type { CallSyntax, Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { bindAggregate } from './bind-aggregate.ts';
@@ -73,6 +73,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
   const bound = bindNamed({ ...context, binder }, whole, name);
   if (!bound) return undefined;
   if (fault) return { kind: 'null', type: bound.type };
+  if (bound.kind === 'literal') return bound;
   const of = inRange(bound);
   const body: BoundExpression = { kind: 'try', type: of.type, of };
   return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };
@@ -103,14 +104,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
   if (name === 'NULLIF' && values.length === 2 && values.some(({ type }) => isNested(type)))
     return nestedNullIf(values, call);
-  if (rows) {
-    const bound = bindRow(rows, `function ${name}`, values, call.at);
-    if (name !== 'ARRAY_TO_STRING' || values.slice(1).every(isConstant)) return bound;
-    return {
-      ...bound,
-      unsupported: onlyOnWarehouse('ARRAY_TO_STRING with a separator that is not constant', call.at).reason,
-    };
-  }
+  if (rows) return bindRow(rows, `function ${name}`, values, call.at);
   const [of] = values;
   if (values.length === 1 && of?.kind === 'null' && of.type.kind === 'NULL')
     return { kind: 'null', type: scalar('INT64') };

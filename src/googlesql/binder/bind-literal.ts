@@ -38,10 +38,11 @@ export function bindLiteral({
       // 38 digits after the point fit into no type of DuckDB's.
       return unsupportedCall(onlyOnWarehouse('BIGNUMERIC', at).reason, type, []);
     }
-    case 'NUMERIC':
-      if (!/^\s*[+-]?(?:\d{1,29}\.?\d{0,9}|\.\d{1,9})\s*$/.test(value))
-        throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);
-      return { kind: 'literal', type, value: value.trim() };
+    case 'NUMERIC': {
+      const digits = numericDigits(value);
+      if (digits === undefined) throw invalidQuery(`Invalid NUMERIC literal: "${value}"`, at);
+      return { kind: 'literal', type, value: digits };
+    }
     case 'RANGE<DATE>':
     case 'RANGE<DATETIME>':
     case 'RANGE<TIMESTAMP>':
@@ -56,6 +57,20 @@ export function bindLiteral({
     default:
       return { kind: 'literal', type, value };
   }
+}
+
+/** A NUMERIC without its exponent; undefined where it has digits beyond the 29 before the point and the 9 after it. */
+function numericDigits(text: string): string | undefined {
+  const [isNumber, sign, whole = '', fraction = '', exponent = '0'] =
+    /^\s*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d+))?\s*$/i.exec(text) ?? [];
+  if (isNumber === undefined) return undefined;
+  const written = (whole + fraction).replace(/^0+/, '');
+  const digits = written.replace(/0+$/, '');
+  if (digits === '') return '0';
+  const places = fraction.length - Number(exponent) - (written.length - digits.length);
+  if (places > 9 || digits.length - places > 29) return undefined;
+  const padded = digits.padStart(places + 1, '0') + '0'.repeat(Math.max(0, -places));
+  return places > 0 ? `${sign}${padded.slice(0, -places)}.${padded.slice(-places)}` : `${sign}${padded}`;
 }
 
 function canonicalJson(text: string, at: SqlPosition): string {

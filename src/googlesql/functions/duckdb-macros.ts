@@ -118,7 +118,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_float_text(x)':
     "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
   'bq_float_with_point(x)':
-    "bq_float_text(x) || case when isfinite(x) and not contains(bq_float_text(x), '.') and not contains(bq_float_text(x), 'e') then '.0' else '' end",
+    "case when x = 0 and signbit(x) then '-' else '' end || bq_float_text(x) || case when isfinite(x) and not contains(bq_float_text(x), '.') and not contains(bq_float_text(x), 'e') then '.0' else '' end",
   'bq_float_literal(x)':
     "case when isfinite(x) then bq_float_with_point(x) else 'CAST(\"' || bq_float_text(x) || '\" AS FLOAT64)' end",
   'bq_wire_datetime(x)': `case when year(x) not between 1 and 9999 then error('${failureMark}DATETIME out of range: ' || x) else replace(strftime(x, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '') end`,
@@ -167,12 +167,12 @@ const macros: Readonly<Record<string, string>> = {
     "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then bq_fail_text('LOWER is not supported for the letter Σ') else lower(replace(x, 'İ', 'i̇')) end",
   'bq_ascii(x)':
     "case when x = '' then 0 when ascii(x) > 127 then bq_fail('Argument to ASCII is not a structurally valid ASCII string: ''' || x || '''') else ascii(x) end",
-  'bq_like(x, p)': String.raw`case when length(regexp_extract(p, '\\*$')) % 2 = 1 then cast(bq_fail('LIKE pattern ends with a backslash') as boolean) else x like p escape '\' end`,
+  'bq_like(x, p)': String.raw`case when x is not null and length(regexp_extract(p, '\\*$')) % 2 = 1 then cast(bq_fail('LIKE pattern ends with a backslash') as boolean) else x like p escape '\' end`,
   // DuckDB reverses what looks like one character: a letter and its accents stay together there.
   'bq_reverse(x)':
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
   'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * length(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
-  'bq_replace(x, a, b)': "case when a = '' then x else replace(x, a, b) end",
+  'bq_replace(x, a, b)': "case when a = '' and b is not null then x else replace(x, a, b) end",
   'bq_decode_base64(x)':
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
   // White space is passed over, and the padding may lack.

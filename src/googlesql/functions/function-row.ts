@@ -100,6 +100,7 @@ export function matchRow(
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
   const { targets, variable } = best;
+  refuseBareNull(best.row, values, at);
   const coerced = values.map((value, i) => coerce(value, targets[i]!, at));
   const variant = best.row.variants.find(({ applies }) => applies(coerced));
   return {
@@ -110,6 +111,27 @@ export function matchRow(
     unsupported:
       unsupportedRow(rows, best.row, { what, types: targets, at }) ?? unclearArgument(given, what, at),
   };
+}
+
+/** A NULL that says no type stands for neither a RANGE, nor for both of its bounds, nor for the array of RANGE_BUCKET. */
+function refuseBareNull(
+  { name, parameters }: FunctionRow,
+  values: readonly BoundExpression[],
+  at: SqlPosition,
+): void {
+  const isBare = values.map(({ type }) => type.kind === 'NULL');
+  if (name === 'RANGE' && isBare.every(Boolean))
+    throw invalidQuery('At least one argument of RANGE must have a type', at);
+  if (name === 'RANGE_BUCKET' && isBare[1])
+    throw invalidQuery('The second argument of RANGE_BUCKET must be an array', at);
+  const isRange = parameters.map(
+    ({ kind, ...of }) => kind === 'exact' && 'type' in of && of.type.kind.startsWith('RANGE<'),
+  );
+  if (isBare.some((bare, i) => bare && isRange[i]))
+    throw invalidQuery(
+      'A literal NULL argument cannot be accepted in place of RANGE; write CAST(NULL AS RANGE<DATE>)',
+      at,
+    );
 }
 
 /** Why DuckDB can't answer a row: the whole function, or these types of it. */

@@ -1,4 +1,14 @@
-import { row } from './function-row.ts';
+import { isPlainConstant } from '../tree/let-in.ts';
+import { row, type Variant } from './function-row.ts';
+
+const withTexts = 'list_transform($1, lambda e: coalesce(e, $3))';
+
+/** Joins texts by one that DuckDB's own function does not take, for it is calculated: as elements between them. */
+const joined = (texts: string) =>
+  `(case when $2 is not null then array_to_string(flatten(list_transform(list_filter(${texts}, lambda e: e is not null), lambda e, i: case when i = 1 then [e] else [$2, e] end)), '') end)`;
+
+const hasConstantSeparator: Variant['applies'] = ([, separator]) =>
+  separator!.kind !== 'named' && isPlainConstant(separator!);
 
 /** ARRAY_LENGTH is a node of its own: it must not read the elements. */
 export const arrayRows = [
@@ -19,10 +29,20 @@ export const arrayRows = [
     'ARRAY_LAST(ARRAY<T>) T',
     "$1[case when len($1) = 0 then bq_fail('ARRAY_LAST cannot get the last element of an empty array') else len($1) end]",
   ),
-  row('ARRAY_TO_STRING(ARRAY<STRING>, STRING) STRING', 'bq_array_to_string($1, $2)'),
+  row('ARRAY_TO_STRING(ARRAY<STRING>, STRING) STRING', joined('$1'), {
+    variants: [{ template: 'bq_array_to_string($1, $2)', applies: hasConstantSeparator }],
+  }),
   row(
     'ARRAY_TO_STRING(ARRAY<STRING>, STRING, STRING) STRING',
-    '(case when $3 is not null then bq_array_to_string(list_transform($1, lambda e: coalesce(e, $3)), $2) end)',
+    `(case when $3 is not null then ${joined(withTexts)} end)`,
+    {
+      variants: [
+        {
+          template: `(case when $3 is not null then bq_array_to_string(${withTexts}, $2) end)`,
+          applies: hasConstantSeparator,
+        },
+      ],
+    },
   ),
   row('ARRAY_TO_STRING(ARRAY<BYTES>, BYTES) BYTES', 'bq_bytes_join($1, $2)'),
   row(

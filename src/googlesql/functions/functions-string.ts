@@ -92,7 +92,9 @@ function concat(...[context, call]: Parameters<SpecialFunction>): BoundExpressio
   return bindRow(concatRows, 'function CONCAT', concatenable(values, call.at), call.at);
 }
 
-const concatRows = [row('CONCAT(STRING...) STRING', '($||)'), row('CONCAT(BYTES...) BYTES', '($||)')];
+/** DuckDB gives no type to what it joins a NULL with. */
+const bytesConcat = 'cast(($||) as blob)';
+const concatRows = [row('CONCAT(STRING...) STRING', '($||)'), row('CONCAT(BYTES...) BYTES', bytesConcat)];
 
 /** A pattern that is known is checked here; one that a caller's SQL calculates is checked when it runs. */
 function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {

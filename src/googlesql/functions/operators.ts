@@ -85,7 +85,7 @@ const operatorRows = rowsByName([
   row('LIKE(STRING, STRING) BOOL', 'bq_like($1, $2)'),
   row('LIKE(BYTES, BYTES) BOOL', 'bq_bytes_like($1, $2)'),
   row('||(STRING, STRING) STRING', '($1 || $2)'),
-  row('||(BYTES, BYTES) BYTES', '($1 || $2)'),
+  row('||(BYTES, BYTES) BYTES', 'cast(($1 || $2) as blob)'),
   row('||(ARRAY<T>, ARRAY<T>) ARRAY<T>', 'bq_array_concat($1, $2)'),
   ...arithmetic,
   row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)', { variants: [byConstant] }),

@@ -1,9 +1,11 @@
+import { readZone } from '../times/read-zone.ts';
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { cast, coerce } from '../tree/coercion.ts';
+import { cast, coerce, temporalLiteral } from '../tree/coercion.ts';
 import { quoteText } from '../tree/quote-text.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
+import { parseTime } from '../values/times/parse-time.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
 import {
   argument,
@@ -68,6 +70,8 @@ export function parsing(kind: Kind): SpecialFunction {
     arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
     const format = argument(context, syntax, 0, 'STRING');
     const value = argument(context, syntax, 1, 'STRING');
+    const known = syntax.arguments.length === 2 ? parsedConstant(kind, format, value, syntax) : undefined;
+    if (known) return known;
     if (kind === 'TIMESTAMP') return parsedTimestamp(context, syntax, format, value);
     const native = format.kind === 'literal' && kind !== 'TIME' ? nativeParse(format.value, kind) : undefined;
     const own = `make_timestamp(bq_parsed_time($1, $2, '${kind}'))`;
@@ -79,6 +83,33 @@ export function parsing(kind: Kind): SpecialFunction {
     );
     return kind === 'DATETIME' ? parsed : cast(parsed, scalar(kind), false, syntax.at);
   };
+}
+
+/** What is read of constants, which DuckDB would plan some fifty expressions for; undefined where it fails, or names a zone. */
+function parsedConstant(
+  kind: Kind,
+  format: BoundExpression,
+  value: BoundExpression,
+  { at }: CallSyntax,
+): BoundExpression | undefined {
+  if (format.kind !== 'literal' || value.kind !== 'literal') return undefined;
+  try {
+    const { at: micros, zone } = parseTime(format.value, value.value, kind);
+    const offset = readZone(zone ?? 'UTC');
+    if (offset?.name !== 'UTC') return undefined;
+    const text = civilText(micros - BigInt(offset.minutes) * 60_000_000n);
+    const [date = '', time = ''] = text.split('T');
+    return temporalLiteral(kind === 'DATE' ? date : kind === 'TIME' ? time : text, scalar(kind), at);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `2026-01-15T10:00:00.123456` of microseconds since 1970. */
+function civilText(micros: bigint): string {
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const seconds = new Date(Number((micros - fraction) / 1000n)).toISOString();
+  return seconds.replace(/\.000Z$/, `.${String(fraction).padStart(6, '0')}`);
 }
 
 function parsedTimestamp(
@@ -107,10 +138,12 @@ function parsedTimestamp(
   return timeCall('PARSE_TIMESTAMP', `coalesce(${native}, $3)`, [format, value, read], 'TIMESTAMP');
 }
 
-/** DuckDB text that reads `$2`, and is NULL where it can't. */
+const endOfYearZero = "timestamp '0001-12-31 (BC) 23:59:59.999999'";
+
+/** DuckDB text that reads `$2`, and is NULL where it can't, or where BigQuery has no such year. */
 function nativeParse(format: string, kind: string): string | undefined {
   const formats = parseFormats(format, kind);
-  return (
-    formats && `try_strptime($2, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`
-  );
+  if (!formats) return undefined;
+  const parsed = `try_strptime($2, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`;
+  return `nullif(greatest(${parsed}, ${endOfYearZero}), ${endOfYearZero})`;
 }

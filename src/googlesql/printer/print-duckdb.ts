@@ -78,6 +78,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
       return alias;
     },
     readsOuterQuery: sql => depthsIn(sql).some(found => found < depth),
+    readsOwnQuery: sql => depthsIn(sql).some(found => found >= depth),
     readsOuterQueryOnly: sql => {
       const found = depthsIn(sql);
       return found.length > 0 && found.every(own => own < depth);

@@ -1,5 +1,5 @@
 import { countMentions } from '../functions/duckdb-macros.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import type { Printer } from './printer.ts';
 
@@ -41,6 +41,9 @@ export function printLet(
   const inside: Printer = { ...around, let: { names, lift: nameOf } };
   const text = body(inside);
   const record = members.join(', ');
+  // DuckDB looks for all that a lambda names in the query around, once something beside it is of that query.
+  const isMixed = printer.readsOuterQuery(record) && printer.readsOwnQuery(text);
+  if (isMixed && !printer.liftsColumns) return printLet({ ...printer, liftsColumns: true }, values, body);
   return `array_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
 }
 
@@ -65,5 +68,16 @@ export function printOnce(
       body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
     );
   }
-  return body(operands.map(operand => printer.expression(printer, operand)));
+  const whole = body(operands.map(operand => printer.expression(printer, operand)));
+  if (printer.let || !/\blambda /.test(text)) return whole;
+  if (!operands.some(holdsQuery) && !printer.readsOuterQuery(whole)) return whole;
+  // The lambda of a template can't hold these.
+  const named = operands.filter(operand => !isPlainConstant(operand));
+  return printLet({ ...printer, liftsColumns: true }, named, inside =>
+    body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
+  );
+}
+
+function holdsQuery(value: BoundExpression): boolean {
+  return ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || childrenOf(value).some(holdsQuery);
 }

@@ -17,11 +17,15 @@ export type Printer = {
     readonly names: ReadonlyMap<BoundExpression, string>;
     lift(value: BoundExpression): string;
   };
+  /** Whether lambdas take the columns of their own query by names of their values, too; see `printLet`. */
+  readonly liftsColumns?: boolean;
   /** How deep lambdas stand in one another here, see `printLet`. */
   readonly letDepth: number;
   readonly jsonReads: JsonReads;
   /** What is printed decides which rows stay. */
   readonly isCondition?: boolean;
+  /** What is printed is a key of a window. */
+  readonly isWindowKey?: boolean;
   /** Columns, by position, on which a query around has a condition. */
   readonly filteredColumns: Map<BoundQuery, Set<number>>;
   readonly keyOf: KeyOf;
@@ -37,6 +41,8 @@ export type Printer = {
   newAlias(): string;
   /** Whether a text names something of a query around the one that is being printed. DuckDB's lambdas can't. */
   readsOuterQuery(sql: string): boolean;
+  /** Whether a text names something of the query that is being printed itself. */
+  readsOwnQuery(sql: string): boolean;
   /** Whether a text names something of queries around the one that is being printed, and nothing of that one. */
   readsOuterQueryOnly(sql: string): boolean;
   /** What the SELECT that is being printed takes as its own; absent behind it, in ORDER BY. */

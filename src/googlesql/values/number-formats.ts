@@ -43,7 +43,7 @@ export const numberFormats: EngineFunctions = {
   ) => {
     if (Number.isFinite(x)) {
       const [numerator, denominator] = fractionOf(Math.abs(x));
-      return formatted({ numerator, denominator, halvesToEven: true }, x < 0 || Object.is(x, -0), {
+      return formatted({ numerator, denominator, halvesToEven: true }, x < 0, {
         flags,
         width,
         precision,
