@@ -17,12 +17,15 @@ export type CsvRecord = {
   readonly unclosed?: string | undefined;
 };
 
+/** Characters that decide whether lines end with CR alone. */
+const firstCharacters = 64 * 1024;
+
 /** Characters of the longest record. Beyond that, an open quote is taken for one that is never closed. */
 const maxRecord = 16 * 1024 * 1024;
 
 /**
- * Splits a CSV text into records, empty lines left out. Lines end with LF, CRLF or both in one text; CR alone counts if the text has no LF
- * in its first part.
+ * Splits a CSV text into records, empty lines left out. Lines end with LF, CRLF or both in one text; CR alone counts if the first 64 Ki
+ * characters have no LF.
  */
 export async function* readCsvRecords(
   parts: AsyncIterable<string>,
@@ -32,6 +35,8 @@ export async function* readCsvRecords(
   let line = 1;
   let lineEnd: '\n' | '\r' | undefined;
   function* take(isLast: boolean): Iterable<CsvRecord> {
+    // A part may end between the two of a CRLF.
+    if (!lineEnd && !isLast && text.length < firstCharacters && !text.includes('\n')) return;
     lineEnd ??= text.includes('\r') && !text.includes('\n') ? '\r' : '\n';
     let from = 0;
     while (from < text.length) {
@@ -83,11 +88,11 @@ function withoutCr(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;
 }
 
-/** Reads a record with quotes; undefined if one of them is not closed in the text. */
+/** Reads a record with quotes; undefined if one of them is not closed in the text, or if the text ends before the record may. */
 function readQuoted(
   text: string,
   from: number,
-  { delimiter, quote, escape: escaping, lineEnd }: RecordOptions,
+  { delimiter, quote, escape: escaping, lineEnd, isLast }: RecordOptions,
 ): Found | undefined {
   const cells: string[] = [];
   let at = from;
@@ -108,6 +113,8 @@ function readQuoted(
     // What stands behind a closed quote belongs to the value, as does a quote within it.
     const start = at;
     while (at < text.length && text[at] !== delimiter && text[at] !== lineEnd) at++;
+    // The next part may go on with the value, or make a quote at the end of this one an escape.
+    if (at === text.length && !isLast) return undefined;
     const isEnd = text[at] !== delimiter;
     const rest = text.slice(start, at);
     cells.push(cell + (isEnd ? withoutCr(rest) : rest));

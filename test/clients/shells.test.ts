@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -61,7 +62,8 @@ describe('completion in the shells themselves (apt-get install zsh fish)', () =>
     const args = ['-c', terminal, 'zsh', 'source <(sqg completion zsh)', line];
     const { stdout } = await run('python3', args, {
       cwd: root,
-      env: { PATH: path, HOME: root, TERM: 'dumb' },
+      // zsh keeps a cache there.
+      env: { PATH: path, HOME: await temporaryDirectory(), TERM: 'dumb' },
     });
     expect(stdout).toContain(completed);
   });
