@@ -2,8 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../composition/config.ts';
 import { checkFiles } from '../duckdb/files/check-files.ts';
-import { type InferredColumn, inferColumns } from '../duckdb/files/infer-columns.ts';
+import { type InferredColumn, type InferredFiles, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
+import type { CsvForm } from '../endpoints/csv-form.ts';
 import {
   formatOf,
   namesOf,
@@ -69,6 +70,13 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
   }
 }
 
+function csvLine({ csv, otherForms }: InferredFiles): string {
+  const also = Object.entries(otherForms).map(
+    ([key, form]) => ` # ${key}: ${JSON.stringify(form)} fits all values as well`,
+  );
+  return `csv: ${JSON.stringify(csv)}${also.join(',')}`;
+}
+
 type PrintFound = (found: object, line: string) => void;
 
 type AddOptions = {
@@ -101,7 +109,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   const text = [
     `name: ${name}`,
     ...(isLoaded ? [] : [`files: ${JSON.stringify(paths)}`]),
-    ...(Object.keys(found.csv).length > 0 ? [`csv: ${JSON.stringify(found.csv)}`] : []),
+    ...(Object.keys(found.csv).length > 0 ? [csvLine(found)] : []),
     'columns:',
     ...found.columns.flatMap(({ name: column, ...own }) => columnLines(column, own, '  ')),
     '',
@@ -113,7 +121,12 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     throw new UsageError(`${path} is there already; npm run source -- drop ${name} removes it`);
   });
   for (const [key, value] of Object.entries(found.csv)) {
-    print({ csv: key, value }, `  csv, ${key}: ${JSON.stringify(value)}`);
+    const other = found.otherForms[key as keyof CsvForm];
+    const also = other === undefined ? '' : `; ${JSON.stringify(other)} fits all values as well`;
+    print(
+      { csv: key, value, ...(other !== undefined && { other }) },
+      `  csv, ${key}: ${JSON.stringify(value)}${also}`,
+    );
   }
   for (const column of found.columns) print(column, `  ${column.name}: ${show(column)}`);
   for (const { name: column, type } of found.leftOut) {

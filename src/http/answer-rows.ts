@@ -50,7 +50,8 @@ export async function answerRows(
   }
   const body = streamBody(request, { maxBytes: maxRowsBytes, timeoutMs });
   const { rows, rejected, problems, ignoredFields, epochUnits } = await loading.loader.load(name, body);
-  if (rows === 0 && rejected > 0) {
+  if (rows === 0 && rejected === 0) throw new GatewayError('invalid_body', 'The request body has no row');
+  if (rows === 0) {
     const [first] = problems;
     throw new GatewayError(
       'invalid_body',

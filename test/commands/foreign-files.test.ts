@@ -112,6 +112,19 @@ const cases: Record<string, Case> = {
     csv: { timestamp: '%m/%d/%Y %I:%M:%S %p' },
     rows: [['1', '2026-06-30 11:00:00'], ['2', '2026-07-01 13:10:00']],
   },
+  'groups of thousands beyond the rows by which DuckDB guesses, one column without decimals': {
+    content: `n;Betrag;Stück\n${Array.from({ length: 2100 }, (_, n) => `${n};1.234,50;1.017\n`).join('')}`,
+    columns: { n: 'INT64', Betrag: 'NUMERIC', Stuck: 'INT64' },
+    from: { Stuck: 'Stück' },
+    csv: { delimiter: ';', decimal: ',', thousands: '.' },
+    rows: Array.from({ length: 2100 }, (_, n) => [String(n), '1234.500000000', '1017']),
+  },
+  'times without seconds': {
+    content: 'n;Zeit\n1;14.02.2025 07:05\n2;3.2.2025 23:59\n',
+    columns: { n: 'INT64', Zeit: 'DATETIME' },
+    csv: { delimiter: ';', timestamp: '%d.%m.%Y %H:%M' },
+    rows: [['1', '2025-02-14 07:05:00'], ['2', '2025-02-03 23:59:00']],
+  },
   'lines before the header': {
     content: 'Report of January\n\nid,n,at\n1,2,2026-01-15\n3,4,2026-01-16\n',
     columns: { id: 'INT64', n: 'INT64', at: 'DATE' },

@@ -132,7 +132,7 @@ test('a file that is wrong is listed and checked by its problems, beside the oth
 });
 
 test('what it cannot do it says', async () => {
-  const { directory, source, write } = await openCommands();
+  const { config, directory, source, write } = await openCommands();
   const connection = await (await DuckDBInstance.create()).connect();
   const path = await write('a.csv', 'n\n1\n');
   const odd = await write("o'dd (1).csv", 'n\n1\n');
@@ -147,6 +147,14 @@ test('what it cannot do it says', async () => {
     'found.yaml is there already; npm run source -- drop found removes it',
   );
   await expect(source('add', 'other', await write('a.txt', ''))).rejects.toThrow('does not end as');
+  const numbers = Array.from({ length: 20 }, (_, n) => `${n},01/02/2025`).join('\n');
+  const doubtful = await source('add', 'doubtful', await write('doubtful.csv', `n,at\n${numbers}\ndrei,\n`));
+  expect(doubtful.text).toContain('  csv, date: "%d/%m/%Y"; "%m/%d/%Y" fits all values as well');
+  expect(doubtful.text).toContain('  n: STRING, for most values are numbers, but not "drei"');
+  expect(await readFile(join(config.SOURCES_DIR, 'doubtful.yaml'), 'utf8')).toContain(
+    'csv: {"date":"%d/%m/%Y"} # date: "%m/%d/%Y" fits all values as well',
+  );
+  await source('drop', 'doubtful');
   const duration = join(directory, 'duration.parquet');
   await connection.run(`COPY (SELECT INTERVAL 1 DAY AS lasts) TO '${duration}'`);
   await expect(source('add', 'other', duration)).rejects.toThrow(

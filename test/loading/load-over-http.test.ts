@@ -144,6 +144,8 @@ test('a body without a good line is refused', async () => {
     400,
     'None of the 1 lines is a row of shop.orders; line 1: order_id is missing',
   ]);
+  const empty = await post('shop.orders', []);
+  expect([empty.status, empty.body.error.message]).toEqual([400, 'The request body has no row']);
 });
 
 const deep = '['.repeat(100_000) + ']'.repeat(100_000);

@@ -18,6 +18,7 @@ import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 import { columnName, isColumnName } from './column-name.ts';
 import { csvOptions } from './csv-options.ts';
 import { convert, findCsvForm, findRaggedLine, toUtf8 } from './find-csv-form.ts';
+import { findNumberForm, findOtherForms, findTimeForm, type TypedTable } from './find-value-forms.ts';
 
 type Field = SourceFields[string];
 
@@ -39,6 +40,8 @@ export type InferredFiles = {
   readonly rows: number;
   /** How CSV files are written, where that is not the usual form. */
   readonly csv: CsvForm;
+  /** Forms of dates and times that fit all values as well. */
+  readonly otherForms: CsvForm;
 };
 
 type InferOptions = {
@@ -108,7 +111,12 @@ async function inferPlain(files: SourceFiles, isLenient: boolean): Promise<Infer
   }
 }
 
-type Form = { readonly csv: CsvForm; readonly isLenient: boolean };
+type Form = {
+  readonly csv: CsvForm;
+  readonly isLenient: boolean;
+  /** Of columns for which DuckDB would guess another one, as it does for groups of digits beyond its first 2,048 rows. */
+  readonly types?: Readonly<Record<string, 'BIGINT' | 'DOUBLE'>>;
+};
 
 async function inferForm(
   connection: DuckDBConnection,
@@ -125,11 +133,15 @@ async function inferForm(
   );
   const counted = await connection.runAndReadAll(`SELECT count(*), ${facts.join(', ')} FROM ${asText}`);
   const [row = []] = counted.getRows();
-  if (files.format === 'csv' && form.csv.decimal === undefined && form.csv.thousands === undefined) {
-    const isPoint = found.some(({ type }) => type.typeId === DuckDBTypeId.DOUBLE);
-    const numbers = isPoint ? {} : await findNumberForm(connection, asText, found, form.csv);
-    if (Object.keys(numbers).length > 0) {
-      return inferForm(connection, files, { ...form, csv: { ...form.csv, ...numbers } });
+  const read: TypedTable = { asText, columns: found };
+  if (files.format === 'csv') {
+    const { csv } = form;
+    const isNumberKnown = csv.decimal !== undefined || csv.thousands !== undefined;
+    const numbers = isNumberKnown ? undefined : await findNumberForm(connection, read, csv);
+    const times = csv.timestamp === undefined ? await findTimeForm(connection, read) : undefined;
+    if (numbers || times) {
+      const types = { ...form.types, ...numbers?.types };
+      return inferForm(connection, files, { ...form, types, csv: { ...csv, ...numbers?.csv, ...times } });
     }
   }
   const taken = new Set(names.filter(isColumnName).map(name => name.toLowerCase()));
@@ -151,43 +163,24 @@ async function inferForm(
         found.some(({ type }) => String(type).startsWith(dates[key as keyof typeof dates])),
     ),
   );
-  return { columns, leftOut, rows: Number(row[0]), csv };
+  const otherForms = await findOtherForms(connection, read, csv);
+  return { columns, leftOut, rows: Number(row[0]), csv, otherForms };
 }
 
-/** Whether numbers that were taken for text are written with decimal commas, or in groups of three digits. */
-async function findNumberForm(
-  connection: DuckDBConnection,
-  asText: string,
-  found: readonly { readonly name: string; readonly type: DuckDBType }[],
-  { delimiter = ',' }: CsvForm,
-): Promise<CsvForm> {
-  const texts = found.filter(({ type }) => type.typeId === DuckDBTypeId.VARCHAR);
-  if (texts.length === 0) return {};
-  const [decimal, thousands] = delimiter === ',' ? (['.', ','] as const) : ([',', '.'] as const);
-  const group = `[0-9]{1,3}([${thousands}][0-9]{3})+`;
-  const pattern = `[+-]?(${group}|[0-9]+)([${decimal}][0-9]+)?`;
-  const facts = texts.map(({ name }) => {
-    const text = `trim(${quoteName(name)})`;
-    return `bool_and(regexp_full_match(${text}, '${pattern}')), bool_or(regexp_full_match(${text}, '[+-]?${group}([${decimal}][0-9]+)?')), bool_or(contains(${text}, ','))`;
-  });
-  const [row = []] = (await connection.runAndReadAll(`SELECT ${facts.join(', ')} FROM ${asText}`)).getRows();
-  const numbers = texts.filter((_, at) => row[3 * at] === true && row[3 * at + 2] === true);
-  if (numbers.length === 0) return {};
-  const isGrouped = texts.some((_, at) => row[3 * at] === true && row[3 * at + 1] === true);
-  return { ...(decimal === ',' && { decimal }), ...(isGrouped && { thousands }) };
-}
-
-function readAll({ paths, format }: SourceFiles, { csv, isLenient }: Form): string {
+function readAll({ paths, format }: SourceFiles, { csv, isLenient, types = {} }: Form): string {
   const list = `[${paths.map(quoteText).join(', ')}]`;
   if (format === 'parquet') return `read_parquet(${list}, union_by_name = true)`;
   if (format === 'json') return `read_json(${list}, sample_size = -1, union_by_name = true)`;
   const { delimiter = ',' } = csv;
-  return `read_csv(${list}, sample_size = -1, union_by_name = true${csvOptions({ ...csv, delimiter })}${isLenient ? ', ignore_errors = true' : ''})`;
+  const named = Object.entries(types).map(([name, type]) => `${quoteText(name)}: '${type}'`);
+  const typed = named.length > 0 ? `, types = {${named.join(', ')}}` : '';
+  const lenient = isLenient ? ', ignore_errors = true' : '';
+  return `read_csv(${list}, sample_size = -1, union_by_name = true${csvOptions({ ...csv, delimiter })}${typed}${lenient})`;
 }
 
 /** The same rows with all values as they are written. */
 function readText(files: SourceFiles, form: Form, names: readonly string[]): string {
-  const all = readAll(files, form);
+  const all = readAll(files, { ...form, types: {} });
   if (files.format === 'parquet') return all;
   if (files.format === 'csv') return all.replace(/\)$/, ', all_varchar = true)');
   return all.replace(
@@ -210,12 +203,20 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
   if (type.typeId === DuckDBTypeId.DOUBLE) {
     return `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
   }
+  if (type.typeId === DuckDBTypeId.VARCHAR) {
+    const isNumber = `regexp_full_match(${written}, '[+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?')`;
+    const spoils = `any_value(${written}) FILTER (WHERE NOT ${isNumber})`;
+    return `CASE WHEN count_if(${isNumber}) >= ${mostly} * count(${written}) THEN ${spoils} END`;
+  }
   if (!isCivil(type)) return 'NULL';
   // Beside a column of dates in several forms DuckDB takes days for times.
   const isDay = `bool_and(regexp_full_match(${text}, '[0-9]{4}-[0-9]{2}-[0-9]{2}'))`;
   const saysZone = `bool_and(regexp_matches(${text}, ':[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'))`;
   return `CASE WHEN ${isDay} THEN 'day' WHEN ${saysZone} THEN 'zone' END`;
 }
+
+/** The share of values that are numbers where one asks why a column is text. */
+const mostly = 0.9;
 
 const integers: readonly DuckDBTypeId[] = [
   DuckDBTypeId.TINYINT, DuckDBTypeId.SMALLINT, DuckDBTypeId.INTEGER, DuckDBTypeId.BIGINT,
@@ -243,6 +244,9 @@ function chosen(type: DuckDBType, found: unknown): Chosen | undefined {
       field: 'NUMERIC',
       why: 'all values are decimals of at most nine places, which NUMERIC keeps exact',
     };
+  }
+  if (type.typeId === DuckDBTypeId.VARCHAR && typeof found === 'string') {
+    return { field: 'STRING', why: `most values are numbers, but not ${JSON.stringify(found.slice(0, 40))}` };
   }
   if (found === 'day') return { field: 'DATE', why: undefined };
   if (found === 'zone') return { field: 'TIMESTAMP', why: 'all times say their zone' };
