@@ -179,6 +179,10 @@ test('rows before their schema are read again with it', async () => {
   expect(opened?.counts()).toMatchObject({ results: 2 });
 });
 
+test('a page token again is an error where fewer rows are wanted than there are, too: they would be the same ones', async () => {
+  expect(await ended([complete(['1'], { totalRows: '9', pageToken: 'b' })], {}, 3)).toBe('unavailable');
+});
+
 test('an empty page token is none', async () => {
   expect(await ended([first, complete(['3', '4'], { totalRows: '4', pageToken: '' })])).toBe(
     '[{"n":1},{"n":2},{"n":3},{"n":4}]',
