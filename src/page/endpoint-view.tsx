@@ -30,7 +30,9 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
   // Other rows have other times.
   const change = (next: Values, isFinal: boolean) => {
     onView({ ...view, values: next, zoom: undefined });
-    if (isFinal && missingValues(endpoint, next).length === 0) query.run(next);
+    const isWhole = missingValues(endpoint, next).length === 0;
+    if (!isWhole && query.isLive) query.setLive(false);
+    if (isFinal && isWhole) query.run(next);
   };
 
   useEffect(() => {
@@ -92,13 +94,10 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
           view={view}
           onView={onView}
           onFresh={() => query.run(values, true)}
+          isRunning={isRunning}
+          onOlder={query.loadOlder}
           onRange={toRange && (zoom => change({ ...values, ...toRange(zoom) }, true))}
         />
-      )}
-      {answer && query.loadOlder && answer.rows.length > 0 && (
-        <button type="button" class="older" disabled={isRunning} onClick={query.loadOlder}>
-          Load older rows
-        </button>
       )}
     </>
   );
@@ -122,7 +121,7 @@ function RunButtons({ query, missing }: { readonly query: Query; readonly missin
       <button
         type="button"
         aria-pressed={isLive}
-        disabled={!answer}
+        disabled={!answer || missing.length > 0}
         onClick={() => query.setLive(!isLive)}
         class={isLive ? 'live' : ''}
       >

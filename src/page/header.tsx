@@ -3,6 +3,9 @@ import { keepTheme, readTheme, themes } from './theme.ts';
 
 type HeaderProps = { readonly hasToken: boolean; readonly onToken: () => void };
 
+/** Where there is no room for words. */
+const signs = { auto: '◐', light: '☀', dark: '☾' } as const;
+
 /** Where else to go, the token, and the theme. */
 export function Header({ hasToken, onToken }: HeaderProps) {
   const [theme, setTheme] = useState(readTheme);
@@ -20,8 +23,8 @@ export function Header({ hasToken, onToken }: HeaderProps) {
       </nav>
       <span class="spacer" />
       <button type="button" class="small" aria-label={`Theme: ${theme}`} onClick={change}>
-        <span class="wide-only">Theme: </span>
-        {theme}
+        <span class="wide-only">Theme: {theme}</span>
+        <span class="narrow-only">{signs[theme]}</span>
       </button>
       <button type="button" class="small" onClick={onToken}>
         {hasToken ? 'Token' : 'Give a token'}

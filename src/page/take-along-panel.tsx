@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { Endpoint, Values } from './api/catalogue.ts';
-import { CopyButton } from './result/copy-button.tsx';
-import { rowsAsCsv, takeAlong } from './result/take-along.ts';
+import { CopyButton } from './copy-button.tsx';
+import { takeAlong } from './result/take-along.ts';
+import { writeCsv } from './result/write-csv.ts';
 import type { QueryState } from './use-query.ts';
 
 type TakeAlongProps = {
@@ -17,7 +18,7 @@ export function TakeAlongPanel({ endpoint, values, answer }: TakeAlongProps) {
   const text = texts.find(each => each.name === name)?.text ?? '';
   const download = () => {
     if (!answer) return;
-    const url = URL.createObjectURL(new Blob([rowsAsCsv(answer.columns, answer.rows)], { type: 'text/csv' }));
+    const url = URL.createObjectURL(new Blob([writeCsv(answer.columns, answer.rows)], { type: 'text/csv' }));
     const link = document.createElement('a');
     link.href = url;
     link.download = `${endpoint.name}.csv`;

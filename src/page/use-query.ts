@@ -15,6 +15,8 @@ export type QueryState = {
     readonly facts: Facts;
     /** As they were sent. */
     readonly values: Values;
+    /** Whether older rows were asked for, and there were none. */
+    readonly isComplete?: boolean;
   };
   readonly problem?: Problem;
 };
@@ -29,8 +31,10 @@ export type Query = QueryState & {
   setLive(isLive: boolean): void;
 };
 
-/** The rows to show, of those that came and those that are shown. */
-type Merge = (answer: Answer, shown: readonly Row[]) => readonly Row[];
+type ShownAnswer = NonNullable<QueryState['answer']>;
+
+/** What to show, of the rows that came and those that are shown. */
+type Merge = (answer: Answer, shown: ShownAnswer) => ShownAnswer;
 
 /** Rows that live rows push out. */
 const maxLiveRows = 20_000;
@@ -67,12 +71,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
       if (own.signal.aborted) return false;
       setState(before => {
         const shown = before.answer;
-        if (merge && shown) {
-          return {
-            isRunning: false,
-            answer: { ...shown, rows: merge(answer, shown.rows), facts: answer.facts },
-          };
-        }
+        if (merge && shown) return { isRunning: false, answer: merge(answer, shown) };
         const found = columns ?? guessColumns(answer.rows);
         return { isRunning: false, answer: { ...answer, columns: found, values: sent } };
       });
@@ -159,8 +158,6 @@ async function columnsOf(client: Client, endpoint: Endpoint, values: Values, sig
   return verdict && 'columns' in verdict ? verdict.columns : undefined;
 }
 
-type ShownAnswer = NonNullable<QueryState['answer']>;
-
 /** What asks for the rows after the newest one; undefined where all of them must be asked for again. */
 function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
   const { start } = timeBounds(endpoint);
@@ -169,22 +166,32 @@ function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
   const newest = newestMicros(time, rows);
   // The bound is exclusive, and another row may have the newest one's very time.
   const asked = newest === undefined ? values : { ...values, [start]: toIso(newest - 1) };
-  const merge = ({ rows: found }: Answer, shown: readonly Row[]) => {
-    const known = new Set(shown.slice(0, 2000).map(keyOf));
+  const merge: Merge = ({ rows: found, facts }, shown) => {
+    const known = new Set(shown.rows.slice(0, 2000).map(keyOf));
     const fresh = found.filter(row => !known.has(keyOf(row)));
-    return fresh.length === 0 ? shown : [...fresh, ...shown].slice(0, maxLiveRows);
+    // The same array where nothing is new: nothing is drawn.
+    const merged = fresh.length === 0 ? shown.rows : [...fresh, ...shown.rows].slice(0, maxLiveRows);
+    return { ...shown, rows: merged, facts };
   };
   return { values: asked, merge };
 }
 
-function olderOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
+function olderOf(endpoint: Endpoint, { columns, rows, values, isComplete }: ShownAnswer) {
   const { end } = timeBounds(endpoint);
   const time = timeColumn(columns);
   const oldest = time === undefined ? undefined : oldestMicros(time, rows);
-  if (end === undefined || oldest === undefined || values.sql !== undefined) return undefined;
-  const merge = ({ rows: found }: Answer, shown: readonly Row[]) => {
-    const known = new Set(shown.slice(-2000).map(keyOf));
-    return [...shown, ...found.filter(row => !known.has(keyOf(row)))];
+  if (end === undefined || oldest === undefined || values.sql !== undefined || isComplete) return undefined;
+  const merge: Merge = ({ rows: found, facts }, shown) => {
+    const known = new Set(shown.rows.slice(-2000).map(keyOf));
+    const older = found.filter(row => !known.has(keyOf(row)));
+    const { ms, bytes } = shown.facts;
+    return {
+      ...shown,
+      rows: [...shown.rows, ...older],
+      // Those of all that is shown.
+      facts: { ...facts, ms: ms + facts.ms, bytes: bytes + facts.bytes },
+      isComplete: older.length === 0,
+    };
   };
   return { values: { ...values, [end]: toIso(oldest) }, merge };
 }

@@ -153,7 +153,7 @@ export function testExplorer(pages: Pages): void {
         const found = document.querySelector(${JSON.stringify(css)});
         return getComputedStyle(found)[found.matches('.swatch') ? 'backgroundColor' : 'borderLeftColor'];
       })()`);
-    expect(await grid.locator('.row.error .level').innerText()).toBe('503');
+    expect(await grid.locator('.row.error .level').innerText()).toBe('error 503');
     expect(await colour('.row.error')).toBe(await colour('.swatch.level-error'));
     expect(await colour('.row.info')).toBe(await colour('.swatch.level-info'));
 
@@ -278,6 +278,8 @@ export function testExplorer(pages: Pages): void {
     // Examples of a subset run; a name and a number are a bar for each name.
     await page.getByRole('button', { name: 'Rows by path' }).click();
     await page.getByRole('radio', { name: 'Chart' }).check();
+    // The answer of before has five names too.
+    await page.locator('.name-chart caption', { hasText: 'total' }).waitFor();
     const bars = page.locator('.name-chart tr');
     await expect.poll(() => bars.count()).toBe(5);
     expect(await bars.first().innerText()).toMatch(/\/rest\/v1\/x\s+10/);

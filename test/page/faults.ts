@@ -29,7 +29,7 @@ description: Everything that a form can have.
 parameters:
   area: { type: enum, values: [north, south], required: true, description: One of few. }
   size: { type: INT64, min: 1, max: 50, default: 20, description: Within bounds. }
-  states: { type: STRING, repeated: true, values: [open, paid, sent], description: Several of few. }
+  states: { type: STRING, repeated: true, values: [open, paid, sent], default: [paid], description: Several of few. }
   names: { type: STRING, repeated: true, description: A list. }
   day: { type: DATE, min: 2020-01-01, description: A day. }
   at: { type: DATETIME, description: A time without a zone. }
@@ -141,10 +141,19 @@ export function testFaults(pages: Pages): void {
     });
     const grid = page.getByRole('treegrid', { name: 'Rows' });
     await grid.getByText('row 0').waitFor();
-    for (const count of [19, 28]) {
-      await page.getByRole('button', { name: 'Load older rows' }).click();
-      await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe(String(count + 1));
+    const older = page.getByRole('button', { name: 'Load older rows' });
+    for (const [count, oldest] of [
+      [10, '11:59:51'],
+      [19, '11:59:42'],
+      [28, '11:59:33'],
+      [30, '11:59:31'],
+    ] as const) {
+      await page.getByText(`back to 2026-01-15 ${oldest} UTC`).waitFor();
+      expect(await grid.getAttribute('aria-rowcount')).toBe(String(count + 1));
+      await older.click();
     }
+    // Nothing is older.
+    await expect.poll(() => older.count()).toBe(0);
   });
 
   test('says that rows were cut, and draws few of many thousands, huge ones among them', async () => {
@@ -229,7 +238,11 @@ export function testFaults(pages: Pages): void {
     await page.getByLabel('day').fill('2026-01-14');
     await page.getByLabel('at: moving with the clock').selectOption('at (UTC)…');
     await page.getByLabel('at: time in UTC').fill('2026-01-14T09:30:00');
-    for (const choice of ['open', 'sent']) await page.getByRole('checkbox', { name: choice }).check();
+    // Without a choice, the default applies.
+    expect(await page.getByRole('checkbox', { name: 'paid' }).isChecked()).toBe(true);
+    await page.getByRole('checkbox', { name: 'open' }).check();
+    await page.getByRole('checkbox', { name: 'paid' }).uncheck();
+    await page.getByRole('checkbox', { name: 'sent' }).check();
     await page.getByRole('radio', { name: 'true' }).check();
     await page.getByRole('radio', { name: 'south' }).check();
     await page.getByRole('alert').getByText('size').waitFor();

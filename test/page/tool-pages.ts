@@ -57,15 +57,24 @@ export function testToolPages(pages: Pages): void {
     await page.keyboard.type('# and more');
     await expect.poll(() => new URL(page.url()).searchParams.get('query')).toContain('# and more');
     expect(page.url()).not.toContain(testToken);
+    // An error of syntax is shown without the places in the scripts that found it.
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('}');
+    await page.getByRole('button', { name: /Execute query/ }).click();
+    const response = page.locator('.graphiql-response');
+    await expect.poll(() => response.innerText()).toMatch(/Syntax\sError/);
+    expect(await response.innerText()).not.toContain('library');
     expect(complaints.filter(text => /Content Security Policy|Refused/.test(text))).toEqual([]);
     await close();
   });
 
   test('the page of the API tries an endpoint', async () => {
     const { page, complaints, close } = await openPage(pages.context, `${pages.gateway.origin}/docs`);
+    // By its name alone, to GET and POST.
+    await expect.poll(() => page.locator('.opblock', { hasText: '/api/endpoints/query/' }).count()).toBe(4);
     await page.getByText('/api/endpoints/query/usage.api-counts').first().click();
     const block = page.locator('.opblock.is-open').first();
-    await block.locator('tr[data-param-name=project] input').fill('abc');
+    expect(await block.locator('tr[data-param-name=project] input').inputValue()).toBe('abc');
     await block.locator('tr[data-param-name=interval] select').selectOption('daily');
     await block.getByRole('button', { name: 'Execute' }).click();
     await block.locator('.live-responses-table', { hasText: '"total_rest_requests": 10' }).waitFor();

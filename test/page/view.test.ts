@@ -3,16 +3,21 @@ import type { Column, Endpoint } from '../../src/page/api/catalogue.ts';
 import { parseExactJson, writeExactJson } from '../../src/page/api/exact-json.ts';
 import { rangeOf } from '../../src/page/editor/error-range.ts';
 import { examplesOf } from '../../src/page/editor/examples.ts';
-import { chartModel } from '../../src/page/result/chart-model.ts';
+import { endsBefore } from '../../src/page/form/time-values.ts';
+import { add, formatAmount, sumOf, toAmount } from '../../src/page/result/amount.ts';
+import { type ChartModel, chartModel, isMeasurement } from '../../src/page/result/chart-model.ts';
+import { rowsWithin } from '../../src/page/result/filter-rows.ts';
 import { formatMicros } from '../../src/page/result/format.ts';
-import { isLevel, levelOf } from '../../src/page/result/level.ts';
+import { isLevel, levelOf, wordsOf } from '../../src/page/result/level.ts';
 import { ordered } from '../../src/page/result/order-rows.ts';
+import { stacked } from '../../src/page/result/plot-options.ts';
 import { shortNames } from '../../src/page/result/short-names.ts';
 import { summaryOf } from '../../src/page/result/summary.ts';
-import { graphqlOperation, rowsAsCsv } from '../../src/page/result/take-along.ts';
+import { graphqlOperation, takeAlong } from '../../src/page/result/take-along.ts';
+import { writeCsv } from '../../src/page/result/write-csv.ts';
 import { toIso } from '../../src/page/row-times.ts';
 import { readView, writeView } from '../../src/page/view-url.ts';
-import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
+import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
 let gateway: OpenGateway;
 let endpoints: Endpoint[];
@@ -51,6 +56,26 @@ test.each([
   const { body } = await gateway.graphql(operation);
   const codes = (body.errors ?? []).map((error: { extensions: { code: string } }) => error.extensions.code);
   expect(codes, operation).toEqual('sql' in values ? ['invalid_query'] : []);
+});
+
+test('the GraphQL operation of a token that fixes a parameter is one that it may ask', async () => {
+  const token = await gateway.issue({ parameters: { project: 'abc' } });
+  const headers = { 'x-api-key': token };
+  const own: Endpoint[] = (await gateway.get('/api/endpoints', headers)).body.endpoints;
+  const operation = graphqlOperation(own.find(({ name }) => name === 'usage.api-counts')!, {
+    interval: 'hourly',
+  });
+  const { body } = await gateway.graphql(operation, {}, headers);
+  expect(body.errors, operation).toBeUndefined();
+});
+
+test('a TypeScript row has no NULL where the saved query promises none', () => {
+  const [, , { text }] = takeAlong('http://x', endpoints.find(({ name }) => name === 'logs.all')!, {
+    project: 'abc',
+  }) as [unknown, unknown, { text: string }];
+  expect(text).toContain('  "timestamp": number;\n');
+  expect(text).toContain('  "event_message": string | null;\n');
+  expect(text).toContain('JSON.stringify({\n    "project": "abc"\n  }),');
 });
 
 test('a view survives its address', () => {
@@ -135,11 +160,14 @@ test('one time, one name and one number become a series for each name', () => {
   const model = chartModel([at('t'), { name: 'level', type: 'STRING' }, number('n')], rows);
   expect(model).toEqual({
     kind: 'time',
+    time: 't',
+    timeless: 0,
+    isStack: true,
     seconds: [0, 60],
     step: 60,
     series: [
-      { name: 'info', values: [5, 2] },
-      { name: 'error', values: [1, 0] },
+      { name: 'info', values: [5n, 2] },
+      { name: 'error', values: [1, null] },
     ],
   });
 });
@@ -160,16 +188,133 @@ test('log rows are counted by their level', () => {
   expect(['status_code', 'n'].map(name => isLevel({ name }))).toEqual([true, false]);
   expect(levelOf({ metadata: [{ level: 'warning' }] })).toEqual({ level: 'warning', text: 'warning' });
   expect(levelOf({ message: 'error' })).toBeUndefined();
+  expect([wordsOf({ level: 'error', text: '503' }), wordsOf({ level: 'info', text: 'LOG' })]).toEqual([
+    'error 503',
+    'LOG',
+  ]);
 });
 
-test('CSV guards formulas and quotes what needs it', () => {
-  const columns = [{ name: 'a', type: 'STRING' }, number('b')];
-  expect(
-    rowsAsCsv(columns, [
-      { a: '=cmd()', b: -1 },
-      { a: 'x,"y"\n', b: null },
-    ]),
-  ).toBe('a,b\r\n\'=cmd(),-1\r\n"x,""y""\n",\r\n');
+test('log rows that say no level have none', () => {
+  const columns = [at('t'), { name: 'message', type: 'STRING' }];
+  const seriesOf = (rows: Record<string, unknown>[]) => (chartModel(columns, rows) as TimeModel).series;
+  const silent = { t: 1e6, message: 'error' };
+  expect(seriesOf([silent])).toEqual([{ name: 'rows', values: [1] }]);
+  expect(seriesOf([silent, { ...silent, level: 'error' }])).toEqual([
+    { name: 'no level', values: [1] },
+    { name: 'error', level: 'error', values: [1] },
+  ]);
+});
+
+type TimeModel = Extract<ChartModel, { kind: 'time' }>;
+
+test('rows without a time are counted, and in no part of the axis', () => {
+  const rows = [
+    { t: 60e6, n: 2 },
+    { t: null, n: 516 },
+    { t: 0, n: 1 },
+  ];
+  const columns = [at('t'), number('n')];
+  expect(chartModel(columns, rows)).toMatchObject({ time: 't', timeless: 1, seconds: [0, 60] });
+  expect(rowsWithin(rows, columns, { zoom: { from: 0, to: 90 } })).toEqual([rows[0], rows[2]]);
+  expect(rowsWithin(rows, [number('n')], { zoom: { from: 0, to: 90 }, filter: '516' })).toEqual([rows[1]]);
+});
+
+test.each([
+  ['POST', 1],
+  ['2026-01-15 10:00', 2],
+  ['1768471200000000', 1],
+  ['1,234', 1],
+  ['a"b', 1],
+  ['NULL', 0],
+])('the filter %j finds %i rows by their values', (filter, count) => {
+  const columns = [at('t'), number('n'), { name: 'metadata', type: 'STRUCT', repeated: true }];
+  const rows = [
+    { t: 1_768_471_200_000_000, n: 1234, metadata: [{ method: 'post', postalCode: null }] },
+    { t: 1_768_471_201_000_000, n: null, metadata: [{ method: 'a"b', postalCode: '1' }] },
+  ];
+  expect(rowsWithin(rows, columns, { filter })).toHaveLength(count);
+});
+
+test.each<[string, unknown[]]>([
+  ['9,007,199,254,740,994', [2n ** 53n + 1n, 1]],
+  ['9,007,199,254,740,993', [2 ** 53 - 1, 2]],
+  ['9,007,199,254,740,993', ['9007199254740993', null]],
+  ['2', [null, 2, null]],
+  ['NULL', [null, null]],
+  ['NaN', [1, 'NaN']],
+  ['∞', ['Infinity', 1n]],
+  ['0.75', ['0.5', '0.25']],
+])('a sum is %s', (text, values) => {
+  expect(formatAmount(sumOf(values.map(toAmount)))).toBe(text);
+  expect(formatAmount(values.map(toAmount).reduceRight(add, null))).toBe(text);
+});
+
+test.each([
+  [['t', 'total_rest', 'total_auth'], ['total_rest', 'total_auth'], true, true],
+  [['t', 'revenue'], ['revenue'], true, true],
+  [['t', 'orders', 'revenue'], ['orders', 'revenue'], false, false],
+  [['Datum', 'Bestell_Nr', 'PLZ', 'Betrag'], ['Betrag'], true, false],
+  [['t', 'orderId', 'n'], ['n'], true, false],
+  // Rows of a log are counted by their level.
+  [['t', 'status', 'bytes'], ['bytes'], true, false],
+])('of the columns %j, %j have bars; a stack: %s; a chart alone: %s', (names, drawn, isStack, isAlone) => {
+  const columns = names.map((name, index) => (index === 0 ? at(name) : number(name)));
+  const row = Object.fromEntries(names.map((name, index) => [name, index]));
+  const model = chartModel(columns, [row]) as TimeModel;
+  expect(isMeasurement(columns)).toBe(isAlone);
+  if (names.includes('status')) expect(model.series.map(({ name }) => name)).toEqual(['1']);
+  else expect(model.series.map(({ name }) => name)).toEqual(drawn);
+  expect(model.isStack).toBe(isStack);
+});
+
+test('what is below zero is stacked downwards', () => {
+  const rows = [
+    { t: 0, a_x: -5, b_x: 3 },
+    { t: 1e6, a_x: 7, b_x: -2 },
+    { t: 2e6, a_x: null, b_x: 'NaN' },
+  ];
+  const model = chartModel([at('t'), number('a_x'), number('b_x')], rows) as TimeModel;
+  expect(stacked(model, model.series)).toEqual([
+    [0, 1, 2],
+    [3, -2, null],
+    [-5, 7, null],
+  ]);
+});
+
+test('a range that ends before it starts holds nothing', () => {
+  const noon = '2026-01-15T12:00:00Z';
+  expect(endsBefore(noon, '2026-01-15T11:00:00Z')).toBe(true);
+  expect(endsBefore(noon, noon)).toBe(true);
+  expect([endsBefore('', noon), endsBefore(noon, ''), endsBefore('soon', noon)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
+test.each([
+  `select '-5' as c, '' as e, timestamp '2026-01-01 00:00:00+00' as t, cast(null as string) as n`,
+  `select '=cmd()' as formula, '-5 + 1' as minus, ' x' as space, 'a,"b"' as quote, 'x\\ny' as line`,
+  `select '＝1' as wide, '+' as plus, '@a' as mail, '-1.5' as number, '-1e5' as power`,
+  'select 9007199254740993 as big, 0.1 as f, 1e300 as large, -1e-7 as small, 1.0 as whole, -0.0 as zero',
+  `select cast('NaN' as float64) as n, cast('-Infinity' as float64) as i, numeric '-12.50' as d, true as b`,
+  `select [1, 2] as list, struct(1 as a, '=x' as b) as record, date '2026-01-01' as day, b'-a' as bytes`,
+  `select timestamp '1969-12-31 23:59:59.999999+00' as before, datetime '2026-01-01 00:00:00' as local`,
+  'select cast(null as int64) as only',
+  'select 1 as `-header`',
+  `select id from edge_logs where false`,
+])('CSV of the page equals that of the gateway: %s', async sql => {
+  const path = `/api/endpoints/query/logs.all?${new URLSearchParams({ project: 'abc', sql })}`;
+  const json = await gateway.get(path);
+  expect(json.status, JSON.stringify(json.body)).toBe(200);
+  const { result } = parseExactJson(json.text) as { result: Record<string, unknown>[] };
+  const check = await gateway.send('/api/endpoints/logs.all/check', {
+    method: 'POST',
+    body: JSON.stringify({ sql }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const csv = await fetch(`${gateway.origin}${path}&format=csv`, { headers: { 'x-api-key': testToken } });
+  expect(writeCsv(check.body.columns, result)).toBe(await csv.text());
 });
 
 test.each([

@@ -37,6 +37,8 @@ export type Column = {
   readonly name: string;
   readonly type: string;
   readonly repeated?: boolean;
+  /** Never NULL. */
+  readonly required?: boolean;
   readonly mode?: string;
   readonly description?: string;
   readonly fields?: readonly Column[];

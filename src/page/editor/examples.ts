@@ -17,7 +17,7 @@ export function examplesOf({ name, columns }: Subset): Example[] {
   };
   const perMinute = time && {
     title: 'Rows per minute',
-    sql: `select timestamp_trunc(${time}, minute) as minute, count(*) as total\nfrom ${name}\ngroup by minute\norder by minute`,
+    sql: `select timestamp_trunc(${time}, minute) as minute, count(*) as total\nfrom ${name}\ngroup by minute\norder by minute desc`,
   };
   const found = telling.flatMap(field => pathTo(columns, field) ?? []).slice(0, 2);
   return [newest, ...(perMinute ? [perMinute] : []), ...found.map(path => countedBy(name, path))];

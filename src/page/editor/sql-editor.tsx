@@ -3,6 +3,7 @@ import {
   type CompletionContext,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
@@ -78,7 +79,9 @@ export function SqlEditor(props: SqlEditorProps) {
 }
 
 function extensionsOf(latest: { readonly current: SqlEditorProps }) {
-  const run = () => {
+  const run = (view: EditorView) => {
+    // It would cover the answer.
+    closeCompletion(view);
     latest.current.onRun();
     return true;
   };

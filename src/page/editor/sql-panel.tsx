@@ -61,11 +61,9 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
               {example.title}
             </button>
           ))}
-        {sql !== '' && (
-          <button type="button" class="small" onClick={() => set('', true)}>
-            Saved query
-          </button>
-        )}
+        <button type="button" class="small" disabled={sql === ''} onClick={() => set('', true)}>
+          Saved query
+        </button>
       </div>
       {loaded ? (
         <loaded.SqlEditor

@@ -89,14 +89,17 @@ const isChoice = ({ type, values = [] }: Parameter) =>
 
 /** One of few values, or several of them for a list. */
 function Segments({ parameter, value, onChange }: FieldProps) {
-  const { name, values = ['true', 'false'], repeated, required } = parameter;
-  const chosen = [value].flat().filter(Boolean);
+  const { name, values = ['true', 'false'], repeated, required, default: initial } = parameter;
+  const given = [value].flat().filter(Boolean);
+  // Without a value the default applies, so it is what is chosen.
+  const chosen = given.length > 0 ? given : [initial ?? []].flat().map(String);
   const choose = (own: string) => {
     if (repeated)
       onChange(chosen.includes(own) ? chosen.filter(each => each !== own) : [...chosen, own], true);
     else onChange(own, true);
   };
-  const options = required || repeated ? values.map(String) : ['', ...values.map(String)];
+  const options =
+    required || repeated || initial !== undefined ? values.map(String) : ['', ...values.map(String)];
   return (
     <div class="segments">
       {options.map(own => (
@@ -139,7 +142,7 @@ function TextField({ parameter, value, onChange }: FieldProps) {
   if (values) {
     return (
       <select {...shared} value={String(value)} onChange={event => onChange(event.currentTarget.value, true)}>
-        {!required && <option value="">any</option>}
+        {!required && <option value="">{placeholder || 'any'}</option>}
         {values.map(own => (
           <option key={own}>{own}</option>
         ))}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Parameter, Values } from '../api/catalogue.ts';
 import { CalendarField } from './time-field.tsx';
-import { isMoving, presets, resolveTime } from './time-values.ts';
+import { endsBefore, isMoving, presets, resolveTime } from './time-values.ts';
 
 type RangeFieldProps = {
   readonly start: Parameter;
@@ -62,6 +62,11 @@ export function RangeField({ start, end, values, onChange }: RangeFieldProps) {
             </div>
           ))}
         </div>
+      )}
+      {isCustom && endsBefore(resolveTime(from, Date.now(), start.type), to) && (
+        <p class="problem-line" role="status">
+          The range ends before it starts: no row is in it.
+        </p>
       )}
       <p class="hint">
         <code>{start.name}</code>, <code>{end.name}</code>

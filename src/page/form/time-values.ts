@@ -29,3 +29,6 @@ export function fromLocalField(text: string, type: string): string {
   const whole = text.length === 16 ? `${text}:00` : text;
   return type === 'DATETIME' ? whole : `${whole}Z`;
 }
+
+/** Whether a range holds no time; not where a bound is absent or no time. */
+export const endsBefore = (from: string, to: string): boolean => Date.parse(to) <= Date.parse(from);

@@ -1,3 +1,5 @@
+import type { Values } from '../api/catalogue.ts';
+import { readSample } from '../api/client.ts';
 import { readToken } from '../api/token.ts';
 import { openTokenBar } from './token-bar.ts';
 
@@ -16,6 +18,7 @@ followTheme();
 const root = document.querySelector('#root')!;
 new MutationObserver(() => mend(root)).observe(root, { childList: true, subtree: true });
 const spec = await (await fetch('/openapi.json')).json();
+prepare(spec, (await readSample()).parameters ?? {});
 const ui = SwaggerUIBundle({
   spec,
   dom_id: '#root',
@@ -26,6 +29,33 @@ const ui = SwaggerUIBundle({
   plugins: [adapt],
   onComplete: authorize,
 });
+
+type Operations = Record<string, { parameters?: DocumentParameter[] }>;
+type DocumentParameter = {
+  name: string;
+  required?: boolean;
+  schema?: { enum?: readonly string[] };
+  example?: unknown;
+};
+
+/** Lists each saved query once, by its name, with values to try it with, and without the note that no license is granted. */
+function prepare(
+  document: { info: { license?: unknown }; paths: Record<string, Operations> },
+  sample: Values,
+): void {
+  delete document.info.license;
+  for (const [path, operations] of Object.entries(document.paths)) {
+    if (/\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(path)) delete document.paths[path];
+    for (const { parameters = [] } of Object.values(operations)) {
+      for (const parameter of parameters.filter(
+        ({ required, example }) => required && example === undefined,
+      )) {
+        const value = sample[parameter.name] ?? parameter.schema?.enum?.[0];
+        if (value !== undefined) parameter.example = value;
+      }
+    }
+  }
+}
 
 /** The bar at the top has the token, and there is one server; a link within a button is out of the keyboard's reach. */
 function adapt({ React }: SwaggerSystem) {

@@ -18,6 +18,9 @@ Object.assign(globalThis, {
   MonacoEnvironment: { globalAPI: false, getWorkerUrl: (_: string, label: string) => root.dataset[label] },
 });
 
+// GraphiQL shows errors of syntax with their stack, whose lines are those of its own scripts.
+Object.assign(Error, { stackTraceLimit: 0 });
+
 await openTokenBar();
 const theme = readTheme();
 sendTokenToGraphql();

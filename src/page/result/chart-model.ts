@@ -1,10 +1,12 @@
 import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
+import { type Amount, add, heightOf, toAmount } from './amount.ts';
 import { toSeconds } from './format.ts';
-import { type Level, levelOf, levels } from './level.ts';
+import { isLevel, type Level, levelOf, levels } from './level.ts';
+import { shortNames } from './short-names.ts';
 
 /** Numbers by name, one for each place of the x axis. */
-export type Series = { readonly name: string; readonly values: readonly number[]; readonly level?: Level };
+export type Series = { readonly name: string; readonly values: readonly Amount[]; readonly level?: Level };
 
 /** What a chart draws. */
 export type ChartModel =
@@ -14,6 +16,11 @@ export type ChartModel =
       readonly seconds: readonly number[];
       readonly step: number;
       readonly series: readonly Series[];
+      /** Whether the sum of the series says something; otherwise each is shown alone. */
+      readonly isStack: boolean;
+      /** The column of the times, and how many rows have none: they are not drawn. */
+      readonly time: string;
+      readonly timeless: number;
     }
   /** A bar for each name. */
   | { readonly kind: 'names'; readonly names: readonly string[]; readonly series: Series };
@@ -32,36 +39,63 @@ const sizes = [1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800, 2_
 export function chartModel(columns: readonly Column[], rows: readonly Row[]): ChartModel | undefined {
   if (rows.length === 0) return undefined;
   const time = columns.find(isTemporal);
-  const numbers = columns.filter(isNumeric);
-  const name = columns.find(column => column.type === 'STRING' && !isRepeated(column));
+  const numbers = columns.filter(isMeasured);
+  const level = columns.find(column => isLevel(column) && !isRepeated(column));
+  const names = columns.filter(column => column.type === 'STRING' && !isRepeated(column));
+  const name = names[0] ?? level;
   const [first] = numbers;
-  if (time && name && first && numbers.length === 1) return pivoted(time, name, first, rows);
-  if (time && first) return overTime(time, numbers, rows);
+  const isSeries = columns.length === 3 || (!level && columns.filter(isNumeric).length === 1);
+  if (time && name && first && isSeries) return pivoted(time, name, first, rows);
+  if (time && first && !level) return overTime(time, numbers, rows);
   if (time) return countedByLevel(time, rows);
   return name && first ? byName(name, first, rows) : undefined;
 }
 
-/** Whether the rows are measurements, which a chart shows best, rather than log rows. */
+/** Whether the rows are measurements, which a chart shows best, rather than log rows and records. */
 export function isMeasurement(columns: readonly Column[]): boolean {
-  return columns.some(isTemporal) && columns.some(isNumeric) && columns.every(column => !isRepeated(column));
+  const numbers = columns.filter(isMeasured);
+  const others = columns.length - numbers.length;
+  const isSeries = others === 2 && numbers.length === 1 && columns.some(({ type }) => type === 'STRING');
+  return columns.some(isTemporal) && numbers.length > 0 && ((others === 1 && areAlike(numbers)) || isSeries);
 }
 
+/** Ends of names of numbers that count and measure nothing; their sum says nothing. */
+const ofCodes =
+  /(^|_)(id|nr|plz|zip|port|pid|code|year|version)$|_(no|number|nummer)$|[a-z](Id|Nr|No|Code|Number|Nummer)$/;
+
+/** Whether a column is a number of which a bar can be as high. */
+function isMeasured(column: Column): boolean {
+  const { name } = column;
+  return isNumeric(column) && !isLevel(column) && !ofCodes.test(name) && !ofCodes.test(name.toLowerCase());
+}
+
+/** Whether numbers are of one kind by their names, as `rest_requests` and `auth_requests`. */
+const areAlike = (numbers: readonly Column[]) =>
+  numbers.length < 2 || shortNames(numbers.map(({ name }) => name)).pattern !== undefined;
+
 function overTime(time: Column, numbers: readonly Column[], rows: readonly Row[]): ChartModel {
-  const sums = new Map<number, number[]>();
+  const sums = new Map<number, Amount[]>();
   const shown = numbers.slice(0, maxSeries);
-  for (const row of rows) {
-    const at = toSeconds(time, row[time.name]);
-    if (at === undefined) continue;
-    const sum = sums.get(at) ?? shown.map(() => 0);
+  const timeless = eachInTime(time, rows, (at, row) => {
+    const sum = sums.get(at) ?? shown.map(() => null);
     shown.forEach(({ name }, index) => {
-      sum[index]! += toNumber(row[name]);
+      sum[index] = add(sum[index]!, toAmount(row[name]));
     });
     sums.set(at, sum);
+  });
+  const series = shown.map(({ name }) => ({ name }));
+  return timeModel(sums, series, { time: time.name, timeless, isStack: areAlike(shown) });
+}
+
+/** Calls a function for each row that has a time; returns how many have none. */
+function eachInTime(time: Column, rows: readonly Row[], see: (seconds: number, row: Row) => void): number {
+  let timeless = 0;
+  for (const row of rows) {
+    const at = toSeconds(time, row[time.name]);
+    if (at === undefined) timeless++;
+    else see(at, row);
   }
-  return timeModel(
-    sums,
-    shown.map(({ name }) => ({ name })),
-  );
+  return timeless;
 }
 
 /** One series for each of the commonest names; the others are summed up. */
@@ -69,60 +103,60 @@ function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[
   const totals = new Map<string, number>();
   for (const row of rows) {
     const key = String(row[name.name]);
-    totals.set(key, (totals.get(key) ?? 0) + toNumber(row[number.name]));
+    totals.set(key, (totals.get(key) ?? 0) + heightOf(toAmount(row[number.name])));
   }
   const ranked = [...totals].sort((one, other) => other[1] - one[1]).map(([key]) => key);
   const named = ranked.length > maxSeries ? [...ranked.slice(0, maxSeries - 1), 'others'] : ranked;
-  const sums = new Map<number, number[]>();
-  for (const row of rows) {
-    const at = toSeconds(time, row[time.name]);
-    if (at === undefined) continue;
-    const sum = sums.get(at) ?? named.map(() => 0);
-    const index = named.indexOf(String(row[name.name]));
-    sum[index < 0 ? named.length - 1 : index]! += toNumber(row[number.name]);
+  const sums = new Map<number, Amount[]>();
+  const timeless = eachInTime(time, rows, (at, row) => {
+    const sum = sums.get(at) ?? named.map(() => null);
+    const found = named.indexOf(String(row[name.name]));
+    const index = found < 0 ? named.length - 1 : found;
+    sum[index] = add(sum[index]!, toAmount(row[number.name]));
     sums.set(at, sum);
-  }
-  return timeModel(
-    sums,
-    named.map(key => ({ name: key })),
-  );
+  });
+  const series = named.map(key => ({ name: key }));
+  return timeModel(sums, series, { time: time.name, timeless });
 }
 
+/** Of rows that are counted: those that say no level stand at the bottom. */
+const kinds = [undefined, ...levels];
+
 function countedByLevel(time: Column, rows: readonly Row[]): ChartModel {
-  const seen = rows.flatMap(row => {
-    const at = toSeconds(time, row[time.name]);
-    return at === undefined ? [] : [{ at, level: levelOf(row)?.level ?? ('info' as const) }];
-  });
+  const seen: { at: number; level: Level | undefined }[] = [];
+  const timeless = eachInTime(time, rows, (at, row) => seen.push({ at, level: levelOf(row)?.level }));
   const least = seen.reduce((least, { at }) => Math.min(least, at), Infinity);
   const most = seen.reduce((most, { at }) => Math.max(most, at), -Infinity);
   const size = sizes.find(each => (most - least) / each <= maxBuckets) ?? sizes.at(-1)!;
   const sums = new Map<number, number[]>();
   for (const { at, level } of seen) {
     const bucket = Math.floor(at / size) * size;
-    const sum = sums.get(bucket) ?? levels.map(() => 0);
-    sum[levels.indexOf(level)]! += 1;
+    const sum = sums.get(bucket) ?? kinds.map(() => 0);
+    sum[kinds.indexOf(level)]! += 1;
     sums.set(bucket, sum);
   }
-  const used = levels.map((level, index) => ({ level, index, name: level }));
+  const used = kinds.map((level, index) => ({ level, index }));
   const kept = used.filter(({ index }) => [...sums.values()].some(sum => sum[index]! > 0));
   const filtered = new Map([...sums].map(([at, sum]) => [at, kept.map(({ index }) => sum[index]!)]));
-  return timeModel(
-    filtered,
-    kept.map(({ name, level }) => ({ name, level })),
-    size,
-  );
+  const nameless = kept.length === 1 ? 'rows' : 'no level';
+  const series = kept.map(({ level }) => (level ? { name: level, level } : { name: nameless }));
+  return timeModel(filtered, series, { time: time.name, timeless, size });
 }
 
 function timeModel(
-  sums: ReadonlyMap<number, readonly number[]>,
+  sums: ReadonlyMap<number, readonly Amount[]>,
   series: readonly Omit<Series, 'values'>[],
-  size?: number,
+  about: { time: string; timeless: number; isStack?: boolean; size?: number },
 ): ChartModel {
+  const { time, timeless, isStack = true, size } = about;
   const seconds = [...sums.keys()].sort((one, other) => one - other);
   let step = size ?? Infinity;
   for (let at = 1; at < seconds.length; at++) step = Math.min(step, seconds[at]! - seconds[at - 1]!);
   return {
     kind: 'time',
+    time,
+    timeless,
+    isStack,
     seconds,
     step: Number.isFinite(step) ? step : 3600,
     series: series.map((own, index) => ({ ...own, values: seconds.map(at => sums.get(at)![index]!) })),
@@ -134,12 +168,6 @@ function byName(name: Column, number: Column, rows: readonly Row[]): ChartModel 
   return {
     kind: 'names',
     names: shown.map(row => (row[name.name] === null ? 'NULL' : String(row[name.name]))),
-    series: { name: number.name, values: shown.map(row => toNumber(row[number.name])) },
+    series: { name: number.name, values: shown.map(row => toAmount(row[number.name])) },
   };
-}
-
-/** NULL, NaN and infinities have no height. */
-function toNumber(value: unknown): number {
-  const number = Number(value);
-  return Number.isFinite(number) ? number : 0;
 }

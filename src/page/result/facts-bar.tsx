@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { Facts } from '../api/client.ts';
 import { formatBytes, formatSeconds } from './format.ts';
 
@@ -6,6 +7,8 @@ type FactsBarProps = {
   readonly onFresh: () => void;
   readonly rowCount: number;
   readonly shownCount: number;
+  /** What is known of the rows beside. */
+  readonly children?: ComponentChildren;
 };
 
 const cacheWords: Readonly<Record<string, string>> = {
@@ -16,7 +19,7 @@ const cacheWords: Readonly<Record<string, string>> = {
 };
 
 /** Where an answer came from, how old it is, what it cost, and whether rows are missing. */
-export function FactsBar({ facts, rowCount, shownCount, onFresh }: FactsBarProps) {
+export function FactsBar({ facts, rowCount, shownCount, onFresh, children }: FactsBarProps) {
   const { cache, ageSeconds, ms, bytes, cutAt, receipt, timing, requestId } = facts;
   const title = [timing && `Server-Timing: ${timing}`, requestId && `X-Request-Id: ${requestId}`]
     .filter(Boolean)
@@ -32,6 +35,7 @@ export function FactsBar({ facts, rowCount, shownCount, onFresh }: FactsBarProps
           Cut at {cutAt.toLocaleString('en-US')} rows: there are more
         </span>
       )}
+      {children}
       <span class="fact">
         <b>{Math.round(ms).toLocaleString('en-US')} ms</b>, {formatBytes(bytes)}
       </span>

@@ -1,11 +1,10 @@
 import { type Column, isTemporal } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
-import { writeExactJson } from '../api/exact-json.ts';
 import type { Zoom } from '../view-url.ts';
-import { toSeconds } from './format.ts';
+import { formatCell, toSeconds } from './format.ts';
 
 type Limits = {
-  /** Text that a row has anywhere, in any letter case; empty: every row. */
+  /** Text that a value of a row has, in any letter case; names of fields are none. Empty: every row. */
   readonly filter?: string;
   readonly zoom?: Zoom;
 };
@@ -16,13 +15,29 @@ export function rowsWithin(
   columns: readonly Column[],
   { filter = '', zoom }: Limits,
 ): readonly Row[] {
-  // As it stands in JSON: a quote is written with a backslash there.
-  const wanted = JSON.stringify(filter.trim()).slice(1, -1).toLowerCase();
+  const wanted = filter.trim().toLowerCase();
   const time = columns.find(isTemporal);
   if (wanted === '' && !(zoom && time)) return rows;
   return rows.filter(row => {
     const at = time && toSeconds(time, row[time.name]);
-    const isInTime = !zoom || at === undefined || (at >= zoom.from && at < zoom.to);
-    return isInTime && (wanted === '' || writeExactJson(Object.values(row)).toLowerCase().includes(wanted));
+    // A row without a time is in no part of the axis.
+    const isInTime = !zoom || !time || (at !== undefined && at >= zoom.from && at < zoom.to);
+    const hasText = () =>
+      columns.some(column => {
+        const value = row[column.name];
+        // As it is shown, and as it came.
+        return (
+          contains(value, wanted) ||
+          (typeof value !== 'object' && contains(formatCell(column, value), wanted))
+        );
+      });
+    return isInTime && (wanted === '' || hasText());
   });
+}
+
+/** Whether a value, or one within it, has the text. */
+function contains(value: unknown, wanted: string): boolean {
+  if (value === null || value === undefined) return false;
+  if (typeof value === 'object') return Object.values(value).some(inner => contains(inner, wanted));
+  return String(value).toLowerCase().includes(wanted);
 }

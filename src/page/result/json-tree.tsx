@@ -1,6 +1,12 @@
 import { useState } from 'preact/hooks';
 
-type JsonTreeProps = { readonly name?: string; readonly value: unknown; readonly depth?: number };
+type JsonTreeProps = {
+  readonly name?: string;
+  readonly value: unknown;
+  readonly depth?: number;
+  /** Whether the value is the only element of an array, which is shown with it. */
+  readonly isOnly?: boolean;
+};
 
 /** Members that are shown at once. */
 const pageSize = 100;
@@ -9,7 +15,7 @@ const pageSize = 100;
 const openDepth = 5;
 
 /** A value of JSON whose records open and close. Text is shown as text, whatever it holds. */
-export function JsonTree({ name, value, depth = 0 }: JsonTreeProps) {
+export function JsonTree({ name, value, depth = 0, isOnly = false }: JsonTreeProps) {
   const [limit, setLimit] = useState(pageSize);
   const [isOpen, setOpen] = useState(depth < openDepth);
   const label = name === undefined ? null : <span class="json-key">{name}: </span>;
@@ -21,12 +27,13 @@ export function JsonTree({ name, value, depth = 0 }: JsonTreeProps) {
       </div>
     );
   }
-  // A record that is the only element of its array is shown without the array: records come in arrays of one.
+  // A record that is the only element of its array shares one line with it: records come in arrays of one.
   if (Array.isArray(value) && value.length === 1 && typeof value[0] === 'object' && value[0] !== null) {
-    return <JsonTree {...(name === undefined ? {} : { name })} value={value[0]} depth={depth} />;
+    return <JsonTree {...(name === undefined ? {} : { name })} value={value[0]} depth={depth} isOnly />;
   }
   const members = Object.entries(value);
-  const size = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`;
+  const ownSize = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`;
+  const size = isOnly ? `[${ownSize}]` : ownSize;
   if (members.length === 0) {
     return (
       <div class="json-leaf">

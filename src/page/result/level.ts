@@ -24,6 +24,9 @@ export function levelOf(row: Readonly<Record<string, unknown>>): SaidLevel | und
   return find(row, 0);
 }
 
+/** What stands in the column of the level: `error 503`, and the text alone where it is a word itself. */
+export const wordsOf = ({ level, text }: SaidLevel): string => (/^\d/.test(text) ? `${level} ${text}` : text);
+
 /** Whether a column by itself says how bad a row is. */
 export const isLevel = ({ name }: { readonly name: string }) => keys.has(name);
 

@@ -1,10 +1,12 @@
+import { formatAmount, heightOf } from './amount.ts';
 import type { ChartModel } from './chart-model.ts';
 
 type NameChartProps = { readonly model: Extract<ChartModel, { kind: 'names' }> };
 
 /** A bar for each name, as a table that shows its numbers too. */
 export function NameChart({ model: { names, series } }: NameChartProps) {
-  const most = Math.max(...series.values, 0);
+  const heights = series.values.map(heightOf);
+  const most = Math.max(...heights, 0);
   return (
     <table class="name-chart">
       <caption class="hint">{series.name}</caption>
@@ -17,10 +19,10 @@ export function NameChart({ model: { names, series } }: NameChartProps) {
             <td class="bar-cell">
               <span
                 class="bar"
-                style={{ width: most > 0 ? `${(Math.max(0, series.values[at]!) / most) * 100}%` : '0' }}
+                style={{ width: most > 0 ? `${(Math.max(0, heights[at]!) / most) * 100}%` : '0' }}
               />
             </td>
-            <td class="number">{series.values[at]!.toLocaleString('en-US')}</td>
+            <td class="number">{formatAmount(series.values[at]!)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,5 +1,6 @@
 import uPlot from 'uplot';
 import type { Zoom } from '../view-url.ts';
+import { heightOf } from './amount.ts';
 import type { Series } from './chart-model.ts';
 import { alignedTo, type TimeModel, wholeOf } from './time-axis.ts';
 
@@ -8,13 +9,17 @@ export const tallFrom = 200;
 
 /** uPlot draws each series from zero, so the last of the stack is drawn first, with the sum of all. */
 export function stacked({ seconds, series }: TimeModel, shown: readonly Series[]): uPlot.AlignedData {
-  const sums = seconds.map(() => 0);
+  // What is below zero is stacked downwards.
+  const sums = { up: seconds.map(() => 0), down: seconds.map(() => 0) };
   const columns = series.map(own => {
     const isShown = shown.includes(own);
     return seconds.map((_, at) => {
-      if (isShown) sums[at]! += own.values[at]!;
+      const height = isShown ? heightOf(own.values[at]!) : 0;
       // A bar without a height would show at the edge of the one that covers it.
-      return isShown && own.values[at]! > 0 ? sums[at]! : null;
+      if (height === 0) return null;
+      const side = height > 0 ? sums.up : sums.down;
+      side[at]! += height;
+      return side[at]!;
     });
   });
   return [[...seconds], ...columns.reverse()];
@@ -59,7 +64,8 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
   return {
     width: target.clientWidth,
     height,
-    padding: [12, 12, 0, 0],
+    // Half a label of the time stands beyond the last tick.
+    padding: [12, 24, 0, 0],
     legend: { show: false },
     tzDate: at => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     cursor: {
@@ -76,14 +82,17 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
     scales: {
       // A bar stands over its time.
       x: { time: true, range: () => [from - step / 2, to - step / 2] },
-      y: { range: (_plot, _from, most) => [0, Math.max(1, (most ?? 1) * 1.05)] },
+      y: {
+        range: (_plot, least, most) => [Math.min(0, (least ?? 0) * 1.05), Math.max(1, (most ?? 1) * 1.05)],
+      },
     },
     axes: [
       {
         ...axis,
         space: 70,
         size: 34,
-        incrs: timeSteps,
+        // Between bars that are days apart there is no hour.
+        incrs: step < 86_400 ? timeSteps : timeSteps.filter(apart => apart >= 86_400),
         values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
       },
       {
@@ -128,7 +137,8 @@ function axisText(seconds: number, apart: number): string {
   return isDay ? text.slice(5, 10) : text.slice(11, apart >= 60 ? 16 : 19);
 }
 
-const areCounts = (series: readonly Series[]) => series.every(({ values }) => values.every(Number.isInteger));
+const areCounts = (series: readonly Series[]) =>
+  series.every(({ values }) => values.every(value => value === null || Number.isInteger(Number(value))));
 
 /** Seconds between ticks: whole ones, as they are written. */
 const timeSteps = [
@@ -140,8 +150,19 @@ const timeSteps = [
 /** 1, 2, 5, 10 and so on: there is no half of a request. */
 const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
 
+/** Five characters of digits at most, and a letter: what the axis has room for. */
 function shorten(value: number): string {
-  if (Math.abs(value) >= 1e9) return `${value / 1e9} G`;
-  if (Math.abs(value) >= 1e6) return `${value / 1e6} M`;
-  return Math.abs(value) >= 1e4 ? `${value / 1e3} k` : String(value);
+  const size = Math.abs(value);
+  if (size >= 1e18) return value.toExponential(0);
+  const [unit, letter] = units.find(([least]) => size >= least * 10) ?? [1, ''];
+  return `${Number((value / unit).toPrecision(4))}${letter && ` ${letter}`}`;
 }
+
+/** From ten thousand on, ten of the unit. */
+const units = [
+  [1e15, 'P'],
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;

@@ -2,10 +2,12 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Column } from '../api/catalogue.ts';
 import type { Facts, Row } from '../api/client.ts';
+import { oldestMicros, timeColumn } from '../row-times.ts';
 import { type View, ways, type Zoom } from '../view-url.ts';
 import { chartModel, isMeasurement } from './chart-model.ts';
 import { FactsBar } from './facts-bar.tsx';
 import { rowsWithin } from './filter-rows.ts';
+import { formatMicros } from './format.ts';
 import { NameChart } from './name-chart.tsx';
 import { RowTable } from './row-table.tsx';
 import type { TimeChart } from './time-chart.tsx';
@@ -18,12 +20,16 @@ type ResultViewProps = {
   readonly onView: (view: View) => void;
   /** Asks again, past the gateway's cache. */
   readonly onFresh: () => void;
+  readonly isRunning: boolean;
+  /** Asks for rows before the oldest one; absent where there are none, or none can be asked for. */
+  readonly onOlder: (() => void) | undefined;
   /** Asks for the rows of a part of the time axis; absent where the saved query has no bounds for it. */
   readonly onRange: ((zoom: Zoom) => void) | undefined;
 };
 
 /** The rows as a chart, as a table or as both, and what is known of them. */
-export function ResultView({ columns, rows, facts, view, onView, onFresh, onRange }: ResultViewProps) {
+export function ResultView(props: ResultViewProps) {
+  const { columns, rows, facts, view, onView, onFresh, isRunning, onOlder, onRange } = props;
   const { shown, zoom, filter = '' } = view;
   const found = useMemo(() => rowsWithin(rows, columns, { filter }), [rows, columns, filter]);
   const model = useMemo(() => chartModel(columns, found), [columns, found]);
@@ -52,7 +58,9 @@ export function ResultView({ columns, rows, facts, view, onView, onFresh, onRang
             </label>
           ))}
         </fieldset>
-        <FactsBar facts={facts} rowCount={rows.length} shownCount={zoomed.length} onFresh={onFresh} />
+        <FactsBar facts={facts} rowCount={rows.length} shownCount={zoomed.length} onFresh={onFresh}>
+          {onOlder && <Older columns={columns} rows={rows} isRunning={isRunning} onOlder={onOlder} />}
+        </FactsBar>
         {(way !== 'chart' || filter !== '') && (
           <input
             type="search"
@@ -82,6 +90,23 @@ export function ResultView({ columns, rows, facts, view, onView, onFresh, onRang
       {way !== 'table' && model?.kind === 'names' && <NameChart model={model} />}
       {way !== 'chart' && zoomed.length > 0 && <RowTable columns={columns} rows={zoomed} />}
     </section>
+  );
+}
+
+type OlderProps = Pick<ResultViewProps, 'columns' | 'rows' | 'isRunning'> & { readonly onOlder: () => void };
+
+/** How far back the rows reach: a saved query may end at so many of the newest ones, whatever the range that was asked for. */
+function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
+  const time = timeColumn(columns);
+  const oldest = time && oldestMicros(time, rows);
+  if (!oldest) return null;
+  return (
+    <span class="fact">
+      back to <b>{formatMicros(Math.floor(oldest / 1e6) * 1e6).slice(0, 19)}</b> UTC
+      <button type="button" class="link" disabled={isRunning} onClick={onOlder}>
+        Load older rows
+      </button>
+    </span>
   );
 }
 

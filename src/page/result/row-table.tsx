@@ -2,10 +2,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
-import { CopyButton } from './copy-button.tsx';
+import { CopyButton } from '../copy-button.tsx';
 import { formatCell } from './format.ts';
 import { JsonTree } from './json-tree.tsx';
-import { levelOf } from './level.ts';
+import { levelOf, wordsOf } from './level.ts';
 import { type Order, ordered } from './order-rows.ts';
 import { type Shape, useShape } from './table-shape.ts';
 
@@ -195,7 +195,7 @@ function GridRow({ at, row, shape, top, isActive, isOpen, onClick }: GridRowProp
   ));
   const level = (
     <span key="level of the row" role="gridcell" class="level">
-      {said?.text}
+      {said && wordsOf(said)}
     </span>
   );
   return (

@@ -10,7 +10,7 @@ const most = 90;
 const ofIdentifier = 12;
 
 /** Characters of the text that says how bad a row is. */
-const ofLevel = 9;
+const ofLevel = 14;
 
 /** The text of a log row; undefined where no column is one. */
 export function mainColumn(columns: readonly Column[]): Column | undefined {

@@ -1,7 +1,5 @@
 import { graphqlName, graphqlTypeName } from '../../endpoints/names.ts';
 import type { Column, Endpoint, Values } from '../api/catalogue.ts';
-import type { Row } from '../api/client.ts';
-import { writeExactJson } from '../api/exact-json.ts';
 
 /** What is shown, as something to take along: it answers with the same rows. */
 export type TakeAlong = { readonly name: string; readonly text: string };
@@ -34,7 +32,7 @@ export function graphqlOperation(endpoint: Endpoint, values: Values): string {
   const isOwn = sql !== undefined && endpoint.graphql.sql_field !== undefined;
   const field = isOwn ? endpoint.graphql.sql_field : endpoint.graphql.field;
   const types = new Map(endpoint.parameters.map(parameter => [parameter.name, parameter.type]));
-  const given = Object.entries(values).map(([name, value]) => {
+  const given = Object.entries({ ...fixedValues(endpoint), ...values }).map(([name, value]) => {
     return `    ${graphqlName(name)}: ${argument(types.get(name) ?? 'STRING', value)}`;
   });
   const columns = isOwn
@@ -42,6 +40,12 @@ export function graphqlOperation(endpoint: Endpoint, values: Values): string {
     : endpoint.columns.map(({ name }) => graphqlName(name));
   const selected = columns.map(name => `    ${name}`).join('\n');
   return `query ${graphqlTypeName(field ?? '')} {\n  ${field}(\n${given.join('\n')}\n  ) {\n${selected}\n  }\n}`;
+}
+
+/** The schema is that of all tokens: a required argument that the token fixes is sent empty. */
+function fixedValues({ parameters }: Endpoint): Values {
+  const fixed = parameters.filter(({ fixed, required }) => fixed && required);
+  return Object.fromEntries(fixed.map(({ name, repeated }) => [name, repeated ? [] : '']));
 }
 
 function argument(type: string, value: string | readonly string[]): string {
@@ -58,7 +62,7 @@ function typescript(origin: string, { path, columns }: Endpoint, values: Values)
     .map(({ name, ...column }) => `  ${JSON.stringify(name)}: ${typeOf(column)};`)
     .join('\n');
   const type = isOwn ? 'type Row = Record<string, unknown>;' : `type Row = {\n${row}\n};`;
-  const body = JSON.stringify(values, undefined, 2);
+  const body = JSON.stringify(values, undefined, 2).replaceAll('\n', '\n  ');
   return `${type}
 
 const response = await fetch(${JSON.stringify(origin + path)}, {
@@ -71,21 +75,7 @@ if (error) throw new Error(error.message);
 console.log(result);`;
 }
 
-function typeOf({ type, repeated, mode }: Omit<Column, 'name'> & { required?: boolean }): string {
+function typeOf({ type, repeated, mode, required }: Omit<Column, 'name'>): string {
   const scalar = { INT64: 'number', TIMESTAMP: 'number', FLOAT64: "number | 'NaN' | 'Infinity' | '-Infinity'", BOOL: 'boolean', STRUCT: 'Record<string, unknown>' }[type] ?? 'string'; // biome-ignore format: a table
-  return repeated || mode === 'REPEATED' ? `readonly (${scalar})[]` : `${scalar} | null`;
-}
-
-/** The rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe before it. */
-export function rowsAsCsv(columns: readonly Column[], rows: readonly Row[]): string {
-  const line = (cells: readonly unknown[]) => cells.map(csvCell).join(',');
-  const header = line(columns.map(({ name }) => name));
-  return `${[header, ...rows.map(row => line(columns.map(({ name }) => row[name])))].join('\r\n')}\r\n`;
-}
-
-function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'object' ? writeExactJson(value) : String(value);
-  const guarded = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+  return repeated || mode === 'REPEATED' ? `readonly (${scalar})[]` : scalar + (required ? '' : ' | null');
 }

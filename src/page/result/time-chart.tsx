@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Zoom } from '../view-url.ts';
+import { formatAmount, sumOf } from './amount.ts';
 import type { Series } from './chart-model.ts';
 import { optionsOf, readColours, stacked, tallFrom } from './plot-options.ts';
 import { shortNames } from './short-names.ts';
@@ -20,7 +21,8 @@ type TimeChartProps = {
 /** Stacked bars over time: legend with the numbers under the pointer, series that can be hidden, zoom by dragging. */
 export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartProps) {
   const figure = useRef<HTMLElement>(null);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const hidden = useMemo(() => hiddenOf(model, toggled), [model, toggled]);
   const [at, setAt] = useState<number>();
   const plot = usePlot(figure, { model, height, zoom, onZoom, hidden, onPlace: setAt });
 
@@ -44,18 +46,29 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
   return (
     <figure class="chart" ref={figure}>
       <div class="legend">
-        <Legend model={model} within={within} index={index} hidden={hidden} onHidden={setHidden} />
+        <Legend
+          model={model}
+          within={within}
+          index={index}
+          hidden={hidden}
+          toggled={toggled}
+          onToggled={setToggled}
+        />
+        {model.timeless > 0 && (
+          <span class="fact cut">
+            {model.timeless.toLocaleString('en-US')} {model.timeless === 1 ? 'row' : 'rows'} without{' '}
+            {model.time} not drawn
+          </span>
+        )}
         <span class="zoom">
-          {zoom && onRange && (
-            <button type="button" class="small" onClick={() => onRange(zoom)}>
+          {onRange && (
+            <button type="button" class="small" disabled={!zoom} onClick={() => zoom && onRange(zoom)}>
               Ask for this range
             </button>
           )}
-          {zoom && (
-            <button type="button" class="small" onClick={() => onZoom(undefined)}>
-              All of it
-            </button>
-          )}
+          <button type="button" class="small" disabled={!zoom} onClick={() => onZoom(undefined)}>
+            All of it
+          </button>
           <button type="button" class="small" aria-label="Zoom in" onClick={() => scale(0.5)}>
             +
           </button>
@@ -80,6 +93,12 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
       )}
     </figure>
   );
+}
+
+/** The series that are not drawn: those that a click hid, and, where a sum says nothing, all but the first that no click showed. */
+function hiddenOf({ series, isStack }: TimeModel, toggled: ReadonlySet<string>): ReadonlySet<string> {
+  const isHidden = ({ name }: Series, at: number) => (!isStack && at > 0) !== toggled.has(name);
+  return new Set(series.filter(isHidden).map(({ name }) => name));
 }
 
 type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
@@ -146,19 +165,21 @@ type LegendProps = {
   /** The bar that is read; absent: the sum of those that are shown. */
   readonly index: number | undefined;
   readonly hidden: ReadonlySet<string>;
-  readonly onHidden: (hidden: ReadonlySet<string>) => void;
+  /** Names of series that were clicked. */
+  readonly toggled: ReadonlySet<string>;
+  readonly onToggled: (toggled: ReadonlySet<string>) => void;
 };
 
 /** The series with their numbers; a click hides one. */
-function Legend({ model, within, index, hidden, onHidden }: LegendProps) {
+function Legend({ model, within, index, hidden, toggled, onToggled }: LegendProps) {
   const labels = useMemo(() => shortNames(model.series.map(({ name }) => name)), [model]);
   const toggle = (name: string) => {
-    const next = new Set(hidden);
+    const next = new Set(toggled);
     if (!next.delete(name)) next.add(name);
-    onHidden(next);
+    onToggled(next);
   };
   const numberOf = ({ values }: Series) =>
-    index === undefined ? sum(within.map(each => values[each]!)) : values[index]!;
+    index === undefined ? sumOf(within.map(each => values[each]!)) : values[index]!;
   return (
     <>
       <span class="legend-time" aria-live="polite">
@@ -175,7 +196,7 @@ function Legend({ model, within, index, hidden, onHidden }: LegendProps) {
           onClick={() => toggle(series.name)}
         >
           <span class={`swatch ${colourName(series, place)}`} />
-          {labels.names[place]} <output>{numberOf(series).toLocaleString('en-US')}</output>
+          {labels.names[place]} <output>{formatAmount(numberOf(series))}</output>
         </button>
       ))}
       {labels.pattern && <span class="hint wide-only">{labels.pattern}</span>}
@@ -183,11 +204,9 @@ function Legend({ model, within, index, hidden, onHidden }: LegendProps) {
   );
 }
 
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-
 const describe = ({ seconds, series }: TimeModel) =>
   `Stacked bars, ${seconds.length} from ${formatTick(seconds[0] ?? 0)} to ${formatTick(seconds.at(-1) ?? 0)} UTC: ${series
-    .map(({ name, values }) => `${name} ${sum(values)}`)
+    .map(({ name, values }) => `${name} ${formatAmount(sumOf(values))}`)
     .join(', ')}`;
 
 const formatTick = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');

@@ -1,0 +1,34 @@
+import type { Column } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { writeExactJson } from '../api/exact-json.ts';
+import { toIso } from '../row-times.ts';
+
+/**
+ * The rows as the gateway writes them for `format=csv` (docs/rest.md). Rows of several answers, as "Load older rows" and Live make them,
+ * come from no single request, so the page writes them itself.
+ */
+export function writeCsv(columns: readonly Column[], rows: readonly Row[]): string {
+  // A line without a character would be no row to most readers.
+  const nothing = columns.length === 1 ? '""' : '';
+  const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
+  const lines = rows.map(row => columns.map(column => cellOf(column, row[column.name]) ?? nothing).join(','));
+  return `${[header, ...lines].join('\r\n')}\r\n`;
+}
+
+/** The text of a value; undefined for NULL. */
+function cellOf(column: Column, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'object') return quoted(writeExactJson(value));
+  if (column.type === 'TIMESTAMP' && typeof value === 'number') return toIso(value);
+  const text = String(value);
+  return quoted(column.type === 'STRING' || column.type === 'JSON' ? guarded(text) : text);
+}
+
+/** A text that a spreadsheet would run as a formula gets an apostrophe in front; a signed number is none. */
+function guarded(text: string): string {
+  const isFormula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]\d+(?:\.\d+)?$/.test(text);
+  return isFormula ? `'${text}` : text;
+}
+
+const quoted = (text: string) =>
+  text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
