@@ -19,8 +19,9 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import {
   batchFile,
   DefinitionError,
+  explainIssue,
   parseDefinition,
-  problemOf,
+  problemsOf,
   readYaml,
 } from '../endpoints/parse-definition.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
@@ -111,11 +112,11 @@ async function testEndpoint(config: Config, name: string): Promise<TestOutcome[]
 
 function readTests(file: string, text: string): z.infer<typeof fileSchema> {
   const { document, lines } = readYaml(file, text);
-  const read = fileSchema.safeParse(document.toJS());
+  const read = fileSchema.safeParse(document.toJS(), { error: explainIssue });
   if (read.success) return read.data;
   throw new DefinitionError(
     file,
-    read.error.issues.map(issue => problemOf(issue, document, lines)),
+    read.error.issues.flatMap(issue => problemsOf(issue, document, lines)),
   );
 }
 

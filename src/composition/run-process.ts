@@ -31,6 +31,11 @@ export type ProcessDeps = {
   readonly print: (text: string) => void;
 };
 
+/**
+ * Milliseconds in which a second signal is the first one again: after Ctrl-C, or a signal to the process group, npm passes on what it got, too.
+ */
+const sameSignalMs = 500;
+
 /** Milliseconds for flushing the last lines of the log, the reason of a failed start included, and the last spans. */
 const lastLinesMs = 500;
 
@@ -76,7 +81,7 @@ function watchLife(
   end: (code: number) => Promise<void>,
 ) {
   let running: Running | undefined;
-  let isStopping = false;
+  let stoppingSinceMs: number | undefined;
   const fail = (cause: unknown) => {
     emit({ type: 'process.failed', cause });
     void end(1);
@@ -85,9 +90,14 @@ function watchLife(
   process.on('unhandledRejection', fail);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // Before the start there is nothing to lose; a second signal means that somebody does not want to wait.
-      if (!running || isStopping) return void end(0);
-      isStopping = true;
+      // Before the start there is nothing to lose.
+      if (!running) return void end(0);
+      if (stoppingSinceMs !== undefined) {
+        // Somebody does not want to wait.
+        if (performance.now() - stoppingSinceMs > sameSignalMs) void end(0);
+        return;
+      }
+      stoppingSinceMs = performance.now();
       emit({ type: 'process.stopping', signal });
       setTimeout(() => {
         emit({ type: 'process.stop_cut_off', afterMs: drainMs });

@@ -17,8 +17,11 @@ export const sharedTypes: readonly string[] = [
 /** The names that saved queries have in GraphQL, and their UUIDs: one schema has them all. */
 export type TakenNames = {
   add(definition: EndpointDefinition): void;
-  /** What is wrong with the names of a saved query, alone and beside those that were added. */
-  problemsOf(definition: EndpointDefinition): DefinitionProblem[];
+  /**
+   * What is wrong with the names of a saved query, alone and beside those that were added.
+   * @param more what else is to be said of a name that another file has
+   */
+  problemsOf(definition: EndpointDefinition, more?: (owner: string) => string): DefinitionProblem[];
 };
 
 /** Makes the list of names that only the service itself has. */
@@ -30,7 +33,7 @@ export function createTakenNames(): TakenNames {
       ids.set(definition.id, definition.file);
       for (const { kind, name } of namesOf(definition)) owners.set(`${kind} ${name}`, definition.file);
     },
-    problemsOf(definition) {
+    problemsOf(definition, more = () => '') {
       const { file, sql, id } = definition;
       const problem = (key: readonly string[], message: string) => ({
         line: headerLine(file, sql, key),
@@ -38,12 +41,13 @@ export function createTakenNames(): TakenNames {
         message,
       });
       const own = new Map<string, string>();
-      const problems = ids.has(id) ? [problem(['id'], `is taken by ${ids.get(id)} already`)] : [];
+      const taken = (owner: string) => `is taken by ${owner} already${more(owner)}`;
+      const ownerOfId = ids.get(id);
+      const problems = ownerOfId === undefined ? [] : [problem(['id'], taken(ownerOfId))];
       for (const { kind, name, key } of namesOf(definition)) {
         const owner = owners.get(`${kind} ${name}`) ?? own.get(`${kind} ${name}`);
         own.set(`${kind} ${name}`, 'this file');
-        if (owner)
-          problems.push(problem(key, `has the GraphQL ${kind} ${name}, which is taken by ${owner} already`));
+        if (owner) problems.push(problem(key, `has the GraphQL ${kind} ${name}, which ${taken(owner)}`));
       }
       return [
         ...problems,

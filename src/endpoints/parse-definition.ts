@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
+import { didYouMean } from '../base/nearest-name.ts';
 import { type EndpointDefinition, headerSchema } from './definition.ts';
 
 /** One thing wrong with the file of a saved query or a source. */
@@ -51,8 +52,8 @@ export function parseDefinition(file: string, text: string, batchSql?: string): 
   const fail = (problems: DefinitionProblem[]): never => {
     throw new DefinitionError(file, problems);
   };
-  const header = headerSchema.safeParse(document.toJS());
-  if (!header.success) fail(header.error.issues.map(issue => problemOf(issue, document, lines)));
+  const header = headerSchema.safeParse(document.toJS(), { error: explainIssue });
+  if (!header.success) fail(header.error.issues.flatMap(issue => problemsOf(issue, document, lines)));
   if (!header.success) throw header.error;
   const { parameters, columns, batch, ...settings } = header.data;
   if (file !== `${settings.name}.sql`) {
@@ -60,7 +61,7 @@ export function parseDefinition(file: string, text: string, batchSql?: string): 
       {
         line: lineOf(['name'], document, lines),
         key: 'name',
-        message: `must match the file: ${settings.name}.sql`,
+        message: `must match the file, which is ${file}: ${JSON.stringify(settings.name)} belongs to ${settings.name}.sql`,
       },
     ]);
   }
@@ -114,24 +115,56 @@ export function headerLine(file: string, text: string, path: readonly string[]):
 /** The text between the leading comment's marks; starts on line 1 of the file, so that YAML lines are file lines. */
 function headerText(file: string, text: string): string {
   const end = text.indexOf('*/');
-  if (!text.startsWith('/*') || end < 0) {
-    throw new DefinitionError(file, [
-      { line: 1, key: '', message: 'must start with its YAML header in a block comment: /* … */' },
-    ]);
+  const isOpen = text.startsWith('/*');
+  if (!isOpen || end < 0) {
+    const message = isOpen
+      ? 'has a header without an end: */ is missing'
+      : 'must start with its YAML header in a block comment: /* … */';
+    throw new DefinitionError(file, [{ line: 1, key: '', message }]);
   }
   return text.slice(2, end);
 }
 
-/** What a schema found wrong, with its line and key. */
-export function problemOf(
+/** What a schema found wrong, with its line and key: of several unknown keys each. */
+export function problemsOf(
   issue: z.core.$ZodIssue,
   document: Document,
   lines: LineCounter,
-): DefinitionProblem {
+): DefinitionProblem[] {
   const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') path.push(issue.keys[0] ?? '');
-  const message = issue.code === 'unrecognized_keys' ? 'is not a known key' : issue.message;
-  return { line: lineOf(path, document, lines), key: path.join('.'), message };
+  const at = (own: readonly string[], message: string) => ({
+    line: lineOf(own, document, lines),
+    key: own.join('.'),
+    message,
+  });
+  if (issue.code !== 'unrecognized_keys') return [at(path, issue.message)];
+  const messages = issue.message.split('\n');
+  return issue.keys.map((key, nth) => at([...path, key], messages[nth] ?? ''));
+}
+
+/** Other names that people know for types of columns and parameters. Sources: GoogleSQL's aliases, and those of other databases. */
+const typeAliases: Readonly<Record<string, string>> = {
+  INT: 'INT64', INTEGER: 'INT64', BIGINT: 'INT64', SMALLINT: 'INT64', TINYINT: 'INT64', BYTEINT: 'INT64',
+  FLOAT: 'FLOAT64', DOUBLE: 'FLOAT64', REAL: 'FLOAT64', BOOLEAN: 'BOOL', DECIMAL: 'NUMERIC', BIGDECIMAL: 'BIGNUMERIC',
+  TEXT: 'STRING', VARCHAR: 'STRING', BINARY: 'BYTES', RECORD: 'STRUCT', TIMESTAMPTZ: 'TIMESTAMP',
+}; // biome-ignore format: one list
+
+/** Says what a schema found wrong, where its own words would not help: an error map of zod. A line for each of several unknown keys. */
+export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') {
+    const object = issue.inst?._zod.def as Partial<z.core.$ZodObjectDef> | undefined; // what has no such key
+    const known = Object.keys(object?.shape ?? {});
+    return issue.keys.map(key => `is not a known key${didYouMean(key, known)}`).join('\n');
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'is missing';
+  if (issue.code !== 'invalid_value') return undefined;
+  const allowed = issue.values.map(String);
+  if (issue.input === undefined) return `is missing; allowed: ${allowed.join(', ')}`;
+  const given = String(issue.input);
+  const alias = typeAliases[given.toUpperCase()];
+  const meant = alias !== undefined && allowed.includes(alias) ? [alias] : allowed;
+  const hint = meant === allowed ? didYouMean(given, allowed) : `; Did you mean ${alias}?`;
+  return `is ${JSON.stringify(issue.input)}; allowed: ${allowed.join(', ')}${hint}`;
 }
 
 /** The line of the deepest part of the path that the header has. */

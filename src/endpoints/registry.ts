@@ -145,10 +145,15 @@ function chooseServed(
     if (kept.has(definition)) return 1;
     return before.has(definition.file) ? 2 : 3;
   };
+  const atStart = once(() => filesOfStart([...unchanged, ...changed]));
   const inTurn = [...kept, ...changed].sort((a, b) => rank(a) - rank(b) || byPrecedence(a, b));
   for (const definition of inTurn) {
     const { file } = definition;
-    const problems = names.problemsOf(definition);
+    const servedAtStart = (owner: string) => {
+      const winner = [owner, file].find(each => atStart().has(each));
+      return winner === undefined ? '' : `; the next start serves ${winner}`;
+    };
+    const problems = names.problemsOf(definition, servedAtStart);
     if (problems.length === 0) {
       serve(definition);
       continue;
@@ -158,6 +163,26 @@ function chooseServed(
     if (previous && previous !== definition && names.problemsOf(previous).length === 0) serve(previous);
   }
   return { served, broken };
+}
+
+/** The files that a start would serve: what is served now has no precedence then. */
+function filesOfStart(readable: readonly EndpointDefinition[]): ReadonlySet<string> {
+  const names = createTakenNames();
+  const files = new Set<string>();
+  for (const definition of [...readable].sort(byPrecedence)) {
+    if (names.problemsOf(definition).length > 0) continue;
+    names.add(definition);
+    files.add(definition.file);
+  }
+  return files;
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Definitions that are read and checked at a time. */

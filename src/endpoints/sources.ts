@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
 import { type CsvForm, csvSchema } from './csv-form.ts';
 import { type LoadMapping, loadSchema } from './load-mapping.ts';
-import { allOf, DefinitionError, type DefinitionProblem, problemOf, readYaml } from './parse-definition.ts';
+import { allOf, DefinitionError, explainIssue, problemsOf, readYaml } from './parse-definition.ts';
 import { valueTypes } from './value-types.ts';
 
 /** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
@@ -98,7 +98,8 @@ const longField = z
 
 /** A type alone, or an object: whichever it is, its own problems are reported. */
 const field: z.ZodType<WrittenField> = z.unknown().transform((raw, context): WrittenField => {
-  const read = typeof raw === 'string' ? scalar.safeParse(raw) : longField.safeParse(raw);
+  const options = { error: explainIssue };
+  const read = typeof raw === 'string' ? scalar.safeParse(raw, options) : longField.safeParse(raw, options);
   if (read.success) return read.data;
   // Issues of another schema, with paths below this one.
   context.issues.push(...(read.error.issues as unknown as typeof context.issues));
@@ -199,7 +200,7 @@ function refuseTaken(owners: Map<string, string>, file: string, text: string, { 
     if (owner === undefined) return [];
     const { document, lines } = readYaml(file, text);
     const message = `is taken by ${owner} already${key === 'name' ? ', but for letter case' : ''}`;
-    return [problemOf({ code: 'custom', path: [key], message, input: undefined }, document, lines)];
+    return problemsOf({ code: 'custom', path: [key], message, input: undefined }, document, lines);
   });
   if (problems.length > 0) throw new DefinitionError(file, problems);
   for (const value of Object.values(wanted)) owners.set(value, file);
@@ -226,10 +227,10 @@ function listFiles(directory: string): string[] {
  */
 export function parseSource(file: string, text: string, folder: string): Source {
   const { document, lines } = readYaml(file, text);
-  const read = fileSchema.safeParse(document.toJS());
+  const read = fileSchema.safeParse(document.toJS(), { error: explainIssue });
   const issues = read.success ? extraIssues(file, read.data) : read.error.issues;
   if (issues.length > 0) {
-    const problems: DefinitionProblem[] = issues.map(issue => problemOf(issue, document, lines));
+    const problems = issues.flatMap(issue => problemsOf(issue, document, lines));
     throw new DefinitionError(file, problems);
   }
   if (!read.success) throw read.error;
@@ -283,7 +284,14 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
   const formats = new Set(files?.map(formatOf));
   const isClear = formats.size === 1 && !formats.has(undefined);
   return [
-    ...(file === `${name}.yaml` ? [] : [issue('name', `must match the file: ${name}.yaml`)]),
+    ...(file === `${name}.yaml`
+      ? []
+      : [
+          issue(
+            'name',
+            `must match the file, which is ${file}: ${JSON.stringify(name)} belongs to ${name}.yaml`,
+          ),
+        ]),
     ...loadingIssues(source, columns).map(([key, message]) => issue(key, message)),
     ...nestedNames(columns).map(path =>
       issue('columns', `${path}.from: must stand with a column, not within one`),

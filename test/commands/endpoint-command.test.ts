@@ -111,7 +111,7 @@ test('lint and explain judge each file by itself, those of sources too', async (
   expect(await run('lint')).toEqual({
     isWell: false,
     text: expect.stringMatching(
-      /^orders\.yaml:2: columns\.n: Invalid option.*\nusage\.api-counts\.sql:\d+: parameters\.project\.type: .*\n1 saved queries are valid: logs\.all$/,
+      /^orders\.yaml:2: columns\.n: is .*\nusage\.api-counts\.sql:\d+: parameters\.project\.type: .*\n1 saved queries are valid: logs\.all$/,
     ),
   });
   expect((await run('lint', '--json')).text.split('\n').map(line => JSON.parse(line))).toMatchObject([

@@ -204,8 +204,8 @@ describe('contract 10.1: a source is one file', () => {
 
 describe('contract 10.1: a file that is wrong is refused with all its problems, by line and key', () => {
   test.each([
-    ['columns:\n  a: INTEGER\n  b: { type: STRUCT }', ['3: columns.a: Invalid option', '4: columns.b.fields: must stand with the type STRUCT']],
-    ['columns:\n  a: { type: STRUCT, fields: { c: FOO, d: { type: INT64, nix: 1 } } }', ['3: columns.a.fields.c: Invalid option', '3: columns.a.fields.d.nix: is not a known key']],
+    ['columns:\n  a: INTEGER\n  b: { type: STRUCT }', ['3: columns.a: is "INTEGER"; allowed: STRING', '4: columns.b.fields: must stand with the type STRUCT']],
+    ['columns:\n  a: { type: STRUCT, fields: { c: FOO, d: { type: INT64, nix: 1 } } }', ['3: columns.a.fields.c: is "FOO"; allowed: STRING', '3: columns.a.fields.d.nix: is not a known key']],
     ['columns:\n  a: INT64\n  A: INT64', ['4: columns.A: is a in another letter case']],
     ['columns: {}', ['2: columns: must name at least one']],
     ['columns: { a: INT64 }\ntable: orders', ['3: table: must be project.dataset.table']],

@@ -47,7 +47,7 @@ test('contract 10.4: bounds, default and examples of a header are canonical valu
 });
 
 test.each([
-  ['an unknown type', 'type: INTEGER', '8: parameters.p.type: Invalid option'],
+  ['an unknown type', 'type: INTEGER', '8: parameters.p.type: is "INTEGER"; allowed: string, enum'],
   ['a bound of another type', 'type: INT64\nmin: a', '9: parameters.p.min: is "a"; allowed: an integer of 64 bits'],
   ['a bound of a type without order', 'type: BOOL\nmin: true', '9: parameters.p.min: is for numbers, dates and times alone'],
   ['an empty range', 'type: DATE\nmin: 2026-01-02\nmax: 2026-01-01', '10: parameters.p.max: must not be less than min'],

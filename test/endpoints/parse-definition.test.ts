@@ -77,22 +77,28 @@ test.each([
   ['a length in words', '7d', 'a week', '16: window.max: must be a number of s, m, h or d, such as 90s, 30m, 24h or 7d'],
   ['no length', '7d', '0d', '16: window.max: must be a number of s, m, h or d'],
   ['a default beyond the limit', '90m', '8d', '15: window.default: must not be longer than max'],
-  ['a missing limit', '\n  max: 7d', '', '12: window.max: Invalid input'],
+  ['a missing limit', '\n  max: 7d', '', '12: window.max: is missing'],
 ])('refuses a window with %s', (_, from, to, message) => {
   const { message: found } = problemsOf(windowed(wholeWindow.replace(from, to)));
   expect(found).toMatch(new RegExp(`^one.sql:${message}[^\\n]*$`));
 }); // biome-ignore format: a table
 
 test.each([
-  ['an unknown key', valid.replace('cacheSeconds', 'cacheSecond'), 'one.sql:15: cacheSecond: is not a known key'],
+  ['an unknown key', valid.replace('cacheSeconds', 'cacheSecond'), 'one.sql:15: cacheSecond: is not a known key; Did you mean cacheSeconds?'],
   ['a value of the wrong type', valid.replace('60', 'soon'), 'one.sql:15: cacheSeconds: Invalid input: expected number'],
   ['a nested value', valid.replace('[small, large]', '[]'), 'one.sql:8: parameters.size.values:'],
   ['a missing key, at the nearest line', valid.replace('    values: [small, large]\n', ''), 'one.sql:6: parameters.size.values:'],
   ['an id that is no UUID', valid.replace('11111111', '1'), 'one.sql:2: id: must be a UUID'],
-  ['a name unlike the file', valid.replace('name: one', 'name: two'), 'one.sql:3: name: must match the file: two.sql'],
+  ['a name unlike the file', valid.replace('name: one', 'name: two'), 'one.sql:3: name: must match the file, which is one.sql: "two" belongs to two.sql'],
   ['a key given twice', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\ncacheSeconds: 61'), 'one.sql:16: Map keys must be unique'],
   ['YAML that does not parse', valid.replace('description: The number one.', 'description: "The'), 'one.sql:'],
   ['a missing header', 'select 1', 'one.sql:1: must start with its YAML header'],
+  ['a header without an end', valid.replace('*/', ''), 'one.sql:1: has a header without an end: */ is missing'],
+  ['a column without a description', valid.replace('    description: One.\n', ''), 'one.sql:11: columns.n.description: is missing'],
+  ['a column without a type', valid.replace('    type: INT64\n', ''), 'one.sql:11: columns.n.type: is missing; allowed: STRING, '],
+  ['a type of another database', valid.replace('INT64', 'integer'), 'TIME, JSON, STRUCT; Did you mean INT64?'],
+  ['a mistyped type', valid.replace('INT64', 'INT46'), 'one.sql:12: columns.n.type: is "INT46"; allowed: STRING, BYTES, BOOL, INT64'],
+  ['two unknown keys', valid.replace('cacheSeconds', 'nonsense: 1\ncacheSecond'), 'one.sql:15: nonsense: is not a known key\none.sql:16: cacheSecond: is not a known key; Did you mean cacheSeconds?'],
   ['warming after the entry is gone', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\nwarmSeconds: 61'), 'one.sql:16: warmSeconds: must not be longer'],
   ['a parameter that hides sql=', valid.replace('  size:', '  sql:'), 'one.sql:5: parameters: must not be named "sql"'],
   ['a parameter that hides explain=', valid.replace('  size:', '  explain:'), 'one.sql:5: parameters: must not be named'],

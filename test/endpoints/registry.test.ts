@@ -96,8 +96,8 @@ const withEnum = (name: string, id: number, lines: string) =>
   );
 
 test.each([
-  ['one id', { 'a.sql': file('a', 1), 'b.sql': file('b', 1) }, 'b.sql:2: id: is taken by a.sql already'],
-  ['one field', { 'a.b.sql': file('a.b', 1), 'a-b.sql': file('a-b', 2) }, 'a.b.sql:3: name: has the GraphQL field aB, which is taken by a-b.sql already'],
+  ['one id', { 'a.sql': file('a', 1), 'b.sql': file('b', 1) }, 'b.sql:2: id: is taken by a.sql already; the next start serves a.sql'],
+  ['one field', { 'a.b.sql': file('a.b', 1), 'a-b.sql': file('a-b', 2) }, 'a.b.sql:3: name: has the GraphQL field aB, which is taken by a-b.sql already; the next start serves a-b.sql'],
   ['a field and the one for SQL', { 'a.sql': file('a', 1).replace('*/', 'sandbox: true\n*/'), 'a.sql.sql': file('a.sql', 2) }, 'a.sql.sql:3: name: has the GraphQL field aSql, which is taken by a.sql already'],
   ['one name of an enum', { 'a.sql': withEnum('a', 1, ', typeName: Kind'), 'b.sql': withEnum('b', 2, ', typeName: Kind') }, 'b.sql:6: parameters.kind.typeName: has the GraphQL type Kind, which is taken by a.sql already'],
   ['an enum and rows', { 'a.sql': withEnum('a', 1, ', typeName: BRow'), 'b.sql': file('b', 2) }, 'b.sql:3: name: has the GraphQL type BRow, which is taken by a.sql already'],
@@ -182,9 +182,24 @@ test('a new file that collides harms only itself, whichever name sorts first, an
   await writeFile(join(directory, 'shop-revenue.sql'), file('shop-revenue', 2));
   expect(await waitFor('endpoint.broken')).toMatchObject({
     file: 'shop-revenue.sql',
-    message: expect.stringContaining('has the GraphQL field shopRevenue, which is taken by shop.revenue.sql'),
+    message: expect.stringContaining(
+      'shopRevenue, which is taken by shop.revenue.sql already; the next start serves shop-revenue.sql',
+    ),
   });
   expect(registry.all()).toEqual([first]);
+  // As `lint` and `doctor` read the files: as a start does.
+  const atStart = await createEndpointRegistry({
+    directory,
+    check: async () => {},
+    emit: () => {},
+    watch: false,
+  });
+  expect(atStart.all().map(({ name }) => name)).toEqual(['shop-revenue']);
+  expect(atStart.broken.map(({ message }) => message)).toEqual([
+    expect.stringContaining(
+      'shopRevenue, which is taken by shop-revenue.sql already; the next start serves shop-revenue.sql',
+    ),
+  ]);
   events.length = 0;
   await rename(join(directory, 'shop.revenue.sql'), join(directory, 'off'));
   await waitFor('endpoint.loaded');

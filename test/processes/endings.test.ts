@@ -181,6 +181,65 @@ describe('SIGTERM drops nothing', () => {
   });
 });
 
+/** Starts a gateway as people do, in a process group of its own, as a terminal has it. */
+async function startByNpm() {
+  const child = spawn('npm', ['start'], {
+    cwd: root,
+    env: {
+      ...process.env,
+      DATA_DIR: await temporaryDirectory(),
+      SAMPLE_ROWS: '0',
+      PORT: '0',
+      ACCESS_TOKEN: token,
+      DRAIN_MS: '30000',
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  });
+  const send = (signal: NodeJS.Signals, to: 'npm' | 'group') =>
+    process.kill(to === 'npm' ? child.pid! : -child.pid!, signal);
+  endWithProcess(child);
+  onTestFinished(() => {
+    try {
+      send('SIGKILL', 'group');
+    } catch {
+      // All of it has ended.
+    }
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8');
+  for await (const part of child.stdout) {
+    out += part;
+    if (out.includes('Try:')) break;
+  }
+  return { send, ended: once(child, 'exit'), port: Number(/gateway at \S+:(\d+)/.exec(out)?.[1]) };
+}
+
+/** A terminal sends Ctrl-C to the whole group, and npm passes on what it gets itself: the gateway gets it twice. */
+test.each([
+  ['SIGTERM', 'npm'],
+  ['SIGINT', 'group'],
+] as const)(
+  '%s to the %s that runs the start script ends the gateway, which answers first',
+  async (signal, to) => {
+    const { send, ended, port } = await startByNpm();
+    const [waiting, other] = [await openRaw(port), await openRaw(port)];
+    const slow =
+      'select count(*) as n from unnest(generate_array(1, 30000)) a, unnest(generate_array(1, 1000)) b where mod(a * b, 7) = 3';
+    waiting.write(get(`${logs}&sql=${encodeURIComponent(slow)}`));
+    // An answer on another connection shows that the request was read; after some more of them its query runs.
+    for (let answers = 1; answers <= 5; answers++) {
+      other.write(get('/livez'));
+      while (other.text().split('"alive"').length <= answers) await once(other.socket, 'data');
+    }
+    send(signal, to);
+    const [answer] = readAnswers(await waiting.ended);
+    expect(answer?.status).toBe(200);
+    await ended;
+    await expect(openRaw(port)).rejects.toThrow('ECONNREFUSED');
+  },
+);
+
 const endings = [
   ['SIGTERM', 0],
   ['SIGINT', 0],

@@ -8,7 +8,7 @@ export function readScript(name: 'start' | 'worker') {
   const words: string[] = scripts[name].split(' ');
   const at = words.indexOf('node');
   const environment: Record<string, string> = Object.fromEntries(
-    words.slice(0, at).map(word => word.split('=') as [string, string]), // by the script's own form
+    words.slice(0, at).flatMap(word => (word.includes('=') ? [word.split('=') as [string, string]] : [])), // by the script's own form
   );
   return { environment, args: words.slice(at + 1) };
 }
