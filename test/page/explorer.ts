@@ -178,12 +178,15 @@ export function testExplorer(pages: Pages): void {
 
     // The bars above the rows choose them, and the rows of a part can be asked for.
     await grid.locator('.row').nth(20).waitFor();
+    const placeOfPlot = async () => (await page.locator('.plot').boundingBox())!.y;
+    const before = await placeOfPlot();
     const bars = await page.locator('.plot .u-over').boundingBox();
     await page.mouse.move(bars!.x + bars!.width * 0.6, bars!.y + 10);
     await page.mouse.down();
     await page.mouse.move(bars!.x + bars!.width - 2, bars!.y + 10, { steps: 3 });
     await page.mouse.up();
     await page.getByText('7 of 21 rows').waitFor();
+    expect(await placeOfPlot()).toBe(before);
     const asked = page.waitForRequest(request => request.method() === 'POST');
     await page.getByRole('button', { name: 'Ask for this range' }).click();
     const { iso_timestamp_start, iso_timestamp_end } = (await asked).postDataJSON();
@@ -227,6 +230,11 @@ export function testExplorer(pages: Pages): void {
     expect((await send('3')).status).toBe(200);
     expect(await arrived()).toBe(2);
     expect(sent).toEqual([]);
+    // Without a value that it needs, it is over.
+    const live = page.getByRole('button', { name: 'Live', exact: true });
+    await live.click();
+    await page.getByLabel('project').fill('');
+    await expect.poll(() => live.isDisabled()).toBe(true);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -256,7 +264,9 @@ export function testExplorer(pages: Pages): void {
       await page.keyboard.insertText(text.slice(0, -2));
       await page.keyboard.type(text.slice(-2));
       await page.locator('.cm-tooltip-autocomplete li', { hasText: option }).first().waitFor();
-      await page.keyboard.press('Escape');
+      // Running the text closes the list too.
+      await page.keyboard.press(option === 'path' ? 'Control+Enter' : 'Escape');
+      await expect.poll(() => page.locator('.cm-tooltip-autocomplete').count()).toBe(0);
     }
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText('select event_message, count(*) as n from edge_logs group by even');

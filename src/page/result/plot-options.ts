@@ -5,7 +5,7 @@ import type { Series } from './chart-model.ts';
 import { alignedTo, type TimeModel, wholeOf } from './time-axis.ts';
 
 /** Pixels of a chart that stands alone: less is a strip above rows. */
-export const tallFrom = 200;
+const tallFrom = 200;
 
 /** uPlot draws each series from zero, so the last of the stack is drawn first, with the sum of all. */
 export function stacked({ seconds, series }: TimeModel, shown: readonly Series[]): uPlot.AlignedData {

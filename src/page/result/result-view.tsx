@@ -101,7 +101,7 @@ function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
   const oldest = time && oldestMicros(time, rows);
   if (!oldest) return null;
   return (
-    <span class="fact">
+    <span class="fact reach">
       back to <b>{formatMicros(Math.floor(oldest / 1e6) * 1e6).slice(0, 19)}</b> UTC
       <button type="button" class="link" disabled={isRunning} onClick={onOlder}>
         Load older rows

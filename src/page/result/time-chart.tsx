@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import type { Zoom } from '../view-url.ts';
 import { formatAmount, sumOf } from './amount.ts';
 import type { Series } from './chart-model.ts';
-import { optionsOf, readColours, stacked, tallFrom } from './plot-options.ts';
+import { optionsOf, readColours, stacked } from './plot-options.ts';
 import { shortNames } from './short-names.ts';
 import { isWithin, type TimeModel, zoomedBy } from './time-axis.ts';
 
@@ -61,14 +61,6 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
           </span>
         )}
         <span class="zoom">
-          {onRange && (
-            <button type="button" class="small" disabled={!zoom} onClick={() => zoom && onRange(zoom)}>
-              Ask for this range
-            </button>
-          )}
-          <button type="button" class="small" disabled={!zoom} onClick={() => onZoom(undefined)}>
-            All of it
-          </button>
           <button type="button" class="small" aria-label="Zoom in" onClick={() => scale(0.5)}>
             +
           </button>
@@ -86,11 +78,23 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
         aria-label={describe(model)}
         onKeyDown={press}
       />
-      {height >= tallFrom && (
-        <figcaption class="hint wide-only">
-          Drag to zoom, double-click for all of it; with the keyboard ← → + − 0. Times are UTC.
-        </figcaption>
-      )}
+      {/* Zooming changes this line and moves nothing. */}
+      <figcaption class="zoom-line hint">
+        {zoom && onRange && (
+          <button type="button" class="link" onClick={() => onRange(zoom)}>
+            Ask for this range
+          </button>
+        )}
+        {zoom ? (
+          <button type="button" class="link" onClick={() => onZoom(undefined)}>
+            All of it
+          </button>
+        ) : (
+          <span class="wide-only">
+            Drag to zoom, double-click for all of it; with the keyboard ← → + − 0. Times are UTC.
+          </span>
+        )}
+      </figcaption>
     </figure>
   );
 }
