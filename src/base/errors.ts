@@ -59,7 +59,11 @@ export const errorCodes = {
     reason: 'notFound',
     meaning: 'No document has this hash; send the document itself. GraphQL alone, where the answer is a 200.',
   },
-  endpoint_not_found: { status: 404, reason: 'notFound', meaning: 'No saved query has this name or UUID.' },
+  endpoint_not_found: {
+    status: 404,
+    reason: 'notFound',
+    meaning: 'No saved query has this name or UUID, or its file is wrong.',
+  },
   source_not_found: { status: 404, reason: 'notFound', meaning: 'No source has this name.' },
   route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
   method_not_allowed: {

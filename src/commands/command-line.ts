@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { didYouMean } from '../base/nearest-name.ts';
 
 /** A command that can't be carried out as it was typed. */
 export class UsageError extends Error {}
@@ -16,6 +17,23 @@ export function parseCommand<const Options extends NonNullable<ParseArgsConfig['
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/**
+ * Refuses a parameter that a saved query does not take. Over HTTP such ones are ignored; whoever types one made a mistake.
+ * @throws UsageError
+ */
+export function refuseUnknown(
+  { name, parameters }: { readonly name: string; readonly parameters: readonly { readonly name: string }[] },
+  given: readonly string[],
+): void {
+  const known = parameters.map(parameter => parameter.name);
+  const unknown = given.find(each => each !== 'sql' && !known.includes(each));
+  if (unknown === undefined) return;
+  const allowed = known.length > 0 ? `allowed: ${known.join(', ')}` : 'it takes none';
+  throw new UsageError(
+    `${name} has no parameter ${JSON.stringify(unknown)}; ${allowed}${didYouMean(unknown, known)}`,
+  );
 }
 
 /**

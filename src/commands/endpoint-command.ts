@@ -3,7 +3,6 @@ import { didYouMean } from '../base/nearest-name.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { Config } from '../composition/config.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
-import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { DefinitionError } from '../endpoints/parse-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
@@ -11,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
 import { findEndpoint } from '../pipeline/plan-request.ts';
 import { openCheckingEngine } from './checks/open-checking-engine.ts';
-import { parseCommand, readAssignments, UsageError } from './command-line.ts';
+import { parseCommand, readAssignments, refuseUnknown, UsageError } from './command-line.ts';
 import { testEndpoints } from './endpoint-tests.ts';
 import { writeNewEndpoint } from './new-endpoint.ts';
 
@@ -95,14 +94,6 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
 function missingSource({ SOURCES_DIR }: Config, name: string): string {
   const known = readSourceFolder(SOURCES_DIR).sources.map(source => source.name);
   return `--from is ${JSON.stringify(name)}; allowed: the name of a source${didYouMean(name, known)}`;
-}
-
-/** Over HTTP unknown parameters are ignored; whoever types one made a mistake. @throws UsageError */
-function refuseUnknown({ name, parameters }: EndpointDefinition, given: readonly string[]): void {
-  const known = parameters.map(parameter => parameter.name);
-  const unknown = given.find(each => each !== 'sql' && !known.includes(each));
-  if (unknown !== undefined)
-    throw new UsageError(`${name} has no parameter ${JSON.stringify(unknown)}${didYouMean(unknown, known)}`);
 }
 
 /** Says what is wrong with each file, and which saved queries are valid. */

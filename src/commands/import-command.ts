@@ -90,7 +90,14 @@ type TakeOptions = {
   readonly rejectsFile: string | undefined;
 };
 
-const say = (text: string) => void process.stderr.write(text);
+/** Whether the cursor is behind the progress. */
+let isBehindProgress = false;
+
+/** Writes a line of its own. */
+function say(line: string): void {
+  process.stderr.write(`${isBehindProgress ? '\n' : ''}${line}\n`);
+  isBehindProgress = false;
+}
 
 /** Puts the good rows of a file on disk. */
 async function take(source: Source, file: string, options: TakeOptions): Promise<Acceptance> {
@@ -108,7 +115,7 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
   let shown = 0;
   const onReject = (line: number, reason: string, text: string) => {
     rejects?.write(`${JSON.stringify({ line, reason, text })}\n`);
-    if (shown++ < maxShown) say(`\nline ${line} is left out: ${reason}\n`);
+    if (shown++ < maxShown) say(`line ${line} is left out: ${reason}`);
   };
   const startedMs = performance.now();
   const totalBytes = file === '-' ? undefined : (await stat(file)).size;
@@ -117,7 +124,8 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     const rate = Math.round((rows * 1000) / (performance.now() - startedMs));
     const [done, total] = [input.readBytes(), totalBytes].map(bytes => ((bytes ?? 0) / 1e6).toFixed(1));
     const bytes = totalBytes ? `, ${done} of ${total} MB` : `, ${done} MB`;
-    say(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
+    process.stderr.write(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
+    isBehindProgress = true;
   };
   try {
     const nowMs = Date.now();
@@ -126,7 +134,7 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
         ? await acceptEventLines({ databasePath, folder, source, lines: input.lines, nowMs, onProgress })
         : await acceptRows({ folder, source, replaces, isDryRun, lines: input.lines, onReject, onProgress });
     if (input.format === 'logflare')
-      for (const { line, reason } of taken.problems) say(`\nafter line ${line}: ${reason}\n`);
+      for (const { line, reason } of taken.problems) say(`after line ${line}: ${reason}`);
     const broken = await input.rejects();
     for (const { line, reason, text } of broken) onReject(line, reason, text);
     return { ...taken, rejected: taken.rejected + broken.length };
@@ -138,7 +146,7 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
 
 /** Stores what is on disk until nothing is left, beside gateways that do so too. */
 async function store(to: Omit<Parameters<typeof storeAccepted>[0], 'emit'>): Promise<void> {
-  const emit = (event: object) => say(`${JSON.stringify(event)}\n`);
+  const emit = (event: object) => say(JSON.stringify(event));
   for (;;) {
     try {
       if (!(await storeAccepted({ ...to, emit }))) return;
@@ -154,10 +162,11 @@ function show(
   { rows, rejected, ignoredFields, epochUnits: units }: Acceptance,
   isDryRun: boolean,
 ): void {
-  if (rejected > maxShown) say(`\nand ${rejected - maxShown} more lines\n`);
-  for (const field of ignoredFields) say(`\nfield ${field} is not in ${name} and was ignored`);
+  if (rejected > maxShown) say(`and ${rejected - maxShown} more lines`);
+  for (const field of ignoredFields) say(`field ${field} is not in ${name} and was ignored`);
   for (const [path, found] of Object.entries(units))
-    say(`\n${path}: numbers are read as ${found.map(unit => epochUnits[unit]).join(' and ')} since 1970`);
+    say(`${path}: numbers are read as ${found.map(unit => epochUnits[unit]).join(' and ')} since 1970`);
   const done = isDryRun ? 'fit' : 'imported into';
-  process.stdout.write(`\n${rows} rows ${done} ${name}, ${rejected} left out\n`);
+  if (isBehindProgress) process.stderr.write('\n');
+  process.stdout.write(`${rows} rows ${done} ${name}, ${rejected} left out\n`);
 }

@@ -122,6 +122,12 @@ Exit codes: 0 done, 1 it failed, 2 it was not typed as it is above.
 
 const briefUsage = (command: Command) => `${usageOf(command)}\n\nsqg --help lists all commands.\n`;
 
+/** All commands are listed where none was given; who has mistyped one is told the one that was meant. */
+function usageAfter(name: string, command: Command | undefined): string {
+  if (command) return briefUsage(command);
+  return name === '' ? usage() : 'sqg --help lists all commands.\n';
+}
+
 const isHelp = (argument: string | undefined) =>
   argument === '--help' || argument === '-h' || argument === 'help';
 
@@ -161,7 +167,7 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       UnreadableFileError,
     ].some(type => error instanceof type);
     process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
-    if (error instanceof UsageError) process.stderr.write(`\n${command ? briefUsage(command) : usage()}`);
+    if (error instanceof UsageError) process.stderr.write(`\n${usageAfter(name, command)}`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }
@@ -242,8 +248,11 @@ async function endpointCommand(config: Config, args: string[]): Promise<void> {
 }
 
 function explain(error: unknown): string {
-  const { code, message, cause } = error as NodeJS.ErrnoException; // each field may be missing
+  const { code, message, cause, path } = error as NodeJS.ErrnoException; // each field may be missing
   // Messages of the system and of DuckDB about a file need no stack.
+  // Of the system: `ENOENT: no such file or directory, open 'rows.csv'`.
+  const [, why] = /^E[A-Z]+: (.*?), \w+ '/.exec(message) ?? [];
+  if (path !== undefined && why !== undefined) return `${path}: ${why}`;
   if (code !== undefined || (cause as NodeJS.ErrnoException | undefined)?.code !== undefined) return message;
   if (/^(?:IO|Invalid Input) Error: /.test(message)) return message;
   if (error instanceof Error && error.name === 'DefinitionError') return message;

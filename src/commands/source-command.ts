@@ -10,6 +10,7 @@ import {
   namesOf,
   parseSource,
   readSourceFolder,
+  type Source,
   type SourceField,
   type SourceFolder,
 } from '../endpoints/sources.ts';
@@ -194,12 +195,25 @@ async function check(config: Config, print: PrintFound, names: readonly string[]
       const rows = await checkFiles(source);
       print({ name, rows }, `ok     ${name}: ${rows} rows`);
     } catch (error) {
-      const [problem = ''] = String(error instanceof Error ? error.message : error).split('\n');
+      const problem = problemOf(source, error instanceof Error ? error.message : String(error));
       print({ name, problem }, `WRONG  ${name}: ${problem}`);
       isAllWell = false;
     }
   }
   return isAllWell;
+}
+
+/** What DuckDB says of a value in a CSV file, in our words; of all else its first line. */
+function problemOf({ columns, from = {} }: Source, message: string): string {
+  const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
+  const [, inFile = '', value] =
+    /^Error when converting column "(.*?)"\. Could not convert string "(.*)" to '/m.exec(message) ?? [];
+  const [firstLine = ''] = message.split('\n');
+  if (line === undefined || value === undefined) return firstLine;
+  const name = Object.keys(columns).find(each => (from[each] ?? each) === inFile) ?? inFile;
+  const field = columns[name];
+  const type = field === undefined ? 'its type' : typeName(field);
+  return `line ${line}, column ${name}: ${JSON.stringify(value)} is no ${type}`;
 }
 
 /** Those of these names; without any, all. @throws UsageError for another name */

@@ -107,6 +107,11 @@ async function issue({ records, clock, print, note }: TokenCommandDeps, args: st
   if (!values.name) throw new UsageError('token issue needs --name <who>');
   const token = await issueToken(records, { name: values.name, clock, ...readGrants(values, clock) });
   await printToken({ records, print, note }, token, values.json);
+  if (issuedIn(await records.read()).length === 1) {
+    note(
+      'It is the first: without ACCESS_TOKEN, the next start no longer accepts the one that a first start made.',
+    );
+  }
 }
 
 async function list({ records, lastUses, print }: TokenCommandDeps, args: string[]): Promise<void> {

@@ -212,7 +212,8 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   const sourceWatch = watchSources(config.SOURCES_DIR, emit);
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
-    check: definition => checkDefinition(engine, definition),
+    check: definition =>
+      checkDefinition(engine, definition).catch(error => Promise.reject(sourceWatch.withNewSources(error))),
     emit,
   }).catch(error => {
     // What is wrong with a source comes first: queries that read it fail for it.

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { SetupError } from '../base/setup-error.ts';
+import { readSourceFolder } from '../endpoints/sources.ts';
 import type { PageSample } from '../http/answer-sample.ts';
 import { composeGateway } from './composition-root.ts';
 import { type Config, ConfigError } from './config.ts';
@@ -37,7 +38,9 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   gateway.goOnWithSample();
   const endpoints = gateway.endpoints.all().map(({ name }) => name);
-  print(welcome(config, { origin, token: accessToken, project: sampleProject, endpoints }));
+  const broken = [...gateway.endpoints.broken, ...readSourceFolder(config.SOURCES_DIR).broken];
+  const brokenFiles = broken.map(({ file }) => file);
+  print(welcome(config, { origin, token: accessToken, project: sampleProject, endpoints, brokenFiles }));
   return {
     stop: signal =>
       gateway.close({ deadlineMs: config.DRAIN_MS, quietMs: signal === 'SIGTERM' ? quietMs : 0 }),

@@ -9,6 +9,8 @@ type Started = {
   readonly project: string;
   /** Names of the saved queries that are served. */
   readonly endpoints: readonly string[];
+  /** Files of saved queries and sources that are left out, for they are wrong. */
+  readonly brokenFiles: readonly string[];
 };
 
 /** What to try first, of the saved queries that the service comes with. */
@@ -18,7 +20,7 @@ const tries = (project: string) => [
 ];
 
 /** What a gateway prints when it has started: where it is, what it has, how to call it. */
-export function welcome(config: Config, { origin, token, project, endpoints }: Started): string {
+export function welcome(config: Config, { origin, token, project, endpoints, brokenFiles }: Started): string {
   const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
   const route = `${origin}/api/endpoints/query`;
   const isShown = token !== undefined && config.NODE_ENV !== 'production';
@@ -31,7 +33,7 @@ Saved query gateway at ${origin}
   GraphQL  ${origin}/graphql
   API      ${origin}/docs
   token    ${isShown ? token : whereTokenIs(config, token)}
-`;
+${brokenFiles.length > 0 ? `  WRONG    ${brokenFiles.length} left out: ${brokenFiles.join(', ')}; npm run endpoint -- lint says why\n` : ''}`;
   if (config.COMPAT === 'logflare') return head + standIn(config, origin);
   const served = tries(project).filter(({ name }) => endpoints.includes(name));
   const paths =
@@ -76,7 +78,9 @@ function whereTokenIs(
 ): string {
   if (token === undefined && LOGFLARE_PRIVATE_ACCESS_TOKEN)
     return 'LOGFLARE_PRIVATE_ACCESS_TOKEN of the environment';
-  if (token === undefined) return 'issued tokens only (npm run token -- list)';
+  if (token === undefined) {
+    return 'issued tokens only (npm run token -- list); the one that a first start made is accepted until one is issued';
+  }
   return ACCESS_TOKEN
     ? 'ACCESS_TOKEN of the environment'
     : `in ${DATA_DIR}/sample-token, until one is issued`;

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxRowsBytes } from '../http-messages/http-limits.ts';
@@ -62,10 +63,17 @@ export async function answerRows(
 }
 
 /** Why a source is not there. Rows for one whose file is wrong can be sent again when it has been mended. */
-export function missingSource({ isLeftOut }: Pick<LoadingDeps, 'isLeftOut'>, name: string): GatewayError {
+export function missingSource(
+  { isLeftOut, sources }: Pick<LoadingDeps, 'isLeftOut' | 'sources'>,
+  name: string,
+): GatewayError {
+  const names = sources.map(source => source.name);
   return isLeftOut(name)
     ? new GatewayError('unavailable', `Source ${name} is not served: its file is wrong`)
-    : new GatewayError('source_not_found', `No source is named ${JSON.stringify(name)}`);
+    : new GatewayError(
+        'source_not_found',
+        `No source is named ${JSON.stringify(name)}${didYouMean(name, names)}`,
+      );
 }
 
 /**

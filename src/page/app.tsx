@@ -56,8 +56,8 @@ export function App() {
           {!problem && !session.token && (
             <div class="empty">
               <p>
-                This page needs an access token to ask the gateway. The start of the gateway prints one, or{' '}
-                <code>npm run token -- issue --name me</code> does.
+                This page needs an access token to ask the gateway. The gateway prints one at its start while
+                none is issued; <code>npm run token -- issue --name me</code> issues one.
               </p>
               <button type="button" class="primary" onClick={session.ask}>
                 Give a token

@@ -37,8 +37,8 @@ export function TokenDialog({ isOpen, problem, onToken, onClose }: TokenDialogPr
         </label>
         <input ref={field} id="token-field" type="password" autoComplete="off" required />
         <p class="hint">
-          Kept in this tab alone, until it is closed. The start of the gateway prints one, or{' '}
-          <code>npm run token -- issue --name me</code> does.
+          Kept in this tab alone, until it is closed. The gateway prints one at its start while none is
+          issued; <code>npm run token -- issue --name me</code> issues one.
         </p>
         <div class="actions">
           <button type="submit" class="primary">

@@ -5,7 +5,7 @@ import { bindQuery, type RawParameters } from './bind-parameters.ts';
 import { findEndpoint } from './plan-request.ts';
 
 type InvalidateDeps = {
-  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find'>;
+  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'broken'>;
   readonly cache: Pick<Cache, 'invalidateEntry' | 'invalidateGroup'>;
 };
 

@@ -17,7 +17,7 @@ export type ListedEndpoint = {
 };
 
 type ListDeps = {
-  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find'>;
+  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'broken'>;
   readonly engine: Pick<Engine, 'subsets'>;
 };
 

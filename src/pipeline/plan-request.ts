@@ -29,7 +29,7 @@ export function bytesOfPlan({ query }: Plan): number {
 
 export type PlanDeps = {
   readonly tokens: Authenticator;
-  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'version'>;
+  readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'version' | 'broken'>;
   readonly runQuery: RunQuery;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
@@ -202,12 +202,17 @@ function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string)
  * @throws GatewayError `endpoint_not_found`
  */
 export function findEndpoint(
-  endpoints: Pick<EndpointRegistry, 'all' | 'find'>,
+  endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'broken'>,
   reference: string,
   caller: Pick<Caller, 'endpoints' | 'fixedParameters'> = {},
 ): EndpointDefinition {
   const definition = endpoints.find(reference);
   if (definition) return definition;
+  // Which parameters it has, and so whether it has those that a token fixes, is known of no file that is wrong.
+  const isTold = mayAsk(caller, reference) && !caller.fixedParameters;
+  if (isTold && endpoints.broken.some(({ file }) => file === `${reference}.sql`)) {
+    throw new GatewayError('endpoint_not_found', `Saved query ${reference} is not served: its file is wrong`);
+  }
   const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
   const names = endpoints.all().flatMap(each => (mayRead(caller, each) ? [each.name] : []));
   throw new GatewayError(

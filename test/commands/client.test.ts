@@ -72,13 +72,17 @@ describe('query', () => {
     expect(chart[0]).toBe(
       '█ total_rest_requests  ▓ total_storage_requests  ▒ total_auth_requests  ░ total_realtime_requests',
     );
-    expect(chart[1]).toMatch(/^2026-01-15T11:30:00 █+ 1$/);
-    expect(chart[2]).toMatch(/^2026-01-15T11:59:00 ▒+ 1$/);
+    expect(chart[1]).toMatch(/^2026-01-15T11:30:00 █+ 1, 0, 0, 0$/);
+    expect(chart[2]).toMatch(/^2026-01-15T11:59:00 ▒+ 0, 0, 1, 0$/);
   });
 
   test.each([
     ['logs.al --project ours', 'Did you mean logs.all? (endpoint_not_found)'],
     ['logs.all', 'Parameter "project"'],
+    [
+      'logs.all --projcet ours',
+      'logs.all has no parameter "projcet"; allowed: project, iso_timestamp_start, iso_timestamp_end; Did you mean project?',
+    ],
     ['logs.all --project ours --format tabel', 'Did you mean table?'],
     ['logs.all --project', '--project has no value'],
     ['logs.all more', 'query takes the name or UUID of one saved query'],
@@ -92,7 +96,12 @@ describe('query', () => {
 
   test('there is no token, or a wrong one', async () => {
     const environment = { GATEWAY_URL: gateway.origin };
-    await expect(query('logs.all', { environment })).rejects.toThrow('There is no token');
+    await expect(query('logs.all', { environment })).rejects.toThrow(/There is no token.* or a profile$/);
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'sample-token'), 'x');
+    await expect(query('logs.all', { environment: { ...environment, DATA_DIR: directory } })).rejects.toThrow(
+      `has that of ${join(directory, 'sample-token')}`,
+    );
     await expect(query('logs.all --token nobody', { environment })).rejects.toThrow('(unauthorized)');
   });
 
@@ -181,6 +190,20 @@ describe('what is shown', () => {
     ]);
   });
 
+  test('characters that take two places keep the columns in line', () => {
+    expect(
+      tableText(
+        [column('a', 'other', '漢字', 'e\u0301👩‍👩‍👧', 'abcd'), column('b', 'other', 'x', 'y', 'z')],
+        plain,
+      ),
+    ).toBe('a     b\n漢字  x\ne\u0301👩‍👩‍👧   y\nabcd  z\n(3 rows)\n');
+    const cut = tableText([column('a', 'other', '漢字漢字漢字漢字漢字漢字漢字漢字')], {
+      width: 10,
+      hasColour: false,
+    });
+    expect(cut).toContain('\n漢字漢字…\n');
+  });
+
   test('what strangers sent does not steer the terminal', () => {
     const text = '\u001b]0;title\u0007\u001b[2J\r\n\u009b31m\u202e';
     for (const shown of [
@@ -199,13 +222,13 @@ describe('what is shown', () => {
       column('b', 'number', '1', null),
     ];
     expect(chartText(columns, plain)).toBe(
-      '█ a  ▓ b\nmon ███████▒'.replace('███████▒', '████████▓▓▓▓▓▓▓ 2\ntue ███████████████ 2\n'),
+      '█ a  ▓ b\nmon █████████▓▓▓▓▓▓▓▓▓ 1, 1\ntue ██████████████████ 2, NULL\n',
     );
     expect(chartText(columns, { width: 30, hasColour: true })).toContain(
-      '\u001b[34m████████\u001b[0m\u001b[32m███████\u001b[0m 2',
+      '\u001b[34m█████████\u001b[0m\u001b[32m█████████\u001b[0m 1, 1',
     );
     expect(chartText([column('day', 'time', 'mon')], plain)).toBeUndefined();
-    expect(chartText([column('n', 'number', '0', 'NaN', '-1')], plain)).toBe('█ n\n 0\n 0\n 0\n');
+    expect(chartText([column('n', 'number', '0', 'NaN', '-1')], plain)).toBe('█ n\n 0\n NaN\n -1\n');
   });
 });
 
@@ -259,6 +282,8 @@ describe('completion', () => {
       ).trim();
     expect(complete('sqg', 'qu')).toBe('query');
     expect(complete('sqg', 'token', 'r')).toBe('rotate revoke');
+    expect(complete('sqg', 'query', 'usage.api-counts', '--in')).toBe('--interval');
+    expect(complete('sqg', 'query', 'logs.all', '--iso')).toBe('--iso_timestamp_start --iso_timestamp_end');
     expect(complete('sqg', 'query', 'usage')).toBe('usage.api-counts');
     expect(complete('sqg', 'query', 'x', '--format', 'c')).toBe('chart csv');
   });

@@ -89,7 +89,7 @@ test('a new saved query is valid, and explained', async () => {
     '--from is "postgres.log"; allowed: the name of a source; Did you mean postgres.logs?',
   );
   await expect(run('explain', 'edge.first', '--param', 'sise=5')).rejects.toThrow(
-    'edge.first has no parameter "sise"; Did you mean size?',
+    'edge.first has no parameter "sise"; allowed: size; Did you mean size?',
   );
 });
 

@@ -10,17 +10,25 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 async function openShell() {
   const records = tokenFile(join(await temporaryDirectory(), 'tokens.json'));
   const clock = createStandingClock('2026-01-15T12:00:00Z');
+  const notes: string[] = [];
   const run = async (...args: string[]) => {
     const out: string[] = [];
     const print = (line: string) => out.push(line);
     await runTokenCommand(
-      { records, lastUses: async () => new Map(), clock, print, note: () => undefined },
+      { records, lastUses: async () => new Map(), clock, print, note: line => notes.push(line) },
       args,
     );
     return out.join('\n');
   };
-  return { records, clock, run };
+  return { records, clock, run, notes };
 }
+
+test('whoever issues the first token is told that the one of the first start ends with it', async () => {
+  const { run, notes } = await openShell();
+  for (const name of ['ada', 'ben']) await run('issue', '--name', name);
+  expect(notes.filter(note => note.includes('the next start no longer accepts'))).toHaveLength(1);
+  expect(notes).toHaveLength(3);
+});
 
 test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON, without secret or hash', async () => {
   const { records, run } = await openShell();

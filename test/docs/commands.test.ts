@@ -109,7 +109,7 @@ const pagesHere: Record<string, (outputs: string[]) => unknown> = {
   'docs/agents.md': ([issued]) => expect(issued).toMatch(/^sqg_/),
   'docs/caching.md': ([invalidated]) => expect(JSON.parse(invalidated!)).toHaveProperty('invalidated'),
   'docs/clients.md': ([saved]) => expect(saved).toBe(''),
-  'docs/command-line.md': ([all]) => expect(all).toMatch(/11:00:00 .*2\n[\s\S]*"event_message"/),
+  'docs/command-line.md': ([all]) => expect(all).toMatch(/11:00:00 .* 1, 0, 1, 0\n[\s\S]*"event_message"/),
   'docs/loading.md': ([rows, events, imported]) => {
     expect(JSON.parse(rows!)).toMatchObject({ rows: 1, rejected: 0 });
     expect(JSON.parse(events!)).toEqual({ message: 'Logged!', events: 1 });

@@ -34,6 +34,19 @@ test('a saved query that is broken shows in /readyz and the metrics until it is 
   // Another file's change says nothing of this one.
   await writeFile(join(gateway.directory, 'sql', 'wrong.sql'), 'select 1');
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 2, 0]);
+  // That it is there at all is for those who may read it.
+  const answerTo = async (token: Parameters<typeof gateway.issue>[0]) => {
+    const headers = { 'x-api-key': await gateway.issue(token) };
+    const { status, body } = await gateway.get('/api/endpoints/query/wrong', headers);
+    return [status, body.error.code, body.error.message];
+  };
+  const [told, untold] = [
+    'Saved query wrong is not served: its file is wrong',
+    'No endpoint has the name or UUID "wrong"',
+  ];
+  expect(await answerTo({ endpoints: ['wr*'] })).toEqual([404, 'endpoint_not_found', told]);
+  expect(await answerTo({ endpoints: ['logs.*'] })).toEqual([404, 'endpoint_not_found', untold]);
+  expect(await answerTo({ parameters: { project: 'x' } })).toEqual([404, 'endpoint_not_found', untold]);
   await writeFile(file, text);
   await expect.poll(state).toEqual([200, ['saved_query_broken'], 1, 0]);
 });
@@ -84,6 +97,28 @@ test('what is wrong with a saved query or a source is said by its place, and the
   expect((await gateway.get('/api/endpoints/query/logs.all?project=x')).status).toBe(200);
   await writeFile(file, text);
   await expect.poll(() => metric('sources_broken')).toBe(0);
+  // One that came after the start has no table yet.
+  await writeFile(join(gateway.directory, 'sources', 'late.yaml'), 'name: late\ncolumns: { n: INT64 }\n');
+  const query = `/*
+id: 00000000-0000-0000-0000-00000000000a
+name: late
+description: Late.
+columns:
+  n: { type: INT64, description: N. }
+*/
+select n from \`late\``;
+  await writeFile(join(gateway.directory, 'sql', 'late.sql'), query);
+  const message = () =>
+    gateway.events.flatMap(event =>
+      event.type === 'endpoint.broken' && event.file === 'late.sql' ? [event.message] : [],
+    );
+  await expect
+    .poll(message)
+    .toContain(
+      'late.sql:8: sql: Table not found: late at [8:15]; the source came after the start: a restart makes its table',
+    );
+  for (const left of ['sources/late.yaml', 'sql/late.sql']) await rm(join(gateway.directory, left));
+  await expect.poll(() => metric('endpoints_broken')).toBe(1);
 });
 
 test('a disk that is almost full shows in /readyz and the metrics, and rows that can not be written in the log', async () => {

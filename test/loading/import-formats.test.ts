@@ -200,13 +200,15 @@ test('lines of an access log become rows by the pattern of docs/loading.md, requ
     // TLS on the port of HTTP, and a connection that sent nothing.
     '198.51.100.7 - - [09/Jun/2026:12:11:00 -0700] "\\x16\\x03\\x01" 400 157 "-" "-"',
     '198.51.100.8 - - [09/Jun/2026:12:11:01 -0700] "" 400 - "-" "-"',
+    // Apache writes a quotation mark with a backslash.
+    '198.51.100.9 - - [09/Jun/2026:12:11:02 -0700] "\\"nonsense\\"" 400 - "-" "Mozilla/5.0 (X11; \\"q\\")"',
     'nonsense',
   ];
   expect(await take(access, `${lines.join('\n')}\n`)).toMatchObject({
     format: 'lines',
-    rows: 4,
+    rows: 5,
     ignoredFields: [],
-    problems: [{ line: 5, reason: 'does not fit the pattern of the source' }],
+    problems: [{ line: 6, reason: 'does not fit the pattern of the source' }],
   });
   expect(
     await rowsOf(
@@ -217,6 +219,7 @@ test('lines of an access log become rows by the pattern of docs/loading.md, requ
     ['2026-06-09 19:10:39+00', 'shop', '2001:db8::1', null, '206', '7648063', 'http://a.test/', 'Mozilla/5.0 (X11; Linux) \\x22q\\x22', { method: 'GET', path: '/A%20b/x.mp4' }],
     ['2026-06-09 19:11:00+00', 'shop', '198.51.100.7', null, '400', '157', null, null, null],
     ['2026-06-09 19:11:01+00', 'shop', '198.51.100.8', null, '400', null, null, null, null],
+    ['2026-06-09 19:11:02+00', 'shop', '198.51.100.9', null, '400', null, null, 'Mozilla/5.0 (X11; \\"q\\")', null],
   ]);
 }); // biome-ignore format: a table
 

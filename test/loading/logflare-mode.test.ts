@@ -93,6 +93,7 @@ test('the mode has no sample data, and says what it stands in for and what it la
     token: undefined,
     project: 'x',
     endpoints: ['orders.by-day'],
+    brokenFiles: ['a.sql', 'b.yaml'],
   };
   const text = welcome(config, started);
   expect(text).toMatch(/Stands in for the Logflare of a self-hosted Supabase/);
@@ -101,6 +102,8 @@ test('the mode has no sample data, and says what it stands in for and what it la
   expect(lacking).toMatch(/missing {2}LOGFLARE_PUBLIC_ACCESS_TOKEN/);
   const own = welcome(readConfig({}), started);
   expect(own).not.toMatch(/Logflare|logs\.all/);
+  expect(own).toContain('WRONG    2 left out: a.sql, b.yaml; npm run endpoint -- lint');
+  expect(welcome(readConfig({}), { ...started, brokenFiles: [] })).not.toContain('WRONG');
   expect(own).toContain("'http://127.0.0.1:4000/api/endpoints/query/orders.by-day'");
 });
 

@@ -6,7 +6,8 @@ const blocks = ['█', '▓', '▒', '░'];
 const colours = [34, 32, 33, 35, 36, 31];
 
 /**
- * Draws a bar for each row: its numbers side by side, labelled by its first time or, without one, its first text.
+ * Draws a bar for each row: its numbers side by side, labelled by its first time or, without one, its first text. Behind it are the numbers
+ * themselves, not their sum: nobody knows whether one of them means anything. A negative number has no bar.
  * @returns undefined if there is no number to draw
  */
 export function chartText(columns: readonly ShownColumn[], { width, hasColour }: Screen): string | undefined {
@@ -21,7 +22,8 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
     30,
     Math.max(0, ...(labels?.cells ?? []).map(cell => [...(cell ?? 'NULL')].length)),
   );
-  const room = Math.max(10, width - labelWidth - 12);
+  const numbers = first.cells.map((_, row) => series.map(({ cells }) => cells[row] ?? 'NULL').join(', '));
+  const room = Math.max(10, width - labelWidth - 2 - Math.max(0, ...numbers.map(text => text.length)));
   const paint = (text: string, at: number) =>
     hasColour && text !== '' ? `\u001b[${colours[at % colours.length]}m${text}\u001b[0m` : text;
   const block = (at: number) => (hasColour ? '█' : blocks[at % blocks.length]!);
@@ -40,7 +42,7 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
       drawn = end;
       return paint(bar, at);
     });
-    return `${labels ? `${label} ` : ''}${bars.join('')} ${sums[row]}`;
+    return `${labels ? `${label} ` : ''}${bars.join('')} ${numbers[row]}`;
   });
   const legend = series.map(({ name }, at) => `${paint(block(at), at)} ${printable(name)}`).join('  ');
   return [legend, ...lines, ''].join('\n');

@@ -42,11 +42,37 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, ' ');
 }
 
-const lengthOf = (text: string) => [...text].length;
+const plain = /^[ -~]*$/;
+const graphemes = new Intl.Segmenter();
+/** Characters that take two places of a terminal. Source: Unicode, UAX 11, those of East Asia, and emoji. */
+const wide =
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
+/** What a person takes for one character, and the places that it takes. */
+function cellsOf(text: string): { readonly text: string; readonly width: number }[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => ({
+    text: segment,
+    width: wide.test(segment) ? 2 : 1,
+  }));
+}
+
+/** The places of a terminal that a text takes. */
+function lengthOf(text: string): number {
+  return plain.test(text) ? text.length : cellsOf(text).reduce((sum, { width }) => sum + width, 0);
+}
 
 function fitted(text: string, width: number, isNumber: boolean): string {
-  const characters = [...text];
-  if (characters.length > width) return `${characters.slice(0, width - 1).join('')}…`;
-  const padding = ' '.repeat(width - characters.length);
-  return isNumber ? padding + text : text + padding;
+  let shown = text;
+  let length = lengthOf(text);
+  if (length > width) {
+    [shown, length] = ['', 1];
+    for (const cell of cellsOf(text)) {
+      if (length + cell.width > width) break;
+      shown += cell.text;
+      length += cell.width;
+    }
+    shown += '…';
+  }
+  const padding = ' '.repeat(width - length);
+  return isNumber ? padding + shown : shown + padding;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { formatNames, type RowFormat } from '../../formats/row-formats.ts';
-import { UsageError } from '../command-line.ts';
+import { refuseUnknown, UsageError } from '../command-line.ts';
 import { chartText } from './print-chart.ts';
 import { type Screen, tableText } from './print-table.ts';
 import { reachGateway } from './reach-gateway.ts';
@@ -36,6 +36,7 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
   const format = readFormat(asked.format, deps.screen);
   const gateway = await reachGateway(deps.environment, asked, deps.note);
   try {
+    await refuseMistyped(gateway, asked, deps.signal);
     for (let tag: string | undefined; ; ) {
       tag = await printOnce(deps, gateway, { ...asked, format, tag });
       if (asked.everySeconds === undefined) return;
@@ -47,6 +48,28 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
   } finally {
     await gateway.close();
   }
+}
+
+/**
+ * Asks the gateway which parameters the saved query takes. Where it does not say, the query itself is asked, and says why.
+ * @throws UsageError
+ */
+async function refuseMistyped(
+  { url, token }: { readonly url: string; readonly token: string },
+  { endpoint, parameters }: Pick<QueryArguments, 'endpoint' | 'parameters'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const given = parameters.flatMap(([name]) => (name === 'sql' ? [] : [name]));
+  if (given.length === 0) return;
+  const listed = await fetch(`${url}/api/endpoints/${encodeURIComponent(endpoint)}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal,
+  })
+    .then(async response => (response.ok ? await response.json() : undefined))
+    .catch(() => undefined);
+  // A gateway of another kind may answer anything.
+  if (Array.isArray(listed?.parameters))
+    refuseUnknown({ name: endpoint, parameters: listed.parameters }, given);
 }
 
 function readFormat(text: string | undefined, screen: Screen | undefined): ShownFormat {

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
 import { readConfig } from '../../composition/config.ts';
+import { sampleTokenName } from '../../composition/prepare-data.ts';
 import { UsageError } from '../command-line.ts';
 import { readProfile } from './profiles.ts';
 
@@ -42,8 +46,14 @@ export async function reachGateway(
   // ACCESS_TOKEN is that of a gateway that runs here.
   const ofEnvironment = environment.GATEWAY_TOKEN || (ownUrl && environment.ACCESS_TOKEN);
   const token = given.token ?? (ownUrl ? ofEnvironment || kept : kept || ofEnvironment);
-  if (!token)
-    throw new UsageError('There is no token: --token, GATEWAY_TOKEN in the environment, or a profile');
+  if (!token) {
+    const file = join(environment.DATA_DIR || '.data', sampleTokenName);
+    const own = existsSync(file) ? `; the gateway that first started here has that of ${file}` : '';
+    throw new GatewayError(
+      'unauthorized',
+      `There is no token: --token, GATEWAY_TOKEN in the environment, or a profile${own}`,
+    );
+  }
   return { url, token, close: async () => undefined };
 }
 

@@ -5,18 +5,7 @@ const shells = ['bash', 'zsh', 'fish'];
 
 /** Words that may follow a command. */
 const following: Record<string, readonly string[]> = {
-  query: [
-    '--sql',
-    '--format',
-    '--watch',
-    '--every',
-    '--profile',
-    '--url',
-    '--token',
-    '--param',
-    '--project',
-    '--help',
-  ],
+  query: ['--sql', '--format', '--watch', '--every', '--profile', '--url', '--token', '--param', '--help'],
   mcp: ['--profile', '--url', '--token'],
   endpoint: ['new', 'lint', 'test', 'explain'],
   backup: ['restore'],
@@ -31,11 +20,20 @@ const following: Record<string, readonly string[]> = {
 const named = ['query', 'cache', 'endpoint'];
 const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/\\.sql$//p' | grep -v '\\.batch$'`;
 
-/** The same in fish, as a function. */
+/** The options of the parameters of a saved query, from its header. */
+const parameters = `$(sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' "\${SQL_DIR:-sql}/\${COMP_WORDS[2]}.sql" 2>/dev/null)`;
+
+/** The same in fish, as functions. */
 const fishNames = `function __sqg_saved_queries
   set -l folder sql
   set -q SQL_DIR; and set folder $SQL_DIR
   ls $folder 2>/dev/null | string match '*.sql' | string replace -r '\\.sql$' '' | string match -v '*.batch'
+end
+function __sqg_parameters
+  set -l folder sql
+  set -q SQL_DIR; and set folder $SQL_DIR
+  set -l words (commandline -opc)
+  sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' $folder/$words[3].sql 2>/dev/null
 end`;
 
 /**
@@ -61,7 +59,8 @@ ${bashScript(commands)}`;
 function bashScript(commands: readonly string[]): string {
   const cases = Object.entries(following).map(([command, words]) => {
     const own = named.includes(command) ? ` $(${names})` : '';
-    return `    ${command}) words="${words.join(' ')}${own}" ;;`;
+    const more = command === 'query' ? ` ${parameters}` : '';
+    return `    ${command}) words="${words.join(' ')}${own}${more}" ;;`;
   });
   return `_sqg() {
   local words="" word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -80,7 +79,8 @@ function fishScript(commands: readonly string[]): string {
   const lines = Object.entries(following).flatMap(([command, words]) => {
     const after = `complete -c sqg -f -n "__fish_seen_subcommand_from ${command}"`;
     const own = named.includes(command) ? [`${after} -a "(__sqg_saved_queries)"`] : [];
-    return [`${after} -a "${words.join(' ')}"`, ...own];
+    const more = command === 'query' ? [`${after} -a "(__sqg_parameters)"`] : [];
+    return [`${after} -a "${words.join(' ')}"`, ...own, ...more];
   });
   return [
     fishNames,
