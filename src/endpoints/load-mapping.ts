@@ -118,8 +118,15 @@ export function timeReader(form: string): (text: string) => string | undefined {
     } = found;
     const number = monthName ? months.indexOf(monthName.toLowerCase()) + 1 : Number(month ?? 1);
     const two = (part: string | number) => String(part).padStart(2, '0');
+    // The text stays as it is, for the message to show.
+    if (!isDay(Number(year), number, Number(day))) return undefined;
     return `${year}-${two(number)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}.${fraction}${zone}`;
   };
+}
+
+/** @param month counts from 1 */
+function isDay(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /** Years of two digits are those from 1969 to 2068, as strptime has it. */

@@ -260,6 +260,11 @@ test('a file .env is read, and the environment wins; help needs neither', async 
   const { status, stderr } = run('doctor');
   expect([status, stderr]).toEqual([1, expect.stringContaining('PORT: ')]);
   expect(stderr).not.toContain('QUERY_TIMEOUT_MS');
+  const mistyped = run('quer');
+  expect([mistyped.status, mistyped.stderr]).toEqual([
+    2,
+    'No command is named "quer"; Did you mean query?\n\nsqg --help lists all commands.\n',
+  ]);
   const help = run('cache', '--help');
   expect([help.status, help.stdout]).toEqual([0, expect.stringContaining('cache invalidate <endpoint>')]);
 });

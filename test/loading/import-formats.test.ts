@@ -203,12 +203,18 @@ test('lines of an access log become rows by the pattern of docs/loading.md, requ
     // Apache writes a quotation mark with a backslash.
     '198.51.100.9 - - [09/Jun/2026:12:11:02 -0700] "\\"nonsense\\"" 400 - "-" "Mozilla/5.0 (X11; \\"q\\")"',
     'nonsense',
+    '203.0.113.7 - - [99/Foo/2026:10:00:00 +0000] "" 400 - "-" "-"',
+    '203.0.113.7 - - [31/Feb/2026:10:00:00 +0000] "" 400 - "-" "-"',
   ];
   expect(await take(access, `${lines.join('\n')}\n`)).toMatchObject({
     format: 'lines',
     rows: 5,
     ignoredFields: [],
-    problems: [{ line: 6, reason: 'does not fit the pattern of the source' }],
+    problems: [
+      { line: 6, reason: 'does not fit the pattern of the source' },
+      { line: 7, reason: 'time is "99/Foo/2026:10:00:00 +0000"; allowed: ISO 8601 text or integer microseconds' },
+      { line: 8, reason: 'time is "31/Feb/2026:10:00:00 +0000"; allowed: ISO 8601 text or integer microseconds' },
+    ],
   });
   expect(
     await rowsOf(

@@ -138,6 +138,11 @@ test.each([
   expect([answer.status, answer.body.error.code]).toEqual([status, code]);
 });
 
+test('of a source that is none, the one that was meant is said', async () => {
+  const { body } = await post('shop.ordres', [{ order_id: 6 }]);
+  expect(body.error.message).toBe('No source is named "shop.ordres"; Did you mean shop.orders?');
+});
+
 test('a body without a good line is refused', async () => {
   const answer = await post('shop.orders', [{ state: 'none' }]);
   expect([answer.status, answer.body.error.message]).toEqual([
