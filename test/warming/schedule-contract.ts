@@ -76,7 +76,7 @@ export function scheduleContract(
     expect((await schedule.claim('t2', 1000))?.group).toBe('g');
     expect(await schedule.extend('g', 't1', 1000)).toBe(false);
     expect(await schedule.settle('g', 't1', settled)).toBe(false);
-    expect(await schedule.settle('g', 't2', settled)).toBe(true);
+    expect(await schedule.settle('g', 't2', { ...settled, dueInMs: 60_000 })).toBe(true);
     expect(await schedule.claim('t3', 1000)).toBeUndefined();
   });
 
