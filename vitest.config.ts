@@ -50,6 +50,8 @@ const alone = [
   'test/bigquery/leaks.test.ts',
   ...['constant-time', 'parallel-commands'].map(name => `test/auth/${name}.test.ts`),
   'test/contract/one-deadline.test.ts',
+  // A Redis that answers after 50 ms is none, and each gateway runs its own query.
+  'test/fleet/dying-holder.test.ts',
   'test/fleet/large-entries.test.ts',
   'test/graphql/operation-limits.test.ts',
 ];
