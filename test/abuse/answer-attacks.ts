@@ -1,6 +1,6 @@
 import type { Attack } from './attack.ts';
 import { at, bulk, list } from './attack-texts.ts';
-import { type Target, tokenLines } from './target.ts';
+import { agentHeaders, callTool, type Target, tokenLines } from './target.ts';
 
 /** Answers that are wide or deep or many, in every form, and their readers. */
 export const answerAttacks: readonly Attack[] = [
@@ -15,7 +15,7 @@ export const answerAttacks: readonly Attack[] = [
   { name: 'hundreds of plain logs at once', senders: 400, seconds: 8, send: to => to.rest({}) },
   { name: 'hundreds of redacted logs at once', senders: 300, seconds: 8, send: to => to.rest({}, redacted) },
   { name: 'hundreds of exports at once', senders: 300, seconds: 8, send: (to, n) => to.rest({ format: at(['csv', 'parquet', 'arrow', 'ndjson'], n) }) },
-  { name: 'hundreds of tools at once', senders: 300, seconds: 8, send: to => tool(to, 'logs_all', { project: to.project }) },
+  { name: 'hundreds of tools at once', senders: 300, seconds: 8, send: to => callTool(to, 'logs_all', { project: to.project }) },
   { name: 'hundreds of texts refused at once', senders: 300, seconds: 8, send: (to, n) => to.sql(`select ${n} from nope`) },
   { name: 'hundreds of GraphQL logs at once', senders: 300, seconds: 8, send: to => to.graphql({ query: `{ logsAll(project: "${to.project}") { id metadata timestamp event_message: eventMessage } }` }) },
   { name: 'a pattern that matches every row, slowly', senders: 32, seconds: 8, send: (to, n) => to.rest({ interval: 'minutely', project: `(.|${n})*(a|b|c|.)*(x?){50}` }, { of: 'usage.api-counts' }) },
@@ -34,13 +34,12 @@ const wideAnswers: readonly ((to: Target, n: number) => Promise<void>)[] = [
   (to, n) => to.sql(wide(n)),
   (to, n) => to.sql(wide(n), redacted),
   (to, n) => to.graphql(graphqlSql(wide(n))),
-  (to, n) => tool(to, 'logs_all_sql', { project: 'x', sql: wide(n) }),
+  (to, n) => callTool(to, 'logs_all_sql', { project: 'x', sql: wide(n) }),
   ...['csv', 'parquet', 'arrow', 'ndjson'].map(format => (to: Target, n: number) => to.rest({ sql: wide(n), format })),
 ]; // biome-ignore format: a list
 
 const logs = '/api/endpoints/query/logs.all';
 const usage = '/api/endpoints/query/usage.api-counts';
-const agent = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };
 
 const wide = (n: number) =>
@@ -52,20 +51,10 @@ const graphqlSql = (sql: string) => ({
   query: `{ logsAllSql(project: "x", sql: ${JSON.stringify(sql)}) { rows } }`,
 });
 
-function tool(to: Target, name: string, args: object): Promise<void> {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name, arguments: args },
-  });
-  return to.send('/mcp', { method: 'POST', headers: agent, body });
-}
-
 /** A whole request for the list of tools. */
 function listing(token: string): string {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const lines = Object.entries({ ...agent, 'content-length': body.length }).map(
+  const lines = Object.entries({ ...agentHeaders, 'content-length': body.length }).map(
     pair => `${pair.join(': ')}\r\n`,
   );
   return `POST /mcp HTTP/1.1\r\n${tokenLines(token)}${lines.join('')}\r\n${body}`;

@@ -1,6 +1,6 @@
 import type { Attack } from './attack.ts';
 import { at, list } from './attack-texts.ts';
-import { type Target, tokenLines } from './target.ts';
+import { callTool, tokenLines } from './target.ts';
 
 /** Names that nobody knows, and documents that are costly to check: what an error says must cost as little as an answer. */
 export const nameAttacks: readonly Attack[] = [
@@ -21,22 +21,11 @@ export const nameAttacks: readonly Attack[] = [
   { name: 'unknown parameters that look like known ones', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`projec${n}x${i}`, 'x']))) }) },
   { name: 'a name of an unknown parameter of 900 KB', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: json, body: JSON.stringify({ project: 'x', [`iso_timestamp_star${'t'.repeat(900_000)}${n}`]: '1' }) }) },
   { name: 'checks of nonsense', senders: 32, send: (to, n) => to.send('/api/endpoints/logs.all/check', { method: 'POST', headers: json, body: JSON.stringify({ sql: at([`select nope${n} from ${'edge_log'.repeat(4000)}`, `select ${'edge_log'.repeat(7000)}(${n})`, `select ${list(3000, i => `idd${i}`)} from edge_logs -- ${n}`], n) }) }) },
-  { name: 'tools that describe', senders: 32, send: (to, n) => tool(to, 'describe_subsets', at<object>([{ saved_query: 'logs.all' }, { saved_query: `${'x'.repeat(500_000)}${n}` }, { saved_query: Array(3000).fill(`log${n}`) }, { saved_query: 'logs.all', subset: `edge_log${n}` }], n)) },
-  { name: 'tools of unknown names of 900 KB', senders: 16, send: (to, n) => tool(to, `logs_all_sq${'l'.repeat(900_000)}${n}`, {}) },
+  { name: 'tools that describe', senders: 32, send: (to, n) => callTool(to, 'describe_subsets', at<object>([{ saved_query: 'logs.all' }, { saved_query: `${'x'.repeat(500_000)}${n}` }, { saved_query: Array(3000).fill(`log${n}`) }, { saved_query: 'logs.all', subset: `edge_log${n}` }], n)) },
+  { name: 'tools of unknown names of 900 KB', senders: 16, send: (to, n) => callTool(to, `logs_all_sq${'l'.repeat(900_000)}${n}`, {}) },
   { name: 'cookies and absolute forms', senders: 32, send: (to, n) => to.socket(`GET http://${'x'.repeat(3000)}${n}${usage}?interval=daily&project=x HTTP/1.1\r\n${tokenLines(to.token)}${'Cookie: a=b; c=d\r\n'.repeat(900)}\r\n`, { holdMs: 200 }) },
 ]; // biome-ignore format: a table
 
 const logs = '/api/endpoints/query/logs.all';
 const usage = '/api/endpoints/query/usage.api-counts';
 const json = { 'content-type': 'application/json' };
-const agent = { ...json, accept: 'application/json, text/event-stream' };
-
-function tool(to: Target, name: string, args: object): Promise<void> {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name, arguments: args },
-  });
-  return to.send('/mcp', { method: 'POST', headers: agent, body });
-}

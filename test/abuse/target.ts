@@ -43,6 +43,18 @@ export type OutcomeCounts = Record<string, number>;
 /** Headers of a raw request with the token. */
 export const tokenLines = (token: string) => `Host: gateway\r\nX-API-KEY: ${token}\r\n`;
 
+/** Headers of a message of an agent. */
+export const agentHeaders = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+
+/** Calls a tool as an agent does. */
+export function callTool(to: Target, name: string, args: object): Promise<void> {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+  return to.send('/mcp', { method: 'POST', headers: agentHeaders, body: JSON.stringify(message) });
+}
+
 /** Longer answers are not parsed: the attack shall go on. */
 const maxParsed = 2 * 1024 * 1024;
 

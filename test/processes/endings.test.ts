@@ -23,20 +23,21 @@ const shortDrainMs = 500;
 /** What an end may take beyond the bound, on a busy machine. */
 const slackMs = 7000;
 
+/** For a service with a folder of its own and nothing in it, on a free port. */
+const ownEnvironment = async () => ({
+  ...process.env,
+  DATA_DIR: await temporaryDirectory(),
+  SAMPLE_ROWS: '0',
+  PORT: '0',
+  ACCESS_TOKEN: token,
+});
+
 /** Starts a program of the service with faults to be planted; resolves once it has printed `ready`. */
 async function start(program: 'gateway' | 'worker', environment: Record<string, string> = {}) {
   const ready = program === 'gateway' ? 'Try:' : 'Worker:';
   const child = spawn('node', ['--import', planted, `src/${program}.ts`], {
     cwd: root,
-    env: {
-      ...process.env,
-      DATA_DIR: await temporaryDirectory(),
-      SAMPLE_ROWS: '0',
-      PORT: '0',
-      ACCESS_TOKEN: token,
-      DRAIN_MS: String(drainMs),
-      ...environment,
-    },
+    env: { ...(await ownEnvironment()), DRAIN_MS: String(drainMs), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   endWithProcess(child);
@@ -185,14 +186,7 @@ describe('SIGTERM drops nothing', () => {
 async function startByNpm() {
   const child = spawn('npm', ['start'], {
     cwd: root,
-    env: {
-      ...process.env,
-      DATA_DIR: await temporaryDirectory(),
-      SAMPLE_ROWS: '0',
-      PORT: '0',
-      ACCESS_TOKEN: token,
-      DRAIN_MS: '30000',
-    },
+    env: { ...(await ownEnvironment()), DRAIN_MS: '30000' },
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   });
