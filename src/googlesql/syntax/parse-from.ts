@@ -53,10 +53,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
   function joinCondition(): Pick<Extract<FromItem, { kind: 'join' }>, 'on' | 'using'> {
     if (cursor.takeKeyword('ON')) return { on: expressions.expression() };
     if (!cursor.takeKeyword('USING')) return {};
-    cursor.needSymbol('(');
-    const using = cursor.list(() => cursor.identifier());
-    cursor.needSymbol(')');
-    return { using };
+    return { using: cursor.listInParentheses(() => cursor.identifier()) };
   }
 
   function primary(): FromItem {
@@ -68,9 +65,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     const { at } = cursor.peek();
     if (cursor.isSymbol('(')) return cursor.nested(parenthesized);
     if (cursor.takeKeyword('UNNEST')) {
-      cursor.needSymbol('(');
-      const array = expressions.expression();
-      cursor.needSymbol(')');
+      const array = cursor.inParentheses(expressions.expression);
       return { kind: 'unnest', array, alias: alias(), offset: offsetAlias(), at };
     }
     if (cursor.isKeyword('LATERAL')) cursor.fail('LATERAL is not supported');

@@ -47,18 +47,11 @@ export function parseGroupBy(
   function takeSets(): number[][] | undefined {
     if (!startsSets()) return undefined;
     if (cursor.takeKeyword('GROUPING', 'SETS')) {
-      return inBrackets(() => takeSets() ?? oneSet()).flat();
+      return cursor.listInParentheses(() => takeSets() ?? oneSet()).flat();
     }
     const isCube = cursor.next().keyword === 'CUBE';
-    const items = inBrackets(keySet);
+    const items = cursor.listInParentheses(keySet);
     return isCube ? cube(items) : rollup(items);
-  }
-
-  function inBrackets<Item>(item: () => Item): Item[] {
-    cursor.needSymbol('(');
-    const items = cursor.list(item);
-    cursor.needSymbol(')');
-    return items;
   }
 
   /** `a`, `(a, b)` or `()`: indexes of keys. */

@@ -66,7 +66,13 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
     const join = parsePivot(cursor, expressions, input) ?? parts.join(input);
     if (join) return { kind: 'join', at, join };
     const setOperator = takeSetOperator(cursor);
-    if (setOperator) return { kind: 'setOperation', at, operator: setOperator, queries: list(bracketed) };
+    if (setOperator)
+      return {
+        kind: 'setOperation',
+        at,
+        operator: setOperator,
+        queries: list(() => cursor.inParentheses(parts.query)),
+      };
     if (refused.includes(keyword)) cursor.fail(`Pipe operator ${keyword} is not supported`);
     return cursor.unexpected('a pipe operator');
   }
@@ -80,13 +86,6 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
       items.push(item());
     }
     return items;
-  }
-
-  function bracketed(): Query {
-    cursor.needSymbol('(');
-    const query = parts.query();
-    cursor.needSymbol(')');
-    return query;
   }
 
   function select(at: Expression['at']): PipeOperator {

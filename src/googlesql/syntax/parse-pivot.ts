@@ -11,30 +11,15 @@ export function parsePivot(
   const { at } = cursor.peek();
   if (cursor.isKeyword('PIVOT') && cursor.isSymbol('(', 1)) {
     cursor.next();
-    cursor.needSymbol('(');
-    const aggregates = cursor.list(namedExpression);
-    cursor.needKeyword('FOR');
-    const by = expressions.operand();
-    cursor.needKeyword('IN');
-    cursor.needSymbol('(');
-    const values = cursor.list(namedExpression);
-    cursor.needSymbol(')');
-    cursor.needSymbol(')');
+    const list = () => cursor.list(namedExpression);
+    const [aggregates, by, values] = forIn(list, expressions.operand, namedExpression);
     return { kind: 'pivot', of, aggregates, by, values, alias: alias(), at };
   }
   if (!cursor.isKeyword('UNPIVOT')) return undefined;
   const nulls = ['INCLUDE', 'EXCLUDE'].find(word => cursor.peek(1).keyword === word);
   if (!cursor.isSymbol('(', nulls ? 3 : 1)) return undefined;
   for (let i = nulls ? 3 : 1; i > 0; i--) cursor.next();
-  cursor.needSymbol('(');
-  const values = identifiers();
-  cursor.needKeyword('FOR');
-  const name = cursor.identifier();
-  cursor.needKeyword('IN');
-  cursor.needSymbol('(');
-  const groups = cursor.list(unpivotGroup);
-  cursor.needSymbol(')');
-  cursor.needSymbol(')');
+  const [values, name, groups] = forIn(identifiers, () => cursor.identifier(), unpivotGroup);
   return {
     kind: 'unpivot',
     of,
@@ -45,6 +30,17 @@ export function parsePivot(
     alias: alias(),
     at,
   };
+
+  /** `(values FOR name IN (item, …))`. */
+  function forIn<Values, Name, Item>(values: () => Values, name: () => Name, item: () => Item) {
+    return cursor.inParentheses(() => {
+      const from = values();
+      cursor.needKeyword('FOR');
+      const by = name();
+      cursor.needKeyword('IN');
+      return [from, by, cursor.listInParentheses(item)] as const;
+    });
+  }
 
   function namedExpression(): NamedExpression {
     const expression = expressions.expression();
@@ -58,10 +54,8 @@ export function parsePivot(
 
   /** `a`, or `(a, b)`. */
   function identifiers(): Identifier[] {
-    if (!cursor.takeSymbol('(')) return [cursor.identifier()];
-    const names = cursor.list(() => cursor.identifier());
-    cursor.needSymbol(')');
-    return names;
+    const name = () => cursor.identifier();
+    return cursor.isSymbol('(') ? cursor.listInParentheses(name) : [name()];
   }
 
   function unpivotGroup(): UnpivotGroup {

@@ -267,9 +267,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     const { at } = cursor.peek();
     const type = cursor.isSymbol('<', 1) ? parseType(cursor) : undefined;
     if (!type) cursor.next();
-    cursor.needSymbol('(');
-    const fields = cursor.isSymbol(')') ? [] : cursor.list(structField);
-    cursor.needSymbol(')');
+    const fields = cursor.inParentheses(() => (cursor.isSymbol(')') ? [] : cursor.list(structField)));
     return { kind: 'struct', type, fields, at };
   }
 

@@ -90,9 +90,7 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     return cursor.list(() => {
       const name = cursor.identifier();
       cursor.needKeyword('AS');
-      cursor.needSymbol('(');
-      const item = { name, query: query() };
-      cursor.needSymbol(')');
+      const item = { name, query: cursor.inParentheses(query) };
       const key = name.name.toLowerCase();
       if (names.has(key)) throw invalidQuery(`Duplicate alias ${name.name} for WITH subquery`, name.at);
       names.add(key);
@@ -209,21 +207,17 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     const replace: { expression: ReturnType<typeof expressions.expression>; name: Identifier }[] = [];
     if (cursor.isKeyword('EXCEPT') && cursor.isSymbol('(', 1)) {
       cursor.next();
-      cursor.needSymbol('(');
-      except.push(...cursor.list(() => cursor.anyIdentifier()));
-      cursor.needSymbol(')');
+      except.push(...cursor.listInParentheses(() => cursor.anyIdentifier()));
     }
     if (cursor.isKeyword('REPLACE') && cursor.isSymbol('(', 1)) {
       cursor.next();
-      cursor.needSymbol('(');
       replace.push(
-        ...cursor.list(() => {
+        ...cursor.listInParentheses(() => {
           const expression = expressions.expression();
           cursor.takeKeyword('AS');
           return { expression, name: cursor.identifier() };
         }),
       );
-      cursor.needSymbol(')');
     }
     return { except, replace };
   }

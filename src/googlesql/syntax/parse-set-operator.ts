@@ -45,8 +45,6 @@ function takeMatch(cursor: TokenCursor, outer: SetOperator['outer']): SetOperato
   if (!isByName && !cursor.takeKeyword('CORRESPONDING')) return undefined;
   const mode = outer ?? (isByName || isStrict ? 'STRICT' : 'INNER');
   if (!cursor.takeKeyword(isByName ? 'ON' : 'BY')) return { mode };
-  cursor.needSymbol('(');
-  const columns = cursor.list(() => cursor.identifier());
-  cursor.needSymbol(')');
+  const columns = cursor.listInParentheses(() => cursor.identifier());
   return { mode, columns };
 }

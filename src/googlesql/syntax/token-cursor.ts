@@ -101,6 +101,19 @@ export function createTokenCursor(text: string) {
       return { name: value, quoted: kind === 'quotedName', at };
     },
 
+    /** What stands between `(` and `)`. */
+    inParentheses<Result>(rule: () => Result): Result {
+      this.needSymbol('(');
+      const result = rule();
+      this.needSymbol(')');
+      return result;
+    },
+
+    /** One or more between `(` and `)`, with commas. */
+    listInParentheses<Item>(item: () => Item): Item[] {
+      return this.inParentheses(() => this.list(item));
+    },
+
     /** One or more, between commas. */
     list<Item>(item: () => Item): Item[] {
       const items = [item()];
