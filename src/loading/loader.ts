@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -192,6 +193,8 @@ function startChild(
       env: { ...childEnvironment(), MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' },
     },
   );
+  // Storing can wait for queries, whose processes have the same priority. Threads have that of the thread that made them.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const owed = new Map<number, PromiseWithResolvers<Acceptance | EventsAcceptance>>();
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
