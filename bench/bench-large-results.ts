@@ -30,8 +30,8 @@ type Server = Pick<GatewayProcess, 'origin' | 'token'> & { readonly tokens: read
 
 /**
  * How long other requests take while four callers each ask for a gigabyte of the warehouse, over and over. The gateway has a
- * processor to itself; the callers, the prober and the warehouse, whose large results come from a process of their own, share the
- * other. Beside it a bare `node:http` that throws the same bytes away shows what the machine and the measuring add.
+ * processor to itself; the callers, the prober and the warehouse, whose large results come from a process of their own that gives
+ * way to all others, share the other. Beside it a bare `node:http` that throws the same bytes away shows what the machine and the measuring add.
  */
 export async function benchLargeResults(): Promise<void> {
   const cleanup = new AsyncDisposableStack();
@@ -117,7 +117,8 @@ function printTimes(head: string, times: ProberResult['times']): void {
 }
 
 async function startWarehouse() {
-  const [program, ...args] = onCore(cores.others, [process.execPath, 'test/bigquery/gigabyte-warehouse.ts']);
+  const command = [process.execPath, 'test/bigquery/gigabyte-warehouse.ts', 'yielding'];
+  const [program, ...args] = onCore(cores.others, command);
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const [origin] = await once(createInterface(child.stdout), 'line');
   return {

@@ -7,12 +7,12 @@ import type { Asked, Deed } from './warehouse-http.ts';
 /**
  * A process that is a warehouse whose result has a thousand rows of a megabyte each, in one page: what the caller's SQL has a comment
  * for decides whether it comes packed, and whether it is all one value. Any other query has one small row.
- * It writes its URL, and on a line of input the counts of requests, as JSON.
+ * Its arguments are those of `gigabyte-stream.ts`. It writes its URL, and on a line of input the counts of requests, as JSON.
  */
 const forms = ['rows', 'packed', 'value'];
 
 // Its own process: what saturates it delays no small answer.
-const streamer = fork(new URL('gigabyte-stream.ts', import.meta.url), {
+const streamer = fork(new URL('gigabyte-stream.ts', import.meta.url), process.argv.slice(2), {
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 });
 
