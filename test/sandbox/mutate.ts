@@ -6,7 +6,7 @@ const hostile = attacks.flatMap(({ statements }) => statements);
 const names = [
   'edge_logs', 'postgres_logs', 'auth_logs', 'function_logs', 'id', 'metadata', 'event_message', 'timestamp', 'project', 'm', 'e', 'a', 'p',
   '`postgres.logs`', '`cloudflare.logs.prod`', 'postgres.logs', 'secrets', 'main.secrets', '`deno-relay-logs`', 'w1', 'w2', 'w3', 'r1', 'c0',
-  "read_text('/etc/passwd')", 'duckdb_tables()', 'information_schema.tables', 'sqlite_master', '@project', '$p1', '_p', 'metadata.project',
+  "read_text('/etc/passwd')", 'duckdb_tables()', 'information_schema.tables', 'sqlite_master', '@project', '$p1', '_p', 'metadata.project', '`$1`', '`$2`', '"it\'s"', "`x'`", '`a"b`',
 ]; // biome-ignore format: a word list
 
 const noise = [

@@ -1,5 +1,5 @@
 import { concatOperands } from '../tree/concat-operands.ts';
-import { quoteText } from '../tree/quote-text.ts';
+import { inTemplate, quoteText } from '../tree/quote-text.ts';
 
 /** Elements that DuckDB spells in one format string too. */
 const formats: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ export function formatTemplate(
   const pieces: string[] = [];
   let pending = '';
   const flush = () => {
-    if (pending) pieces.push(`strftime($1, ${quoteText(pending).replaceAll('$', '$$$$')})`);
+    if (pending) pieces.push(`strftime($1, ${inTemplate(quoteText(pending))})`);
     pending = '';
   };
   let last = 0;

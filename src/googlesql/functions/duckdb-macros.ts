@@ -248,7 +248,7 @@ const macrosByName: ReadonlyMap<string, Macro> = new Map(
 export function countMentions(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const add = (name: string, count: number) => counts.set(name, (counts.get(name) ?? 0) + count);
-  const word = /'[^']*'|bq_\w+\(|\$\{\d+\}|\$(?:\w+|\*|\|\|)|\w+/g;
+  const word = /'[^']*'|"[^"]*"|bq_\w+\(|\$\{\d+\}|\$(?:\w+|\*|\|\|)|\w+/g;
   for (let found = word.exec(text); found; found = word.exec(text)) {
     const [piece] = found;
     const macro = piece.endsWith('(') ? macrosByName.get(piece.slice(0, -1)) : undefined;
@@ -281,7 +281,7 @@ function argumentsFrom(text: string, start: number): { values: readonly string[]
   let from = start;
   for (let at = start; ; at++) {
     const character = text[at]!;
-    if (character === "'") at = text.indexOf("'", at + 1);
+    if (character === "'" || character === '"') at = text.indexOf(character, at + 1);
     else if ('([{'.includes(character)) depth++;
     else if (depth === 0 && (character === ',' || character === ')')) {
       values.push(text.slice(from, at));

@@ -3,9 +3,9 @@ import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { canonical, coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
-import { quoteName } from '../tree/quote-text.ts';
+import { inTemplate, quoteName } from '../tree/quote-text.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
-import { leavesOf, type SqlType, scalar, typeName } from '../tree/types.ts';
+import { leavesOf, type SqlType, type StructField, scalar, typeName } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
@@ -64,9 +64,7 @@ export function nestedInArray(of: BoundExpression, array: BoundExpression, at: S
   const parts = names.parts(value!).map(part => canonical(part, at));
   const elements = names.name(canonical(list, at));
   const fields = type.kind === 'STRUCT' ? type.fields : [];
-  const tests = fields.map((field, i) =>
-    equalText(field.type, `\${${i + 1}}`, `e.${quoteName(fieldName(field.name, i))}`),
-  );
+  const tests = fields.map((field, i) => equalText(field.type, `\${${i + 1}}`, `e.${fieldText(field, i)}`));
   const template =
     `list_extract(list_transform([list_transform(\${${fields.length + 1}}, lambda e: ${tests.join(' and ')})], lambda tests: ` +
     'case when coalesce(len(tests), 0) = 0 then false when list_contains(tests, true) then true ' +
@@ -136,12 +134,15 @@ function createNames(isPlain: (value: BoundExpression) => boolean) {
   };
 }
 
-/** DuckDB text of `=` with BigQuery's meaning, of two texts that may be named often. */
+/** A field's name in a template. Callers choose it, `$1` too. */
+const fieldText = ({ name }: StructField, index: number) => inTemplate(quoteName(fieldName(name, index)));
+
+/** Part of a template: `=` with BigQuery's meaning, of two texts that may be named often. */
 function equalText(type: SqlType, left: string, right: string): string {
   if (type.kind === 'FLOAT64') return `(${left} = ${right} and not (isnan(${left}) and isnan(${right})))`;
   if (type.kind === 'STRUCT') {
     const tests = type.fields.map((field, i) => {
-      const name = quoteName(fieldName(field.name, i));
+      const name = fieldText(field, i);
       return equalText(field.type, `(${left}).${name}`, `(${right}).${name}`);
     });
     return `(${tests.join(' and ')})`;

@@ -2,7 +2,7 @@ import { readZone } from '../times/read-zone.ts';
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { cast, coerce, temporalLiteral } from '../tree/coercion.ts';
-import { quoteText } from '../tree/quote-text.ts';
+import { inTemplate, quoteText } from '../tree/quote-text.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { parseTime } from '../values/times/parse-time.ts';
@@ -144,6 +144,6 @@ const endOfYearZero = "timestamp '0001-12-31 (BC) 23:59:59.999999'";
 function nativeParse(format: string, kind: string): string | undefined {
   const formats = parseFormats(format, kind);
   if (!formats) return undefined;
-  const parsed = `try_strptime($2, [${formats.map(f => quoteText(f).replaceAll('$', '$$$$')).join(', ')}])`;
+  const parsed = `try_strptime($2, [${formats.map(f => inTemplate(quoteText(f))).join(', ')}])`;
   return `nullif(greatest(${parsed}, ${endOfYearZero}), ${endOfYearZero})`;
 }

@@ -51,7 +51,9 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let depth = 0;
   let left = maxPrintedExpressions;
   const depths = new Map<string, number>();
-  const depthsIn = (sql: string) => [...sql.matchAll(/\br\d+\b/g)].map(([alias]) => depths.get(alias)!);
+  // What stands in quotes is a caller's text or name: `'r1'` names nothing.
+  const depthsIn = (sql: string) =>
+    [...sql.matchAll(/'[^']*'|"[^"]*"|\br\d+\b/g)].flatMap(([piece]) => depths.get(piece) ?? []);
   const printer: Printer = {
     places: new Map(),
     impliedRelations: new Set(),

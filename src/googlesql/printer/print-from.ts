@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { BoundFrom } from '../tree/bound-tree.ts';
 import { quoteName } from '../tree/quote-text.ts';
 import { isPresent } from './print-storage.ts';
-import { type Printer, placeKey } from './printer.ts';
+import { type Printer, placeKey, subsetName } from './printer.ts';
 
 /**
  * A FROM clause as far as it is printed: its text (undefined for an array that needs no scan), what its rows must
@@ -36,7 +36,7 @@ export function printFrom(printer: Printer, from: BoundFrom): PrintedFrom {
       return printSource(
         printer,
         from.relation,
-        `w${id}`,
+        subsetName(id),
         query.columns.map((_, i) => `c${i}`),
       );
     }

@@ -18,7 +18,7 @@ import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { convertStorage } from './print-storage.ts';
-import type { OwnRow, Printer } from './printer.ts';
+import { type OwnRow, type Printer, subsetName } from './printer.ts';
 
 /**
  * Prints a query with columns `c0`, `c1` …
@@ -45,7 +45,7 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     const isCheap = !subset.isRecursive && (uses === 1 || readsOneSource(subset.query));
     // Left to itself, DuckDB plans and calculates some subsets once for each reader, whatever they cost.
     const kept = isCheap ? 'not materialized ' : subset.isRecursive ? '' : 'materialized ';
-    subsets.unshift(`w${subset.id} as ${kept}(${inner})`);
+    subsets.unshift(`${subsetName(subset.id)} as ${kept}(${inner})`);
   }
   const recursive = query.subsets.some(subset => subset.isRecursive) ? 'recursive ' : '';
   return `${subsets.length > 0 ? `with ${recursive}${subsets.join(', ')} ` : ''}${body}${slice}`;

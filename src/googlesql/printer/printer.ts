@@ -58,3 +58,6 @@ export type Printer = {
 export type OwnRow = { alias?: string };
 
 export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;
+
+/** What a subset goes by. No table's name begins with `_`: a source may be named `w1`. */
+export const subsetName = (id: number): string => `_w${id}`;

@@ -12,3 +12,8 @@ export function quoteText(text: string): string {
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+/** DuckDB text as part of a template (see `BoundCall.template`), in which a `$` of its own would begin a place for an argument. */
+export function inTemplate(sql: string): string {
+  return sql.replaceAll('$', '$$$$');
+}
