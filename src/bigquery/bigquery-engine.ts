@@ -4,6 +4,7 @@ import type { Source } from '../endpoints/sources.ts';
 import { createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
+import type { Limit } from '../engine/start-limit.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
 import type { Catalog } from '../googlesql/tree/types.ts';
 import type { BigQueryFailure } from './answers/bigquery-failure.ts';
@@ -15,7 +16,7 @@ import { adviseOnLayouts, checkWarehouse, type WarehouseToCheck } from './check-
 import { createBigQueryApi } from './client/bigquery-api.ts';
 import { isEmulator } from './client/emulator-endpoint.ts';
 import { createInFlightTracker } from './client/in-flight-tracker.ts';
-import { createRetryBudget, startRetries } from './client/retries.ts';
+import { createRetryBudget, type Retries, startRetries } from './client/retries.ts';
 import type { TableMapping } from './client/table-mapping.ts';
 import { createDryRunGuard, type DryRunGuard, type Verdict } from './dry-run-guard.ts';
 import { missingColumn } from './missing-column.ts';
@@ -47,7 +48,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   checkMapping(mapping, options.sources);
   const api = createBigQueryApi(options);
   const dryRunGuard = createDryRunGuard({ api, mapping, isEmulator: isEmulator(options.endpoint) });
-  const budget = createRetryBudget();
+  const beginRetries = shareRetries(options);
   const inFlight = createInFlightTracker();
   const inTurn = createCompileTurns();
   const { run, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
@@ -55,12 +56,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   /** Starts the deadline and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
     const limit = inFlight.startLimit(runOptions);
-    const { random, maxRetries = 4, retryBaseMs: baseMs = 1000 } = options;
-    const policy = {
-      ...{ budget, random, maxRetries, baseMs },
-      onRetry: ({ reason }: BigQueryFailure) => emit({ type: 'warehouse.retried', endpoint, reason }),
-    };
-    return { limit, retries: startRetries(policy, limit) };
+    return { limit, retries: beginRetries(endpoint, limit) };
   }
 
   const explaining = (statement: Statement) => (assembled: AssembledSql, waiting: Waiting) =>
@@ -105,9 +101,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     subsets: async statement => subsetsOf(statement, catalog),
     check: (statement, options) => inTurn(() => checkedColumns(statement, { catalog, mapping }), options),
     async checkWarehouse({ withLayouts = false } = {}) {
-      const waiting = begin('start', unhurried());
+      const limit = inFlight.startLimit(unhurried());
+      const waiting = { limit, startRetries: () => beginRetries('start', limit) };
       const warehouse = { api, place: options, mapping, catalog };
-      const warnings = examineWarehouse(warehouse, waiting, { withLayouts }).finally(waiting.limit.clear);
+      const warnings = examineWarehouse(warehouse, waiting, { withLayouts }).finally(limit.clear);
       for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     usage: () => ({ waiting: waiting(), memoryBytes: 0 }),
@@ -119,9 +116,18 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   };
 }
 
+/** Makes what starts the retries of one query; all share a budget. */
+function shareRetries({ random, emit, maxRetries = 4, retryBaseMs: baseMs = 1000 }: BigQueryEngineOptions) {
+  const shared = { budget: createRetryBudget(), random, maxRetries, baseMs };
+  return (endpoint: string, limit: Limit): Retries => {
+    const onRetry = ({ reason }: BigQueryFailure) => emit({ type: 'warehouse.retried', endpoint, reason });
+    return startRetries({ ...shared, onRetry }, limit);
+  };
+}
+
 async function examineWarehouse(
   warehouse: WarehouseToCheck,
-  waiting: Waiting,
+  waiting: Parameters<typeof checkWarehouse>[1],
   { withLayouts }: { readonly withLayouts: boolean },
 ): Promise<readonly SetupProblem[]> {
   const misshapen = await checkWarehouse(warehouse, waiting);

@@ -19,7 +19,8 @@ export type WarehouseToCheck = {
   readonly catalog: Catalog;
 };
 
-type Waiting = { readonly limit: Limit; readonly retries: Retries };
+/** The time of a check, and the retries of one of its requests: all have their own. */
+type Waiting = { readonly limit: Limit; readonly startRetries: () => Retries };
 
 /** The findings about one table. */
 type TableFinding = {
@@ -34,12 +35,12 @@ type TableFinding = {
 /** Asks `tables.get`, which is free, for each table's layout, and advises on cheaper ones. */
 export async function adviseOnLayouts(
   { api, mapping, catalog }: WarehouseToCheck,
-  { limit, retries }: Waiting,
+  { limit, startRetries }: Waiting,
 ): Promise<readonly SetupProblem[]> {
   const advice = [...mapping].map(async ([source, id]) => {
     const name = `${id.project}.${id.dataset}.${id.table}`;
     try {
-      const table = await retries.newRequest(() => api.table(id, limit.signal));
+      const table = await startRetries().newRequest(() => api.table(id, limit.signal));
       return layoutAdvice(table, catalog.get(source)!, name);
     } catch (error) {
       if (!(error instanceof BigQueryFailure)) throw error;
@@ -116,8 +117,12 @@ async function readNothing(warehouse: WarehouseToCheck, waiting: Waiting, name: 
   // A bound that no row reaches: tables may require one.
   const bounded = `${all} where timestamp > timestamp '9999-12-31 00:00:00+00'`;
   const first = await dryRun(warehouse, waiting, bounded);
-  if (!first.failure?.message.startsWith('Unrecognized name: timestamp')) return { text: bounded, ...first };
-  return { text: all, ...(await dryRun(warehouse, waiting, all)) };
+  // The bound does not fit where there is no such column, or one of another type.
+  if (first.failure?.reason !== 'invalidQuery') return { text: bounded, ...first };
+  const second = await dryRun(warehouse, waiting, all);
+  // There is such a table, and it requires a bound of another column: of its own columns nothing is known.
+  if (second.failure?.message.includes('without a filter over column')) return { text: all };
+  return { text: all, ...second };
 }
 
 /** The region of a table outside the jobs' own region; if none is set, BigQuery finds it. */
@@ -133,7 +138,7 @@ async function findRegion(
 
 async function dryRun(
   { api }: WarehouseToCheck,
-  { limit, retries }: Waiting,
+  { limit, startRetries }: Waiting,
   text: string,
   { anywhere = false } = {},
 ): Promise<{ failure?: BigQueryFailure; answer?: JobAnswer }> {
@@ -144,7 +149,7 @@ async function dryRun(
     return api.insert(sent, limit.signal);
   };
   try {
-    return { answer: await retries.newRequest(ask) };
+    return { answer: await startRetries().newRequest(ask) };
   } catch (error) {
     if (error instanceof BigQueryFailure) return { failure: error };
     if (error instanceof GatewayError && error.code === 'deadline_exceeded')

@@ -1,6 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createBigQueryEngine } from '../../src/bigquery/bigquery-engine.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
+import { sourceTables } from './bigquery-environment.ts';
 import {
   complete,
   dryRun,
@@ -13,8 +15,8 @@ import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 
-async function open(script: Script): Promise<ScriptedEngine> {
-  opened = await openScripted(script);
+async function open(script: Script, options?: Parameters<typeof openScripted>[1]): Promise<ScriptedEngine> {
+  opened = await openScripted(script, options);
   return opened;
 }
 
@@ -185,6 +187,22 @@ test('a start checks the project and every table of the mapping by a dry run', a
     'select 1',
     expect.stringMatching(/^select \* from `acme-prod\.logs\.edge` where/),
   ]);
+});
+
+test('a start goes on where each of its dry runs fails once: one table does not use up the retries of another', async () => {
+  const { engine, interfere, asked } = await open(
+    {},
+    { mapping: readTableMapping(sourceTables.map(pair => pair.join('='))), sources: readSources() },
+  );
+  const failed = new Set<string>();
+  interfere(({ body }) => {
+    const text: string = body.configuration.query.query;
+    if (failed.has(text)) return undefined;
+    failed.add(text);
+    return refusal(503, 'backendError');
+  });
+  await engine.checkWarehouse();
+  expect(asked).toHaveLength(2 * (1 + sourceTables.length));
 });
 
 test("the server is the one of the settings, whatever Google's client reads from the environment", async () => {

@@ -167,10 +167,13 @@ describe('a table that lacks what its source has fails only what reads it', () =
   const emptied = edgeColumns.map(column =>
     column === metadata ? { ...metadata, fields: [request] } : column,
   );
-  const noTimestamp: Interference = asked =>
-    textOf(asked).includes(`\`${edgeTable}\` where timestamp`)
-      ? refusal(400, 'invalidQuery', 'Unrecognized name: timestamp at [1:43]')
-      : ofEdge(dryRun({ tables: [edgeTable], fields: without('timestamp') }))(asked);
+  /** A table that a bound of `timestamp` does not fit. */
+  const unbounded =
+    (message: string, deed: Deed): Interference =>
+    asked =>
+      textOf(asked).includes(`\`${edgeTable}\` where timestamp`)
+        ? refusal(400, 'invalidQuery', `${message} at [1:43]`)
+        : ofEdge(deed)(asked);
 
   test.each<[string, Interference, RegExp]>([
     [
@@ -180,10 +183,20 @@ describe('a table that lacks what its source has fails only what reads it', () =
     ],
     [
       'a column of its type',
-      ofEdge(dryRun({ tables: [edgeTable], fields: retyped })),
+      unbounded(
+        'No matching signature for operator > for argument types: STRING, TIMESTAMP',
+        dryRun({ tables: [edgeTable], fields: retyped }),
+      ),
       /: column timestamp is STRING; needed: TIMESTAMP$/,
     ],
-    ['the column that tells the time', noTimestamp, /: column timestamp is missing; needed: TIMESTAMP$/],
+    [
+      'the column that tells the time',
+      unbounded(
+        'Unrecognized name: timestamp',
+        dryRun({ tables: [edgeTable], fields: without('timestamp') }),
+      ),
+      /: column timestamp is missing; needed: TIMESTAMP$/,
+    ],
     [
       'fields of a record',
       ofEdge(dryRun({ tables: [edgeTable], fields: emptied })),
@@ -198,6 +211,16 @@ describe('a table that lacks what its source has fails only what reads it', () =
       'ok     saved queries: 2 valid: logs.all, usage.api-counts',
     ]);
     expect(lines[1]).toMatch(found);
+    expect(isAllFine).toBe(true);
+  });
+
+  test('a table that requires a filter over another column is one, though its columns can not be looked at', async () => {
+    const message = `Cannot query over table '${edgeTable}' without a filter over column(s) 'day' that can be used for partition elimination`;
+    const { isAllFine, lines } = await examineOver(ofEdge(refusal(400, 'invalidQuery', message)));
+    expect(lines.slice(0, 2)).toEqual([
+      'ok     engine: opens',
+      'ok     saved queries: 2 valid: logs.all, usage.api-counts',
+    ]);
     expect(isAllFine).toBe(true);
   });
 
