@@ -134,7 +134,10 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
   return async (page: PageOf, reading: PageRequest): Promise<Page> => {
     const timeoutMs = Math.min(pollMs, wholeMs(limit));
     try {
-      return await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
+      const read = await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
+      // A failed job answers nothing else any more.
+      hasFailed = false;
+      return read;
     } catch (error) {
       if (!(error instanceof BigQueryFailure)) throw error;
       const { message, reason, status } = error;
@@ -143,7 +146,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
         throw new BigQueryFailure('jobLost', message, { status, cause: error });
       }
       if (!jobReasons.has(reason)) throw error;
-      // The first time it may be the request that failed; the second time it is the job, and more requests would not help.
+      // The first time it may be the request that failed; the second time in a row it is the job, and more requests would not help.
       if (hasFailed) throw new BigQueryFailure('jobUnreadable', message, { cause: error });
       hasFailed = true;
       throw error;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { jobResource } from './bigquery-resources.ts';
 import {
@@ -164,6 +165,7 @@ test.each<[string, Deed]>([
   ['userRateLimitExceeded', refusal(403, 'userRateLimitExceeded')],
   ['a full queue of jobs', refusal(403, 'quotaExceeded', fullQueue)],
   ['a 408', { status: 408, text: '' }],
+  ['a 504 without JSON', { status: 504, text: '' }],
 ])('%s: the same request is sent again, and runs once', async (_, fault) => {
   const { run, asked, events } = await open({ insert: [fault, fault, 'asUsual'] });
   expect((await run()).rowCount).toBe(1);
@@ -236,6 +238,15 @@ test('a job that twice answers with a backend error has failed, and another one 
   );
 });
 
+test('a job that answers between two backend errors has not failed: it runs once', async () => {
+  const fault = refusal(503, 'backendError');
+  const first = complete(['1'], { totalRows: '2', pageToken: 'b' });
+  const last = complete(['2'], { totalRows: '2' });
+  const { run, counts } = await open({ results: [fault, incomplete, fault, first, fault, last] });
+  expect((await run()).rowsJson.toString()).toBe('[{"n":1},{"n":2}]');
+  expect(counts()).toEqual({ insert: 1, results: 6, job: 1 });
+});
+
 test.each([
   ['quotaExceeded', 403, 'engine_failed', true],
   ['invalidQuery', 400, 'invalid_query', false],
@@ -275,14 +286,19 @@ test('a refusal for the limit of bytes names it where it is of this run, not of 
   expect(limits).toEqual(['999', '1000', '1000', '1000']);
 });
 
-test.each([
-  ['backendError', 503, 'unavailable'],
-  ['rateLimitExceeded', 403, 'overloaded'],
-  ['jobBackendError', 400, 'unavailable'],
-  ['jobRateLimitExceeded', 400, 'overloaded'],
-])('%s: gives up after its retries', async (reason, status, code) => {
-  const { run, counts } = await open({ insert: [refusal(status, reason)] }, { maxRetries: 3 });
-  await expect(run()).rejects.toMatchObject({ code });
+test.each<[string, Deed, string]>([
+  ['backendError', refusal(503, 'backendError'), 'unavailable'],
+  ['rateLimitExceeded', refusal(403, 'rateLimitExceeded'), 'overloaded'],
+  ['userRateLimitExceeded', refusal(403, 'userRateLimitExceeded'), 'overloaded'],
+  ['a full queue of jobs', refusal(403, 'quotaExceeded', fullQueue), 'overloaded'],
+  ['jobBackendError', refusal(400, 'jobBackendError'), 'unavailable'],
+  ['jobRateLimitExceeded', refusal(400, 'jobRateLimitExceeded'), 'overloaded'],
+  ['a 408', { status: 408, text: '' }, 'unavailable'],
+  ['a 429 without JSON', { status: 429, text: 'slow down' }, 'overloaded'],
+  ['a 504 without JSON', { status: 504, text: '' }, 'unavailable'],
+])('%s: gives up after its retries, with a 503 that says when to come back', async (_, fault, code) => {
+  const { run, counts } = await open({ insert: [fault] }, { maxRetries: 3 });
+  await expect(run()).rejects.toMatchObject({ code, status: 503, retryAfterSeconds: expect.any(Number) });
   expect(counts()).toEqual({ insert: 4 });
 });
 
@@ -399,6 +415,19 @@ test('no connection is left when the engine is closed', async () => {
   await scripted.run({}, { timeoutMs: 50 }).catch(() => undefined);
   await scripted.engine.close();
   await vi.waitFor(async () => expect(await scripted.openSockets()).toBe(0));
+});
+
+test('contract 11.3: an answer that is read no further is let go of, though its end never comes', async () => {
+  const rows = Array.from({ length: 30_000 }, (_, n) => ({ f: [{ v: (n * n * 7919).toString(36) }] }));
+  const fields = [{ name: 'n', type: 'STRING', mode: 'NULLABLE' }];
+  const packed = gzipSync(JSON.stringify({ ...complete([]).json, schema: { fields }, rows }));
+  const stream = async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    response.write(packed.subarray(0, 40_000));
+  };
+  const { run, held } = await open({ results: [{ stream }] }, { maxResultBytes: 10_000 });
+  await expect(run()).rejects.toMatchObject({ code: 'result_too_large' });
+  await vi.waitFor(() => expect(held()).toEqual([]));
 });
 
 test('without a region in the settings, start, results, receipt and cancel go to the one that the dry run named', async () => {

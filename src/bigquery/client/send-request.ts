@@ -111,6 +111,8 @@ function answerOf(response: IncomingMessage, signal: AbortSignal): Answered {
       try {
         return await reader(unpack(response));
       } catch (error) {
+        // A body that is not read to its end would keep its connection.
+        response.destroy();
         signal.throwIfAborted();
         throw failureOf(error);
       }
@@ -122,7 +124,6 @@ function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return response;
   if (encoding === 'gzip') return gunzip(response);
-  response.destroy();
   throw new BigQueryFailure('brokenAnswer', `The answer has the unknown encoding ${encoding}`);
 }
 
