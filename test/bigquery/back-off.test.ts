@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { BigQueryFailure } from '../../src/bigquery/answers/bigquery-failure.ts';
 import { pauseBefore } from '../../src/bigquery/client/retries.ts';
@@ -49,6 +50,16 @@ test('a server that asks for a second is left alone for a second, and by default
 test('a request that can not wait as long as the server asks learns at once when to retry', async () => {
   const { run, counts } = await open({ insert: [asked('77')] });
   await expect(run()).rejects.toMatchObject({ code: 'overloaded', status: 503, retryAfterSeconds: 77 });
+  expect(counts()).toEqual({ insert: 1 });
+});
+
+test('Retry-After is kept though the body of the failure can not be read', async () => {
+  const stream = async (response: ServerResponse) => {
+    response.writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '77' });
+    response.end('no gzip');
+  };
+  const { run, counts } = await open({ insert: [{ stream }] });
+  await expect(run()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 77 });
   expect(counts()).toEqual({ insert: 1 });
 });
 

@@ -124,7 +124,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       pageToken = answer.pageToken;
       if (pageToken !== undefined) tokens.add(pageToken);
       if (!rows) return;
-      if (rows.rowsSeen === 0) emptyPages += 1;
+      emptyPages = rows.rowsSeen === 0 ? emptyPages + 1 : 0;
       const comma = rowCount > 0 && rows.rowCount > 0 ? [Buffer.from(',')] : [];
       pieces.push(...comma, ...rows.pieces);
       rowCount += rows.rowCount;

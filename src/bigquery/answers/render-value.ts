@@ -72,7 +72,7 @@ export function renderValue(type: ColumnType, text: string): string {
 }
 
 function digitsOf(type: ColumnType, value: string): string {
-  if (!/^-?\d+$/.test(value)) throw misfit(type, 'another text');
+  if (!/^-?(?:0|[1-9]\d*)$/.test(value)) throw misfit(type, 'another text');
   return value;
 }
 

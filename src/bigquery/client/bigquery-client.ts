@@ -77,7 +77,10 @@ export function openClient({ project, endpoint }: ClientOptions): BigQueryClient
 
 async function refusal(answered: Answered): Promise<BigQueryFailure> {
   const { status, retryAfterSeconds } = answered;
-  const text = await answered.read(textOf);
+  const text = await answered.read(textOf).catch(error => {
+    if (!(error instanceof BigQueryFailure)) throw error;
+    throw new BigQueryFailure(error.reason, `HTTP ${status}: ${error.message}`, { retryAfterSeconds });
+  });
   const details = { status, retryAfterSeconds };
   if (status < 400)
     return new BigQueryFailure('redirected', `HTTP ${status}: ${text.slice(0, 200)}`, details);

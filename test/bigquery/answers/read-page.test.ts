@@ -110,6 +110,7 @@ const said = /^A row has (?:a|an|another) (?:text|literal) where (?:a record|[A-
 
 test.each([
   ['INTEGER', '1e5'],
+  ['INTEGER', '007'],
   ['INTEGER', 5],
   ['BOOLEAN', '1'],
   ['FLOAT', '1,5'],

@@ -35,6 +35,12 @@ async function cutGzip(response: ServerResponse): Promise<void> {
   response.end(packed.subarray(0, -8));
 }
 
+/** A whole page that is not packed, and is said to be. */
+async function unpacked(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+  response.end(JSON.stringify(complete(['1']).json));
+}
+
 /** A whole page, said to be packed in a way that we did not ask for. */
 async function misnamed(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'br' });
@@ -71,7 +77,7 @@ test.each<[string, readonly Deed[]]>([
   ['a redirect of the second page', [first, { status: 307, text: '', headers: { location: '/elsewhere' } }]],
   ['half a page', ['halfAPage']],
   ['half a second page', [first, 'halfAPage']],
-  ['a body that is no gzip', [{ text: 'no gzip', headers: { 'content-encoding': 'gzip' } }]],
+  ['a body that is no gzip', [{ stream: unpacked }]],
   ['another field of a record', [record('INTEGER', { pageToken: 'b' }), record('STRING')]],
   ['a gzip text that is cut off', [{ stream: cutGzip }]],
   ['an unknown encoding', [{ stream: misnamed }]],
@@ -163,6 +169,19 @@ test('ten pages without rows are followed, and no more', async () => {
     ended: 'A page of the result has no rows, and so had those before',
     asked: 11,
   });
+});
+
+test('pages without rows are counted in a row: where rows come between them, a result goes on', async () => {
+  const rows = Array.from({ length: 24 }, (_, at) => (at % 2 ? [String(at)] : []));
+  const pages = rows.map((values, at) =>
+    complete(values, { totalRows: '12', ...(at < 23 ? { pageToken: `t${at}` } : {}) }),
+  );
+  expect(JSON.parse(await ended(pages))).toHaveLength(12);
+});
+
+test('what BigQuery warns of beside the rows is no failure', async () => {
+  const errors = [{ reason: 'invalid', message: 'A function is deprecated' }];
+  expect(await ended([complete(['1'], { errors })])).toBe('[{"n":1}]');
 });
 
 test('redirects are not followed', async () => {
