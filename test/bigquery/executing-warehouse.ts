@@ -86,7 +86,7 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
       case 'results': {
         const job = jobs.find(jobId, params.get('location'));
         await wait(job, params.get('timeoutMs'));
-        return resultsAnswer(job, readPaging(params));
+        return resultsAnswer(job, readPaging(params, jobId));
       }
       case 'cancel': {
         const job = jobs.find(jobId, params.get('location'));
@@ -111,7 +111,6 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
       () => undefined,
       ({ reason, message }: Refusal): ErrorProto => ({ reason, message }),
     );
-    if (jobId) jobs.checkFree(jobId, location);
     return jobs.begin({ query, configuration, jobId, location, jobTimeoutMs, failure });
   }
 
@@ -158,7 +157,7 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
       cacheHit,
       ...(rows.length > 0 ? { rows } : {}),
       // Nor is there a token where no rows were asked for.
-      ...(rows.length > 0 && end < all.length ? { pageToken: tokenOf(end) } : {}),
+      ...(rows.length > 0 && end < all.length ? { pageToken: tokenOf(reference.jobId, end) } : {}),
     };
   }
 
@@ -184,11 +183,12 @@ export async function openExecutingWarehouse(options: ExecutingOptions) {
 
 type Paging = { readonly start?: number; readonly maxResults?: number; readonly isInt64: boolean };
 
-/** @throws Refusal 400 for a token that it did not give */
-function readPaging(params: URLSearchParams): Paging {
+/** @throws Refusal 400 for a token that it did not give for this job */
+function readPaging(params: URLSearchParams, jobId: string): Paging {
   const token = params.get('pageToken');
-  const start = token ? Number(/^BE(\d+)A$/.exec(token)?.[1]) : Number(params.get('startIndex') ?? 0);
-  if (Number.isNaN(start)) throw new Refusal(400, 'invalid', 'Invalid value for pageToken');
+  const [, ofToken] = token ? Buffer.from(token, 'base64url').toString().split('/') : [];
+  const start = Number(ofToken ?? params.get('startIndex') ?? 0);
+  if (token && token !== tokenOf(jobId, start)) throw new Refusal(400, 'invalid', 'Invalid page token');
   const isInt64 = params.get('formatOptions.useInt64Timestamp') === 'true';
   return {
     start,
@@ -197,7 +197,7 @@ function readPaging(params: URLSearchParams): Paging {
   };
 }
 
-const tokenOf = (start: number) => `BE${start}A`;
+const tokenOf = (jobId: string, start: number) => Buffer.from(`${jobId}/${start}`).toString('base64url');
 
 /** As many rows as fit into a page. */
 function cut(rows: readonly object[]): readonly object[] {

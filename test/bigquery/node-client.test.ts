@@ -239,6 +239,16 @@ describe('a job', () => {
     expect(warehouse.jobIds().length).toBe(before);
   });
 
+  test('is inserted once under one id where BigQuery finds its region, too', async () => {
+    const twice = () => client.createQueryJob({ query: numbers(1), jobId: 'somewhere' });
+    const [{ metadata }] = await twice();
+    expect(metadata.jobReference.location).toBe('US');
+    await expect(twice()).rejects.toMatchObject({
+      code: 409,
+      message: 'Already Exists: Job payer:US.somewhere',
+    });
+  });
+
   test('of bad SQL is inserted, and has failed', async () => {
     // The client throws for a job that has failed, with the job's own errors and no status of HTTP.
     const inserted = insert({ query: 'select nope', jobId: 'bad' });
@@ -337,6 +347,19 @@ describe('results', () => {
     } while (pageToken);
     expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => ({ n: at + 1 })));
     expect([...tokens]).toEqual([expect.stringMatching(/\D/), expect.stringMatching(/\D/)]);
+  });
+
+  test('have page tokens of their own: no others are taken', async () => {
+    const [job, other] = [await insert({ query: numbers(25) }), await insert({ query: numbers(25) })];
+    const pageAfter = (pageToken?: string) => job.getQueryResults({ autoPaginate: false, pageToken });
+    const [, , answer] = await other.getQueryResults({ autoPaginate: false });
+    const tokens = [String(answer?.pageToken), 'nonsense', `${(await pageAfter())[2]?.pageToken}x`];
+    for (const token of tokens) {
+      await expect(pageAfter(token)).rejects.toMatchObject({
+        code: 400,
+        errors: [{ domain: 'global', reason: 'invalid' }],
+      });
+    }
   });
 
   test('are followed by the client to their end, from either call', async () => {

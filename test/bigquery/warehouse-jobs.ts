@@ -114,18 +114,24 @@ export function createWarehouseJobs({ engine, sourceOf, location: home }: JobsOp
     return { endpoint: 'warehouse', sql, parameters: readParameters(queryParameters), maxRows: 1_000_000 };
   }
 
-  /** Begins a job; one that is wrong from the start has failed already. */
+  /**
+   * Begins a job; one that is wrong from the start has failed already.
+   * @throws Refusal 409 where there is a job of this id already
+   */
   function begin(asked: NewJob): WarehouseJob {
     const { query, configuration, jobId, location, jobTimeoutMs } = asked;
     const controller = new AbortController();
     const timeoutMs = Number(jobTimeoutMs ?? maxJobMs);
     const { seen, failure = asked.failure } = lookAndBill(query, location);
+    const reference = {
+      projectId: 'payer',
+      jobId: jobId ?? `job_${randomUUID().replaceAll('-', '').slice(0, 27)}`,
+      location: seen?.location ?? location ?? home,
+    };
+    if (jobs.has(keyOf(reference)))
+      throw new Refusal(409, 'duplicate', `Already Exists: Job payer:${keyOf(reference)}`);
     const job: WarehouseJob = {
-      reference: {
-        projectId: 'payer',
-        jobId: jobId ?? `job_${randomUUID().replaceAll('-', '').slice(0, 27)}`,
-        location: seen?.location ?? location ?? home,
-      },
+      reference,
       configuration,
       createdMs: Date.now(),
       tables: seen?.tables ?? [],
@@ -136,7 +142,7 @@ export function createWarehouseJobs({ engine, sourceOf, location: home }: JobsOp
       cancel: () => controller.abort(new Error('cancelled')),
       ...(failure ? { failure } : {}),
     };
-    jobs.set(keyOf(job.reference), job);
+    jobs.set(keyOf(reference), job);
     return job;
 
     async function run(): Promise<void> {
@@ -186,12 +192,6 @@ export function createWarehouseJobs({ engine, sourceOf, location: home }: JobsOp
       if (found) return found;
       const name = location ? `${location}.${jobId}` : jobId;
       throw new Refusal(404, 'notFound', `Not found: Job payer:${name}`);
-    },
-    /** @throws Refusal 409 where there is such a job already */
-    checkFree(jobId: string, location: string | undefined): void {
-      const reference = { jobId, location: location ?? home };
-      if (!jobs.has(keyOf(reference))) return;
-      throw new Refusal(409, 'duplicate', `Already Exists: Job payer:${keyOf(reference)}`);
     },
     /** Every job that there was, in order. */
     all: () => [...jobs.values()],
