@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer';
+
 /** Receives the parts of a JSON text, in order. Strings come decoded; other scalars as they are written. */
 export type JsonHandler = {
   open(bracket: '{' | '['): void;
@@ -6,6 +8,8 @@ export type JsonHandler = {
   /** The name of an object's member; its value follows. */
   key(name: string): void;
   string(value: string): void;
+  /** A value of at least `longBytes` bytes that is written as it reads: ASCII without escapes, in pieces as they arrived. */
+  longText(pieces: readonly Buffer[]): void;
   /** A number, `true`, `false` or `null`. */
   literal(text: string): void;
 };
@@ -22,6 +26,12 @@ export type JsonReader = {
 
 const quote = 0x22;
 const backslash = 0x5c;
+
+/**
+ * Bytes of a text that is not decoded if it need not be. A megabyte as a string, and once more as JSON text, would be two large objects of
+ * V8's, each a step towards its next full collection.
+ */
+export const longBytes = 64 * 1024;
 
 /** Bytes of a number or a word; the longest that JSON from a warehouse has are far shorter. */
 const maxLiteral = 64;
@@ -122,14 +132,15 @@ function createGrammar(handler: JsonHandler) {
       else if (byte === close.array) end(open.array, 'firstElement', byte);
       else throw unexpected(String.fromCharCode(byte));
     },
-    string(value: string): void {
+    string(value: string | readonly Buffer[]): void {
       if (expected === 'firstKey' || expected === 'key') {
         expected = 'colon';
-        handler.key(value);
+        handler.key(typeof value === 'string' ? value : textOf(value));
       } else {
         expect(takesValue(), '"');
         endValue();
-        handler.string(value);
+        if (typeof value === 'string') handler.string(value);
+        else handler.longText(value);
       }
     },
     literal(text: string): void {
@@ -152,6 +163,12 @@ function createStringReader() {
   let held = 0;
   /** A string that began and ended in one chunk. */
   let whole = '';
+
+  function decoded(): string {
+    const text = pieces.length === 0 ? whole : textOf(pieces);
+    // Only the rare string with escapes is parsed once more.
+    return hasEscape ? parseEscaped(text) : text;
+  }
 
   return {
     isOpen: () => isOpen,
@@ -180,11 +197,9 @@ function createStringReader() {
       held += piece.length;
       return isOpen ? chunk.length : end + 1;
     },
-    /** The string that has ended. */
-    take(): string {
-      const text = pieces.length === 0 ? whole : Buffer.concat(pieces).toString();
-      // Only the rare string with escapes is parsed once more.
-      const value = hasEscape ? parseEscaped(text) : text;
+    /** The string that has ended: its pieces if they can stay as they are. */
+    take(): string | readonly Buffer[] {
+      const value = held >= longBytes && !hasEscape && pieces.every(isPlain) ? pieces : decoded();
       pieces = [];
       held = 0;
       hasEscape = false;
@@ -222,6 +237,19 @@ function finder(chunk: Buffer, byte: number): Finder {
     if (found !== -1 && found < from) found = chunk.indexOf(byte, from);
     return found;
   };
+}
+
+/** The text of a string that arrived in pieces. */
+export function textOf(pieces: readonly Buffer[]): string {
+  return Buffer.concat(pieces).toString();
+}
+
+/** Whether bytes are ASCII that a JSON string may contain as it is; they have no quote and no backslash. */
+function isPlain(bytes: Buffer): boolean {
+  if (!isAscii(bytes)) return false;
+  // Not by `every`, which calls a function for each byte.
+  for (let at = 0; at < bytes.length; at++) if (bytes[at]! < 0x20) return false;
+  return true;
 }
 
 function parseEscaped(text: string): string {

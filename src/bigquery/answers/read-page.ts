@@ -132,6 +132,7 @@ function createPageHandler({ columns, ours, maxRows }: PageRequest) {
       target.key(name);
     },
     string: value => target.string(value),
+    longText: pieces => target.longText(pieces),
     literal: text => target.literal(text),
   };
 
@@ -153,6 +154,7 @@ const ignored: JsonHandler = {
   close: () => undefined,
   key: () => undefined,
   string: () => undefined,
+  longText: () => undefined,
   literal: () => undefined,
 };
 

@@ -47,6 +47,13 @@ export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []
   });
 }
 
+const notCopied: ReadonlySet<ColumnType> = new Set(['BOOL', 'INT64', 'TIMESTAMP', 'FLOAT64', 'STRUCT']);
+
+/** Whether values of a type are JSON strings of the same text. */
+export function isCopied(type: ColumnType): boolean {
+  return !notCopied.has(type);
+}
+
 /**
  * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract 2.12. No value becomes a
  * number on the way: digits are copied.

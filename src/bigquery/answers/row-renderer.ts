@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../../base/rows.ts';
-import type { JsonHandler } from './json-reader.ts';
-import { misfit, renderValue } from './render-value.ts';
+import { type JsonHandler, textOf } from './json-reader.ts';
+import { isCopied, misfit, renderValue } from './render-value.ts';
 
 /** Rows in the wire form, as pieces of one JSON array without its brackets. */
 export type RenderedRows = {
@@ -56,6 +56,15 @@ export function createRowRenderer(
         return renderValue(type, value);
       });
     },
+    longText(parts) {
+      writeScalar(to, 'a text', ({ type }, isRepeated) => {
+        if (isRepeated) throw misfit('an array', 'a text');
+        if (!isCopied(type)) return renderValue(type, textOf(parts));
+        to.pieces.write('"');
+        to.pieces.writeBytes(parts);
+        return '"';
+      });
+    },
     literal(word) {
       writeScalar(to, 'a literal', ({ type }, isRepeated) => {
         if (word !== 'null') throw misfit(isRepeated ? 'an array' : type, 'a literal');
@@ -106,6 +115,16 @@ function createPieces(maxRows: number) {
       }
       text += more;
       if (text.length >= pieceLength) flush();
+    },
+    writeBytes(parts: readonly Buffer[]): void {
+      const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+      if (rowsSeen >= maxRows) {
+        leftOutBytes += bytes;
+        return;
+      }
+      flush();
+      pieces.push(...parts);
+      pieceBytes += bytes;
     },
     endRow(): void {
       rowsSeen += 1;

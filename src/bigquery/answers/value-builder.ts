@@ -1,4 +1,4 @@
-import type { JsonHandler } from './json-reader.ts';
+import { type JsonHandler, textOf } from './json-reader.ts';
 
 /** Builds a value from the parts of its JSON text, as `JSON.parse` would. */
 export type ValueBuilder = JsonHandler & {
@@ -33,6 +33,7 @@ export function createValueBuilder(): ValueBuilder {
       open.at(-1)!.key = name;
     },
     string: add,
+    longText: pieces => add(textOf(pieces)),
     literal: text => add(JSON.parse(text)),
     value: () => root,
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createJsonReader } from '../../../src/bigquery/answers/json-reader.ts';
+import { createJsonReader, longBytes } from '../../../src/bigquery/answers/json-reader.ts';
 import { createValueBuilder } from '../../../src/bigquery/answers/value-builder.ts';
 
 /** What the reader makes of a text that arrives in chunks, cut at the places given. */
@@ -39,6 +39,17 @@ test('reads escapes of every kind, wherever the text is cut', () => {
       expect(read(Buffer.from(text), places)).toEqual(JSON.parse(text));
     }),
     { numRuns: 2000 },
+  );
+});
+
+test('reads long texts and long names, wherever the text is cut', () => {
+  const part = fc.constantFrom('', 'x', '\u007f', '\\n', 'é');
+  fc.assert(
+    fc.property(part, part, cuts, (before, after, places) => {
+      const long = `${before}${'a'.repeat(longBytes)}${after}`;
+      const text = `{"${long}":["${long}","${before}"]}`;
+      expect(read(Buffer.from(text), places)).toEqual(JSON.parse(text));
+    }),
   );
 });
 

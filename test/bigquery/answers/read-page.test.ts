@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { takeTurns } from '../../../src/base/turns.ts';
 import type { Field } from '../../../src/bigquery/answers/bigquery-answers.ts';
+import { longBytes } from '../../../src/bigquery/answers/json-reader.ts';
 import { type Page, type PageRequest, readPage } from '../../../src/bigquery/answers/read-page.ts';
 import { columnsOf } from '../../../src/bigquery/answers/render-value.ts';
 
@@ -103,6 +104,76 @@ test('contract 2.11, 2.13: every record in its array, every column there', async
   expect(columnsOf([{ name: 'metadata', ...metadata }])).toMatchObject([
     { type: 'STRUCT', mode: 'REPEATED', fields: [{ name: 'request' }, { type: 'INT64', mode: 'NULLABLE' }] },
   ]);
+});
+
+test.each([
+  ['plain', 'x'],
+  ['with a DEL', '\u007f'],
+  ['in UTF-8', 'é😀'],
+  ['with escapes', '\\ " \n \u2028'],
+])('contract 2.12: a long text, %s, is the same as a short one', async (_, part) => {
+  const value = part.repeat(Math.ceil(longBytes / part.length));
+  const field = { name: 'x' };
+  const rows = [[value, 'a'], ['b', value]].map(cells => ({ f: cells.map(v => ({ v })) })); // biome-ignore format: a table
+  for (const type of ['STRING', 'JSON', 'NUMERIC']) {
+    const page = pageOf(
+      [
+        { ...field, type },
+        { name: 'y', type, mode: 'NULLABLE' },
+      ],
+      rows,
+    );
+    const read8 = await read(page, { chunkBytes: 10_007 });
+    expect(JSON.parse(`[${textOf(read8)}]`)).toEqual([
+      { x: value, y: 'a' },
+      { x: 'b', y: value },
+    ]);
+    expect(read8.rows?.byteCount).toBe(Buffer.byteLength(textOf(read8)));
+  }
+});
+
+test.each([
+  ['control characters that are not escaped', 0x09, '\t'],
+  ['bytes that are not UTF-8', 0xff, '\ufffd'],
+])('a long text with %s is JSON all the same', async (_, byte, character) => {
+  const [head = '', tail = ''] = JSON.stringify(
+    pageOf([{ name: 'x', type: 'STRING' }], [{ f: [{ v: '?' }] }]),
+  ).split('?');
+  async function* chunks() {
+    yield Buffer.from(head);
+    for (let at = 0; at < 8; at++) yield Buffer.alloc(longBytes / 8, byte);
+    yield Buffer.from(tail);
+  }
+  const room = { maxRows: 1000, roomBytes: 1_000_000, maxResultBytes: 1_000_000 };
+  const page = await readPage(chunks(), { ours: [], ...room }, takeTurns());
+  const expected = Buffer.from(JSON.stringify({ x: character.repeat(longBytes) }));
+  expect(Buffer.concat(page.rows?.pieces ?? []).equals(expected)).toBe(true);
+});
+
+test('a long text is held to its type as a short one is', async () => {
+  const page = (type: string, value: string) => pageOf([{ name: 'x', type }], [{ f: [{ v: value }] }]);
+  const digits = '7'.repeat(longBytes);
+  const long = { chunkBytes: 10_007 };
+  expect(textOf(await read(page('INT64', digits), long))).toBe(`{"x":${digits}}`);
+  for (const type of ['INT64', 'FLOAT64', 'BOOL', 'TIMESTAMP']) {
+    await expect(read(page(type, 'x'.repeat(longBytes)), long)).rejects.toThrow(
+      `A row has another text where ${type} was expected`,
+    );
+  }
+  const record = { name: 'x', type: 'RECORD', fields: [{ name: 'y', type: 'STRING' }] };
+  await expect(read(pageOf([record], [{ f: [{ v: digits }] }]), long)).rejects.toThrow('A row has a text');
+  const array = { name: 'x', type: 'STRING', mode: 'REPEATED' };
+  await expect(read(pageOf([array], [{ f: [{ v: digits }] }]), long)).rejects.toThrow(
+    'an array was expected',
+  );
+});
+
+test('a long text beyond maxRows is left out, and counted', async () => {
+  const rows = ['a', 'x'.repeat(longBytes)].map(v => ({ f: [{ v }] }));
+  const page = pageOf([{ name: 'x', type: 'STRING' }], rows);
+  expect(textOf(await read(page, { maxRows: 1, chunkBytes: 10_007 }))).toBe('{"x":"a"}');
+  const tooLarge = read(page, { maxRows: 1, chunkBytes: 10_007, roomBytes: longBytes });
+  await expect(tooLarge).rejects.toThrow('The result is too large');
 });
 
 /** Kinds of values and types, and nothing else. */
