@@ -110,11 +110,13 @@ async function answerOnce(
   const [first] = open;
   if (!first) return;
   const queries = open.map(({ query }) => query);
-  const signal = abortWithTheLast(open.map(({ options }) => options.signal));
-  const results = await runBatch(run, queries, { ...first.options, signal }).catch((thrown: unknown) => {
-    const error = toGatewayError(thrown);
-    return open.map(() => error);
-  });
+  const { signal, letGo } = abortWithTheLast(open.map(({ options }) => options.signal));
+  const results = await runBatch(run, queries, { ...first.options, signal })
+    .catch((thrown: unknown) => {
+      const error = toGatewayError(thrown);
+      return open.map(() => error);
+    })
+    .finally(letGo);
   open.forEach((asked, at) => {
     const result = results[at]!;
     // Too many queries of the first caller are waiting: that is no reason to refuse the others.
@@ -123,20 +125,22 @@ async function answerOnce(
   });
 }
 
-/** A signal that aborts when all of these have. */
-function abortWithTheLast(signals: readonly AbortSignal[]): AbortSignal {
-  if (signals.length === 1) return signals[0]!;
+/** A signal that aborts when all of these have, and a function that lets go of them: some last as long as the process. */
+function abortWithTheLast(signals: readonly AbortSignal[]): { signal: AbortSignal; letGo: () => void } {
   const controller = new AbortController();
   let left = signals.length;
-  for (const signal of signals) {
-    signal.addEventListener(
-      'abort',
-      () => {
-        left--;
-        if (left === 0) controller.abort(signal.reason);
-      },
-      { once: true, signal: controller.signal },
-    );
-  }
-  return controller.signal;
+  const leaves = signals.map(signal => {
+    const leave = () => {
+      left--;
+      if (left === 0) controller.abort(signal.reason);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    return () => signal.removeEventListener('abort', leave);
+  });
+  return {
+    signal: controller.signal,
+    letGo() {
+      for (const leave of leaves) leave();
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { ResultSet } from '../../src/base/rows.ts';
@@ -162,6 +163,15 @@ test('a run ends when the last of its callers has left', async () => {
   expect(runs).toEqual([['thing 0', 'thing 1']]);
   for (const each of callers) each.abort(new GatewayError('cancelled', 'gone'));
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+test('contract 11.5: a run that is over holds on to none of the signals of its callers', async () => {
+  const { run } = openEngine();
+  const batched = batchQueries(run, setImmediate);
+  const lasting = new AbortController();
+  await Promise.all([batched(query('a'), lasting), batched(query('b'), lasting)]);
+  await Promise.allSettled([batched(query('away'), lasting), batched(query('b'), lasting)]);
+  expect(getEventListeners(lasting.signal, 'abort')).toEqual([]);
 });
 
 test('a run that was left is not tried again in halves', async () => {
