@@ -1,4 +1,4 @@
-import { toGatewayError } from '../base/errors.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 
 /** Runs one load for any number of callers who ask for the same key at the same time. */
@@ -38,7 +38,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
         // A flight that has landed is no longer registered and has nothing to cancel.
         if (flights.get(key) === flight) {
           flights.delete(key);
-          flight.cancel.abort();
+          flight.cancel.abort(new GatewayError('cancelled', 'Nobody waits for the answer any more'));
         }
       }
     }

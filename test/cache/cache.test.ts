@@ -259,6 +259,29 @@ describe('concurrent callers', () => {
     expect(await stayed).toBe('miss {"result":[{"n":2}]}');
   });
 
+  test('a caller who leaves while another gateway runs the query does not count as its failure', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    await ask(one, request);
+    clock.advance(1000 * second);
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await settle();
+    const leaver = new AbortController();
+    const left = ask(two, request, leaver.signal);
+    await settle();
+    leaver.abort(new GatewayError('cancelled', 'gone'));
+    await expect(left).rejects.toThrow('gone');
+    await settle();
+    const next = ask(two, request);
+    await settle();
+    gate.resolve();
+    expect(await Promise.all([first, next])).toEqual(Array(2).fill('miss {"result":[{"n":2}]}'));
+    expect(two.trace()).toEqual(['cache.waiting', 'cache.waiting']);
+  });
+
   test('rows that come after their lease has ended are answered, but not stored', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];
