@@ -162,7 +162,7 @@ export function createCache(options: CacheOptions): Cache {
 /** Milliseconds since an entry was made; at least the time for which it would be fresh, if rows were loaded since its query began. */
 function ageOf({ clock, staleUntil }: Parts, entry: Entry, { key, lifetimes }: CacheRequest): number {
   const ageMs = clock.now() - entry.createdAtMs;
-  const isOutdated = entry.createdAtMs - entry.loadMs <= (staleUntil.get(key.group) ?? -Infinity);
+  const isOutdated = entry.createdAtMs <= (staleUntil.get(key.group) ?? -Infinity);
   return isOutdated ? Math.max(ageMs, lifetimes.freshMs) : ageMs;
 }
 

@@ -437,6 +437,23 @@ describe("a gateway's memory", () => {
   });
 });
 
+test('rows of a query that began after a load are fresh, however long it took', async () => {
+  const gateway = openCache({ clock });
+  const { request, query } = countingRequest('a');
+  const run = (signal: AbortSignal) => {
+    clock.advance(2 * second);
+    return request.load.run(signal);
+  };
+  const slow = { ...request, load: { run }, refreshLoad: { run } };
+  await ask(gateway, slow);
+  gateway.cache.markStale('group');
+  clock.advance(second);
+  expect(await ask(gateway, slow)).toBe('stale {"result":[{"n":1}]}');
+  await settle();
+  expect(await ask(gateway, slow)).toBe('hit {"result":[{"n":2}]}');
+  expect(query.runs).toBe(2);
+});
+
 test('closing ends refreshes, waits until they have ended, and starts no more', async () => {
   const gateway = openCache({ clock });
   const [{ request, query }, other] = [countingRequest('a'), countingRequest('b')];
