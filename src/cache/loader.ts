@@ -82,11 +82,10 @@ export function createLoader(deps: LoaderDeps): Loader {
       const { entry, standing, receipt } = await loading;
       backoff.succeeded(key.digest);
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
-      // Without an answer of the store, the entry may have been invalidated meanwhile.
-      if (standing !== 'refused')
-        local.keep(key, entry, {
-          isCompared: standing === 'stored' && local.removals === removals,
-        });
+      const isCurrent = local.removals === removals;
+      // Without an answer of the store, nobody but this process knows whether the entry was invalidated meanwhile.
+      if (standing === 'stored' || (standing === 'unknown' && isCurrent))
+        local.keep(key, entry, { isCompared: standing === 'stored' && isCurrent });
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);

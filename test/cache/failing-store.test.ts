@@ -77,6 +77,24 @@ describe('a store that fails', () => {
     await gateway.cache.close();
   });
 
+  test('does not bring back rows whose query began before an invalidation', async () => {
+    const store = brokenStore();
+    const gateway = openCache({ clock, store });
+    store.isBroken = true;
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const asked = ask(gateway, request);
+    await settle();
+    await expect(gateway.cache.invalidateEntry('counting', request.key)).rejects.toThrow(
+      'only the memory of this gateway',
+    );
+    gate.resolve();
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+    await gateway.cache.close();
+  });
+
   test('contract 5.14: lets concurrent callers of one gateway share one query', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store });
