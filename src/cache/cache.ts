@@ -69,10 +69,11 @@ export type Cache = {
   /**
    * Makes the next entry of a key without a request for it (contract 6.1).
    * @param everyMs milliseconds until the next call; nothing is done now if the entry is new and will still be fresh then
-   * @returns `busy` if another gateway is making it
+   * @param signal aborted when the worker stops
+   * @returns `busy` if another gateway is making it, or the signal has aborted
    * @throws GatewayError of the query
    */
-  warm(request: CacheRequest, everyMs: number): Promise<'refreshed' | 'fresh' | 'busy'>;
+  warm(request: CacheRequest, everyMs: number, signal: AbortSignal): Promise<'refreshed' | 'fresh' | 'busy'>;
   /**
    * Invalidates one entry, in all gateways.
    * @throws GatewayError `unavailable` if the store does not answer: then only the entry of this gateway is removed
@@ -138,7 +139,7 @@ export function createCache(options: CacheOptions): Cache {
     peek: request => peek(parts, request),
     confirm: (request, entry) => confirm(parts, request, entry),
     read: (request, readOptions) => read(parts, request, readOptions),
-    warm: (request, everyMs) => warm(parts, request, everyMs),
+    warm: (request, everyMs, signal) => warm(parts, request, everyMs, signal),
     async invalidateEntry(endpoint, { digest }) {
       local.remove(digest);
       await invalidateStore(store, 'remove', it => it.remove(digest));
@@ -249,6 +250,7 @@ async function warm(
   parts: Parts,
   request: CacheRequest,
   everyMs: number,
+  signal: AbortSignal,
 ): Promise<'refreshed' | 'fresh' | 'busy'> {
   const { stored, loader } = parts;
   const { lifetimes } = request;
@@ -257,7 +259,7 @@ async function warm(
   const willBeFresh = freshnessOf(ageMs, lifetimes) === 'fresh' && ageMs + everyMs < lifetimes.freshMs;
   if (ageMs < everyMs / 2 && willBeFresh) return 'fresh';
   try {
-    await loader.warm(request, entry);
+    await loader.warm(request, entry, signal);
     return 'refreshed';
   } catch (error) {
     if (toGatewayError(error).code === 'cancelled') return 'busy';

@@ -82,9 +82,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (claim === undefined) return await loadAlone(deps, options, token);
       if (claim.state === 'granted') return await loadHolding(deps, options, token);
       if (claim.state === 'changed') {
-        const entry = decodeEntry(claim.value, key.canonical);
-        if (entry && entry.generation === options.generation()) return { entry, standing: 'stored' };
-        // Another layout, or invalidated: treated as absent.
+        const entry = readValid(claim.value, options);
+        if (entry) return { entry, standing: 'stored' };
         known = versionOf(claim.value);
         continue;
       }
@@ -121,10 +120,21 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
  */
 export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
   const token = randomUUID();
-  const claim = await claimLease(deps, options, token, options.known);
-  if (claim === undefined) return loadAlone(deps, options, token);
-  if (claim.state === 'granted') return loadHolding(deps, options, token);
-  throw new GatewayError('cancelled', 'Another gateway refreshes the entry');
+  for (let { known } = options; ; ) {
+    const claim = await claimLease(deps, options, token, known);
+    if (claim === undefined) return loadAlone(deps, options, token);
+    if (claim.state === 'granted') return loadHolding(deps, options, token);
+    if (claim.state === 'held' || readValid(claim.value, options)) {
+      throw new GatewayError('cancelled', 'Another gateway refreshes the entry');
+    }
+    known = versionOf(claim.value);
+  }
+}
+
+/** The entry of a stored value; undefined if it has another layout or was invalidated, and is as good as absent. */
+function readValid(value: Buffer, { key, generation }: LeasedLoadOptions): Entry | undefined {
+  const entry = decodeEntry(value, key.canonical);
+  return entry?.generation === generation() ? entry : undefined;
 }
 
 function claimLease(

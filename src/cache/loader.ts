@@ -28,9 +28,9 @@ export type Loader = {
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
   /**
    * Refreshes an entry that may still be fresh, or makes the first one.
-   * @throws GatewayError of the query; `cancelled` if another gateway holds the lease
+   * @throws GatewayError of the query; `cancelled` if another gateway holds the lease; the reason of the signal
    */
-  warm(request: CacheRequest, known: Entry | undefined): Promise<unknown>;
+  warm(request: CacheRequest, known: Entry | undefined, signal: AbortSignal): Promise<unknown>;
   /** Whether the key is in back-off under the caller's limit of billed bytes. */
   isBackingOff(request: CacheRequest): boolean;
   /** Ends what runs in the background. */
@@ -98,10 +98,15 @@ export function createLoader(deps: LoaderDeps): Loader {
     }
   }
 
-  function refreshNow(request: CacheRequest, known: Entry | undefined, reason: LoadReason): Promise<unknown> {
+  function refreshNow(
+    request: CacheRequest,
+    known: Entry | undefined,
+    reason: LoadReason,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const budget: Budget = { remainingMs: budgetMs };
     const { refreshLoad: load } = request;
-    const options = { ...optionsOf(request, known), load, reason, budget, signal: closing.signal };
+    const options = { ...optionsOf(request, known), load, reason, budget, signal };
     return settle(request, load, loadIfFree(deps, options));
   }
 
@@ -117,14 +122,14 @@ export function createLoader(deps: LoaderDeps): Loader {
       const attributes = { 'saved_query.endpoint': request.endpoint, 'saved_query.cache.reason': reason };
       // It may outlive the request that began it.
       const done = inSpan('cache refresh', { attributes, isRoot: true }, () =>
-        refreshNow(request, known, reason),
+        refreshNow(request, known, reason, closing.signal),
       )
         // The existing entry stays; the failure was emitted as an event.
         .catch(() => undefined)
         .finally(() => refreshes.delete(digest));
       refreshes.set(digest, done);
     },
-    warm: (request, known) => refreshNow(request, known, 'warm'),
+    warm: (request, known, signal) => refreshNow(request, known, 'warm', signal),
     isBackingOff: request => isBackingOff(request, request.load),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));

@@ -60,7 +60,6 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
   const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
   return createWarmer({
     schedule,
-    budget,
     clock,
     emit,
     concurrency: config.WARM_CONCURRENCY,

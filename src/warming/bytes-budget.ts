@@ -10,7 +10,8 @@ export function createBytesBudget(perHour: number, clock: Clock): BytesBudget {
   let spent: { readonly atMs: number; readonly bytes: number }[] = [];
   return {
     get isUsedUp() {
-      spent = spent.filter(({ atMs }) => atMs > clock.now() - hourMs);
+      // By the distance: what was read before the clock was set back would count until that time has come again.
+      spent = spent.filter(({ atMs }) => Math.abs(clock.now() - atMs) < hourMs);
       return perHour > 0 && spent.reduce((sum, { bytes }) => sum + bytes, 0) >= perHour;
     },
     spend(bytes) {

@@ -2,7 +2,7 @@
 export type WarmSkip =
   /** It is new enough to be fresh still when it is due next. */
   | 'fresh'
-  /** Another gateway or worker is making it. */
+  /** Another gateway or worker is making it, or this worker is stopping. */
   | 'busy'
   /** Its endpoint was changed, removed, or is not warmed any more. */
   | 'outdated'

@@ -1,3 +1,4 @@
+import { takeTurns } from '../base/turns.ts';
 import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
@@ -31,7 +32,7 @@ type WarmGroupDeps = {
   readonly planKey: (payload: string) => KeyPlan | undefined;
   /** Runs with background priority. */
   readonly runStatement: RunStatement;
-  readonly budget: Pick<BytesBudget, 'isUsedUp'>;
+  readonly budget: BytesBudget;
 };
 
 /** Keys that are warmed together at most: each holds a lease while the query runs. */
@@ -59,12 +60,14 @@ export async function warmGroup(
   const dropped: string[] = [];
   let definition: KeyPlan['query']['definition'] | undefined;
   let count = 0;
+  const turns = takeTurns();
   // Read and planned some at a time, so that a group of any size needs the memory of these.
   for await (const keys of pagesOf(deps, claim)) {
     if (signal.aborted) break;
     count += keys.length;
     const plans: KeyPlan[] = [];
     for (const { digest, payload } of keys) {
+      while (turns.isOver()) await turns.next();
       const plan = deps.planKey(payload);
       if (plan?.query.key.digest === digest && plan.query.definition.warmSeconds > 0) plans.push(plan);
       else {
@@ -74,7 +77,7 @@ export async function warmGroup(
     }
     definition ??= plans[0]?.query.definition;
     if (deps.budget.isUsedUp) for (const _ of plans) skip('budget');
-    else await warmTogether(deps, plans, counts, skip);
+    else await warmTogether(deps, plans, counts, skip, signal);
   }
   return {
     endpoint: definition?.name ?? '',
@@ -99,12 +102,14 @@ async function warmTogether(
   plans: readonly KeyPlan[],
   counts: Counts,
   skip: (why: WarmSkip) => void,
+  signal: AbortSignal,
 ): Promise<void> {
   const counted: RunStatement = async (statement, options) => {
     counts.runs++;
     const result = await deps.runStatement(statement, options);
     const bytes = result.receipt?.bytesProcessed ?? 0;
     counts.bytes += bytes;
+    deps.budget.spend(bytes);
     const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
     counts.savedBytes += bytes * ((list?.length ?? 1) - 1);
     return result;
@@ -115,7 +120,7 @@ async function warmTogether(
       const place = batch.join();
       const { warmSeconds } = query.definition;
       try {
-        const outcome = await deps.cache.warm(cacheRequest(place.run), warmSeconds * 1000);
+        const outcome = await deps.cache.warm(cacheRequest(place.run), warmSeconds * 1000, signal);
         if (outcome === 'refreshed') counts.refreshed++;
         else skip(outcome);
       } catch {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import type { BytesBudget } from './bytes-budget.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { ClaimedGroup, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 import type { GroupOutcome } from './warm-group.ts';
@@ -11,7 +11,7 @@ export type Warmer = {
   runDue(): Promise<void>;
   /** Runs what is due every `everyMs` milliseconds, until it is closed. */
   start(everyMs: number): void;
-  /** Aborts the runs in flight; other workers take over the claims. */
+  /** Aborts the runs in flight; what they leave undone is due at once, for other workers. */
   close(): Promise<void>;
 };
 
@@ -19,7 +19,6 @@ type WarmerOptions = {
   readonly schedule: WarmSchedule;
   /** Warms the keys of a claim. */
   readonly warmGroup: (claim: ClaimedGroup, signal: AbortSignal) => Promise<GroupOutcome>;
-  readonly budget: BytesBudget;
   readonly clock: Clock;
   readonly emit: (event: WarmEvent) => void;
   /** In [0, 1). Default: the system's. */
@@ -37,10 +36,11 @@ const jitter = 0.1;
 
 /** Makes a worker over a schedule that it may share with others. */
 export function createWarmer(options: WarmerOptions): Warmer {
-  const { schedule, warmGroup, budget, clock, emit, random = Math.random, concurrency = 1 } = options;
+  const { schedule, warmGroup, clock, emit, random = Math.random, concurrency = 1 } = options;
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
+  /** Each warms one group after another. */
+  const lanes: (Promise<void> | undefined)[] = [];
 
   async function runAll(): Promise<void> {
     try {
@@ -66,12 +66,12 @@ export function createWarmer(options: WarmerOptions): Warmer {
       const outcome = await warmGroup(claim, closing.signal);
       const { endpoint, periodMs, keys, refreshed, failed, skipped, runs, bytes, savedBytes, dropped } =
         outcome;
-      budget.spend(bytes);
       const failures = failed > 0 && refreshed === 0 ? claim.failures + 1 : 0;
       const totals = { due: keys, refreshed, failed, runs, bytes, savedBytes, lateMs };
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
-        dueInMs: nextDueMs(periodMs, failures),
+        // What a worker that stops leaves undone is another one's at once.
+        dueInMs: closing.signal.aborted ? 0 : nextDueMs(periodMs, failures),
         failures,
         dropped,
         counts: { groups: 1, ...totals, ...Object.fromEntries(skips) },
@@ -89,12 +89,13 @@ export function createWarmer(options: WarmerOptions): Warmer {
   }
 
   function runDue(): Promise<void> {
-    running ??= Promise.all(Array.from({ length: concurrency }, runAll))
-      .then(() => undefined)
-      .finally(() => {
-        running = undefined;
+    // A lane that is still at a large group holds up no other.
+    for (let at = 0; at < concurrency; at++) {
+      lanes[at] ??= runAll().finally(() => {
+        lanes[at] = undefined;
       });
-    return running;
+    }
+    return Promise.all(lanes).then(() => undefined);
   }
 
   return {
@@ -104,8 +105,8 @@ export function createWarmer(options: WarmerOptions): Warmer {
     },
     async close() {
       clearInterval(timer);
-      closing.abort();
-      await running;
+      closing.abort(new GatewayError('cancelled', 'The worker is stopping'));
+      await Promise.all(lanes);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, keyOf, lifetimes, openCache, rowsOf, settle } from './open-cache.ts';
+import { ask, countingRequest, keyOf, lifetimes, never, openCache, rowsOf, settle } from './open-cache.ts';
 
 const second = 1000;
 const fails = (code: 'engine_failed' | 'invalid_query') => () =>
@@ -46,7 +46,7 @@ describe('contract 5.7: the states of one entry', () => {
       const { request } = countingRequest('a');
       await ask(gateway, request);
       clock.advance(-3600 * second);
-      if (isWarmed) expect(await gateway.cache.warm(request, 300 * second)).toBe('refreshed');
+      if (isWarmed) expect(await gateway.cache.warm(request, 300 * second, never)).toBe('refreshed');
       const state = isWarmed ? 'hit' : 'miss';
       expect(await ask(gateway, request)).toBe(`${state} {"result":[{"n":2}]}`);
     }

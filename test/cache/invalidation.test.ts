@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, openCache, settle } from './open-cache.ts';
+import { ask, countingRequest, never, openCache, settle } from './open-cache.ts';
 
 let clock: StandingClock;
 beforeEach(() => {
@@ -69,6 +69,18 @@ describe('invalidation', () => {
     gate.resolve();
     expect(await asked).toBe('miss {"result":[{"n":1}]}');
     expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test.each(['an entry', 'an endpoint'])('of %s does not keep it from being warmed', async what => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    if (what === 'an entry') await gateway.cache.invalidateEntry('counting', request.key);
+    else await gateway.cache.invalidateGroup('counting', 'group');
+    await settle();
+    expect(await gateway.cache.warm(request, 300_000, never)).toBe('refreshed');
+    expect(await ask(gateway, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(query.runs).toBe(2);
   });
 
   test('of an endpoint is not undone by a store that lost everything', async () => {

@@ -84,7 +84,8 @@ export function countingRequest(canonical: string, group = 'group') {
   return { request, query };
 }
 
-const never = new AbortController().signal;
+/** For those who stay. */
+export const never = new AbortController().signal;
 
 /** Asks once: the state and the rows' text. */
 export async function ask({ cache }: Pick<OpenCache, 'cache'>, request: CacheRequest, signal = never) {

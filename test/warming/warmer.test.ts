@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
+import { orAborted } from '../../src/base/or-aborted.ts';
 import { statementOf } from '../../src/batch/endpoint-query.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
@@ -12,6 +13,7 @@ import type { WarmEvent } from '../../src/warming/warm-events.ts';
 import { warmGroup } from '../../src/warming/warm-group.ts';
 import { createWarmer } from '../../src/warming/warmer.ts';
 import { openCache } from '../cache/open-cache.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 
 const header = (warmSeconds: number) => `/*
@@ -49,14 +51,17 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const runs: string[][] = [];
   const atOnce = { now: 0, most: 0 };
   const bad = new Set<string>();
+  /** What the next runs wait for. */
+  const hold: { until?: Promise<void> | undefined } = {};
   let definition = parseDefinition('things.sql', header(300), batchSql);
 
-  const runStatement: RunStatement = async ({ parameters }) => {
+  const runStatement: RunStatement = async ({ parameters }, { signal }) => {
     const { value } = parameters.find(({ name }) => name.startsWith('thing'))!;
     const things = typeof value === 'string' ? [value] : [...(value ?? [])];
     runs.push(things);
     atOnce.most = Math.max(atOnce.most, ++atOnce.now);
     await new Promise(setImmediate); // as a query does, it lets others go on
+    if (hold.until) await orAborted(hold.until, signal);
     atOnce.now--;
     if (things.some(thing => bad.has(thing))) throw new GatewayError('engine_failed', 'The query failed');
     const rows = things.map(thing => (typeof value === 'string' ? { n: 1 } : { thing, n: 1 }));
@@ -70,7 +75,6 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     planKey(JSON.stringify({ endpoint: 'things', parameters: { thing, kind } }))!;
   const warmer = createWarmer({
     schedule,
-    budget,
     clock,
     emit,
     random,
@@ -98,7 +102,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const change = (warmSeconds: number) => {
     definition = parseDefinition('things.sql', header(warmSeconds).replace('select 1', 'select 2'), batchSql);
   };
-  return { read, pass, runs, atOnce, bad, events, schedule, change };
+  return { read, pass, runs, atOnce, bad, events, schedule, change, clock, warmer, hold };
 }
 
 test('contract 6.1: a key that is read at 0 s and at 850 s is warmed every 300 s and never misses, and is dropped 900 s after that', async () => {
@@ -222,4 +226,73 @@ test('keys of a changed definition are dropped, and said to be outdated', async 
   await pass(300);
   expect(events).toMatchObject([{ refreshed: 0, skipped: { outdated: 1 } }]);
   expect((await schedule.state()).keys).toBe(0);
+});
+
+test('contract 6.4: the bytes of the hour are counted while a large group is being warmed', async () => {
+  const { read, pass, events } = openWarming({ bytesPerHour: 1000 });
+  for (let n = 0; n < 1500; n++) await read(`thing${n}`);
+  await pass(300);
+  expect(events).toMatchObject([{ keys: 1500, refreshed: 1000, skipped: { budget: 500 }, runs: 1 }]);
+});
+
+test('a clock that is set back does not prolong an hour whose bytes are used up', async () => {
+  const clock = createStandingClock();
+  const budget = createBytesBudget(1000, clock);
+  budget.spend(1000);
+  clock.advance(-1000);
+  expect(budget.isUsedUp).toBe(true);
+  clock.advance(-86_400_000);
+  expect(budget.isUsedUp).toBe(false);
+});
+
+test('contract 6.3: a group that takes long holds up no other where several are warmed at a time', async () => {
+  const { read, clock, warmer, hold, runs } = openWarming({ concurrency: 2 });
+  await read('a', 'long');
+  clock.advance(5000);
+  await read('b', 'short');
+  runs.length = 0;
+  const gate = Promise.withResolvers<void>();
+  hold.until = gate.promise;
+  clock.advance(295_000);
+  const first = warmer.runDue();
+  await vi.waitFor(() => expect(runs).toEqual([['a']]));
+  hold.until = undefined;
+  clock.advance(5000);
+  const second = warmer.runDue();
+  await vi.waitFor(() => expect(runs).toEqual([['a'], ['b']]));
+  gate.resolve();
+  await Promise.all([first, second]);
+});
+
+test('contract 6.2: a worker that stops ends its runs, and what it leaves undone is due at once for others', async () => {
+  const { read, clock, warmer, hold, runs, schedule } = openWarming();
+  for (let n = 0; n < 1500; n++) await read(`thing${n}`);
+  runs.length = 0;
+  hold.until = new Promise(() => undefined);
+  clock.advance(300_000);
+  const running = warmer.runDue();
+  await vi.waitFor(() => expect(runs).toHaveLength(1));
+  await warmer.close();
+  await running;
+  expect(runs).toHaveLength(1);
+  expect((await schedule.claim('another', 1000))?.keys).toHaveLength(1500);
+});
+
+test('contract 11.2: planning the keys of a large group lets others go on', async () => {
+  const { schedule } = openWarming();
+  const planKey = () => {
+    const endMs = performance.now() + 1;
+    while (performance.now() < endMs); // as long as a pattern takes to compile
+    return undefined;
+  };
+  const keys = Array.from({ length: 500 }, (_, n) => ({ digest: `${n}`, payload: '{}' }));
+  const claim = { group: 'g', keys, next: undefined, lateMs: 0, failures: 0 };
+  const { cache } = openCache({ clock: createStandingClock() });
+  const deps = { schedule, cache, planKey, runStatement: async () => expect.fail('It runs nothing') };
+  const budget = createBytesBudget(0, createStandingClock());
+  const { result, turnMs } = await longestTurn(() =>
+    warmGroup({ ...deps, budget }, claim, new AbortController().signal),
+  );
+  expect(result.dropped).toHaveLength(500);
+  expect(turnMs).toBeLessThan(100);
 });
