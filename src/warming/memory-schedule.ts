@@ -73,8 +73,12 @@ function recordRead({ keys, groups }: Tables, key: WarmKey, now: number, halfLif
   groups.set(key.group, { digests, dueMs: now + key.periodMs, failures: 0, claim: undefined });
 }
 
+/** Forgets a key, and with the last one its group, unless a worker has it. */
 function forget({ keys, groups }: Tables, digest: string): void {
-  groups.get(keys.get(digest)?.group ?? '')?.digests.delete(digest);
+  const name = keys.get(digest)?.group ?? '';
+  const group = groups.get(name);
+  group?.digests.delete(digest);
+  if (group?.digests.size === 0 && group.claim === undefined) groups.delete(name);
   keys.delete(digest);
 }
 

@@ -12,8 +12,8 @@ import {
 } from './schedule.ts';
 import { warmKeys, warmScripts } from './warm-scripts.ts';
 
-/** Keys that one call notes: a script holds up everybody else's commands. */
-const maxRecorded = 200;
+/** Keys that one call names: a script holds up everybody else's commands. */
+const maxNamed = 200;
 
 /**
  * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
@@ -37,13 +37,16 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
 
   return {
     async recordReads(keys) {
-      for (let at = 0; at < keys.length; at += maxRecorded) {
-        const some = keys.slice(at, at + maxRecorded).flatMap(argumentsOf);
+      for (let at = 0; at < keys.length; at += maxNamed) {
+        const some = keys.slice(at, at + maxNamed).flatMap(argumentsOf);
         await run('sqgWarmRecord', maxKeys, halfLifeMs, ...some);
       }
     },
     async claim(token, leaseMs) {
-      return toClaim(await run<string[]>('sqgWarmClaim', token, leaseMs));
+      for (;;) {
+        const answer = await run<string[]>('sqgWarmClaim', token, leaseMs);
+        if (answer[0] !== '') return toClaim(answer);
+      }
     },
     async keysAfter(group, next) {
       return toPage(await run<string[]>('sqgWarmPage', group, next));
@@ -52,9 +55,11 @@ export function createRedisSchedule(options: ScheduleOptions & { readonly url: s
       return (await run('sqgWarmExtend', group, token, leaseMs)) === 1;
     },
     async settle(group, token, { dueInMs, failures, dropped, counts }) {
+      for (let at = 0; at < dropped.length; at += maxNamed) {
+        if ((await run('sqgWarmDrop', group, token, ...dropped.slice(at, at + maxNamed))) === 0) return false;
+      }
       const totals = Object.entries(counts).flat();
-      const lists = [dropped.length, ...dropped, ...totals];
-      return (await run('sqgWarmSettle', group, token, Math.round(dueInMs), failures, ...lists)) === 1;
+      return (await run('sqgWarmSettle', group, token, Math.round(dueInMs), failures, ...totals)) === 1;
     },
     async state() {
       return toState(await run<[number, string[], string[]]>('sqgWarmState'));

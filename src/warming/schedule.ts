@@ -15,7 +15,7 @@ export type WarmSchedule = {
   keysAfter(group: string, next: string): Promise<KeyPage>;
   /** Makes a claim last another `leaseMs` from now; false if the token no longer holds it. */
   extend(group: string, token: string, leaseMs: number): Promise<boolean>;
-  /** Ends a claim, says when the group is due again, and counts what was done; returns false and changes nothing if the claim is lost. */
+  /** Ends a claim, says when the group is due again, and counts what was done; returns false if the claim is lost, and changes nothing from then on. */
   settle(group: string, token: string, result: WarmResult): Promise<boolean>;
   state(): Promise<ScheduleState>;
   close(): Promise<void>;

@@ -22,14 +22,23 @@ const opening = `
     for at, member in ipairs(found) do found[at] = string.sub(member, #group + 2) end
     return found
   end
+  local function endGroup(group)
+    redis.call('ZREM', due, group)
+    redis.call('HDEL', claims, group)
+    redis.call('HDEL', failures, group)
+  end
+  -- Forgets a key, and with the last one its group, unless a worker has it.
   local function forget(digest)
     local fact = redis.call('HGET', facts, digest)
-    if fact then redis.call('ZREM', members, string.match(fact, '^%S+') .. ' ' .. digest) end
     redis.call('HDEL', facts, digest)
     redis.call('ZREM', expires, digest)
     redis.call('ZREM', score, digest)
+    if not fact then return end
+    local group = string.match(fact, '^%S+')
+    redis.call('ZREM', members, group .. ' ' .. digest)
+    if #digests(group, '', 1) == 0 and redis.call('HEXISTS', claims, group) == 0 then endGroup(group) end
   end
-  -- Adds the next page of a group's keys to an answer: where the others begin or '', then key and fact in turn.
+  -- Adds the next page of a group's keys to an answer: where the others begin or '', then key and fact in turn. Gives how many it looked at.
   local function addPage(answer, group, after)
     local found = digests(group, after, ${pageKeys})
     answer[#answer + 1] = #found == ${pageKeys} and found[#found] or ''
@@ -44,7 +53,7 @@ const opening = `
         forget(digest)
       end
     end
-    return answer
+    return #found
   end`;
 
 /** The schedule's steps, each one script: the time is that of Redis, whatever the workers' hosts say. */
@@ -63,44 +72,54 @@ export const warmScripts = {
       redis.call('ZADD', members, 0, group .. ' ' .. digest)
       redis.call('ZADD', due, 'NX', now + ARGV[at + 3], group)
     end
-    for _ = 1, redis.call('ZCARD', score) - ARGV[1] do
+    for _ = 1, math.min(redis.call('ZCARD', score) - ARGV[1], ${pageKeys}) do
       forget(redis.call('ZRANGE', score, 0, 0)[1])
     end
     return 1`,
-  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then a page of keys; or nothing. */
+  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then a page of keys; nothing; or '' where it has looked at enough. */
   sqgWarmClaim: `${opening}
-    while true do
+    local looked = 0
+    while looked < ${pageKeys} do
       local first = redis.call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
       if #first == 0 then return {} end
       local group = first[1]
       local answer = {group, tostring(now - first[2]), redis.call('HGET', failures, group) or '0'}
-      addPage(answer, group, '')
+      looked = looked + 1 + addPage(answer, group, '')
       if #answer > 4 or answer[4] ~= '' then
         redis.call('ZADD', due, now + ARGV[2], group)
         redis.call('HSET', claims, group, ARGV[1])
         return answer
       end
-      redis.call('ZREM', due, group)
-      redis.call('HDEL', claims, group)
-      redis.call('HDEL', failures, group)
-    end`,
+      endGroup(group)
+    end
+    return {''}`,
   /** ARGV: group, where its next keys begin. */
   sqgWarmPage: `${opening}
-    return addPage({}, ARGV[1], ARGV[2])`,
+    local answer = {}
+    addPage(answer, ARGV[1], ARGV[2])
+    return answer`,
   /** ARGV: group, token, milliseconds. */
   sqgWarmExtend: `${opening}
     if redis.call('HGET', claims, ARGV[1]) ~= ARGV[2] then return 0 end
     redis.call('ZADD', due, now + ARGV[3], ARGV[1])
     return 1`,
-  /** ARGV: group, token, milliseconds, failures, number of dropped keys, these, then names and counts in turn. */
+  /** ARGV: group, token, then keys of the group that are no longer warmed. */
+  sqgWarmDrop: `${opening}
+    if redis.call('HGET', claims, ARGV[1]) ~= ARGV[2] then return 0 end
+    for at = 3, #ARGV do forget(ARGV[at]) end
+    return 1`,
+  /** ARGV: group, token, milliseconds, failures, then names and counts in turn. */
   sqgWarmSettle: `${opening}
     local group = ARGV[1]
     if redis.call('HGET', claims, group) ~= ARGV[2] then return 0 end
-    redis.call('HDEL', claims, group)
-    redis.call('HSET', failures, group, ARGV[4])
-    redis.call('ZADD', due, now + ARGV[3], group)
-    for at = 6, 5 + ARGV[5] do forget(ARGV[at]) end
-    for at = 6 + ARGV[5], #ARGV, 2 do redis.call('HINCRBYFLOAT', totals, ARGV[at], ARGV[at + 1]) end
+    if #digests(group, '', 1) == 0 then
+      endGroup(group)
+    else
+      redis.call('HDEL', claims, group)
+      redis.call('HSET', failures, group, ARGV[4])
+      redis.call('ZADD', due, now + ARGV[3], group)
+    end
+    for at = 5, #ARGV, 2 do redis.call('HINCRBYFLOAT', totals, ARGV[at], ARGV[at + 1]) end
     return 1`,
   /** Gives JSON: groups as [group, due in, claimed, failures, keys, fact of one], number of keys, totals. */
   sqgWarmState: `${opening}

@@ -30,6 +30,62 @@ test('a Redis that has evicted a part of the schedule gives what is left, and le
   }
 });
 
+/** Keys that nobody reads again, each in a group of its own or all in one. */
+const keysOf = (count: number, group?: string) =>
+  Array.from({ length: count }, (_, n) => {
+    const digest = `key-${group ?? 'alone'}-${n}`;
+    const lifetimeMs = group === undefined ? 1 : 60_000;
+    return { digest, group: group ?? digest, endpoint: 'e', payload: '{}', periodMs: 1, lifetimeMs };
+  });
+
+/** How many scripts something runs: each may look at some thousand keys, for it holds up all gateways. */
+async function scriptsOf(act: () => Promise<unknown>): Promise<number> {
+  await redis.command('CONFIG RESETSTAT');
+  await act();
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.command('INFO commandstats'))?.[1]);
+}
+
+test('contract 11.1: thousands of groups that nobody reads any more are not dropped in one go', async () => {
+  const schedule = await openSchedule({ maxKeys: 10_000 });
+  await schedule.recordReads(keysOf(3000));
+  await schedule.recordReads(keysOf(1, 'g'));
+  await setTimeout(20);
+  let claim: Awaited<ReturnType<typeof schedule.claim>>;
+  const scripts = await scriptsOf(async () => {
+    claim = await schedule.claim('t', 60_000);
+  });
+  expect(claim?.group).toBe('g');
+  expect(scripts).toBeGreaterThanOrEqual(6);
+  expect((await schedule.state()).keys).toBe(1);
+});
+
+test('contract 11.1: thousands of keys of a changed saved query are not dropped in one go', async () => {
+  const schedule = await openSchedule({ maxKeys: 10_000 });
+  const keys = keysOf(3000, 'g');
+  await schedule.recordReads(keys);
+  await setTimeout(20);
+  await schedule.claim('t', 60_000);
+  const dropped = keys.map(({ digest }) => digest);
+  const result = { dueInMs: 1, failures: 0, dropped, counts: { runs: 1 } };
+  const scripts = await scriptsOf(async () => {
+    expect(await schedule.settle('g', 'another', result)).toBe(false);
+    expect(await schedule.settle('g', 't', result)).toBe(true);
+  });
+  expect(scripts).toBeGreaterThanOrEqual(15);
+  expect(await schedule.state()).toEqual({ keys: 0, groups: [], totals: { runs: 1 } });
+});
+
+test('contract 11.1: a smaller limit of keys is reached by and by', async () => {
+  const [before, after] = [await openSchedule({ maxKeys: 10_000 }), await openSchedule({ maxKeys: 10 })];
+  await before.recordReads(keysOf(2500, 'g'));
+  const left: number[] = [];
+  for (let time = 0; time < 3; time++) {
+    await after.recordReads(keysOf(1, 'h'));
+    left.push((await after.state()).keys);
+  }
+  expect(left).toEqual([1501, 501, 10]);
+});
+
 async function openSchedule(options: { maxKeys: number; halfLifeMs?: number }) {
   const schedule = createRedisSchedule({ ...options, url: redis.url });
   onTestFinished(() => schedule.close());

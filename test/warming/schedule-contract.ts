@@ -127,6 +127,19 @@ export function scheduleContract(
     expect(claim?.keys.map(({ digest }) => digest).sort()).toEqual(['often', 'twice']);
   });
 
+  test('a group goes with the last of its keys, also with one that made room for others', async () => {
+    const { schedule, advance } = await open({ maxKeys: 1, halfLifeMs: 1_000_000 });
+    const later = { periodMs: 60_000 };
+    await schedule.recordReads([key('a', 'g')]);
+    await advance(1);
+    await schedule.recordReads([key('b', 'h', later)]);
+    await advance(period);
+    // It comes back as a new one, due a period on.
+    await schedule.recordReads([key('a', 'g', later)]);
+    expect(await schedule.claim('t', 1000)).toBeUndefined();
+    expect((await schedule.state()).groups).toMatchObject([{ group: 'g', keys: 1 }]);
+  });
+
   test('a late read outweighs many old ones', async () => {
     const { schedule, advance } = await open({ maxKeys: 1, halfLifeMs: 10 });
     for (let n = 0; n < 10; n++) await schedule.recordReads([key('old', 'g')]);
