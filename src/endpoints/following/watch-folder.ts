@@ -18,8 +18,17 @@ export function watchFolder(
 ): { close(): void } {
   let settling: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
+  let isNext = false;
+  /** Looks once more when the look that is under way has ended, however often that is asked for. */
   const look = () => {
-    last = last.then(onChange).catch(onFailed);
+    if (isNext) return;
+    isNext = true;
+    last = last
+      .then(() => {
+        isNext = false;
+        return onChange();
+      })
+      .catch(onFailed);
   };
   const watcher = watch(directory, { persistent: false }, () => {
     clearTimeout(settling);
