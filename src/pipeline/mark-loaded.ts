@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 
 type MarkDeps = {
   readonly endpoints: Pick<EndpointRegistry, 'all'>;
-  readonly engine: Pick<Engine, 'explain'>;
+  readonly engine: Pick<Engine, 'explain' | 'subsets'>;
   readonly cache: Pick<Cache, 'invalidateGroup' | 'markStale'>;
   readonly clock: Clock;
 };
@@ -25,12 +25,22 @@ export function createLoadMarker({ endpoints, engine, cache, clock }: MarkDeps) 
   /** By endpoint: when rows of its sources came last. */
   const lastLoads = new Map<string, number>();
 
-  async function readsAnyOf(definition: EndpointDefinition, sources: readonly string[]): Promise<boolean> {
-    const { hash, name: endpoint, sql, parameters, maxRows } = definition;
+  /** The sources of a saved query, those among them that only callers' SQL may read. */
+  async function sourcesFor(definition: EndpointDefinition): Promise<readonly string[]> {
+    const { name: endpoint, sql, parameters, maxRows, sandbox } = definition;
     const statement = { endpoint, sql, parameters: parameters.map(withoutValue), maxRows };
     const options = { signal: new AbortController().signal, timeoutMs: explainMs };
-    const read = sourcesOf.get(hash) ?? (await engine.explain(statement, options)).sources;
-    sourcesOf.set(hash, read);
+    const { sources } = await engine.explain(statement, options);
+    const subsets = sandbox ? await engine.subsets(statement) : [];
+    if (subsets.length === 0) return sources;
+    const callerSql = subsets.map(({ name }) => `select 1 as n from \`${name}\``).join(' union all ');
+    const { sources: ofSubsets } = await engine.explain({ ...statement, callerSql }, options);
+    return [...sources, ...ofSubsets];
+  }
+
+  async function readsAnyOf(definition: EndpointDefinition, sources: readonly string[]): Promise<boolean> {
+    const read = sourcesOf.get(definition.hash) ?? (await sourcesFor(definition));
+    sourcesOf.set(definition.hash, read);
     return read.some(source => sources.includes(source));
   }
 

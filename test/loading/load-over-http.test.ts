@@ -24,6 +24,20 @@ cacheSeconds: ${cacheSeconds}
 select state, count(*) as orders, ifnull(sum(array_length(lines)), 0) as \`lines\` from \`${source}\` group by state order by state
 `;
 
+/** Two subsets, of which it reads one itself. */
+const subsets = `/*
+id: 5b6c7d8e-1111-4222-8333-944455556663
+name: shop.subsets
+description: Orders.
+columns:
+  state: { type: STRING, description: State. }
+cacheSeconds: 600
+sandbox: true
+*/
+with orders as (select state from \`shop.orders\`), notes as (select state from \`shop.notes\`)
+select state from orders
+`;
+
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
 const patienceMs = 60_000;
 
@@ -37,6 +51,7 @@ beforeAll(async () => {
       'shop.orders.yaml': table('shop.orders'),
       'shop.events.yaml': table('shop.events'),
       'shop.hostile.yaml': table('shop.hostile'),
+      'shop.notes.yaml': table('shop.notes'),
       'shop.visits.yaml': `${table('shop.visits')}  at: TIMESTAMP\ntime: at\nretentionDays: 2\n`,
       'shop.files.yaml': 'name: shop.files\nfiles: [nothing.csv]\ncolumns: { a: STRING }\n',
     },
@@ -44,6 +59,7 @@ beforeAll(async () => {
       'shop.now.sql': query('shop.now', 0, 0, 'shop.orders'),
       'shop.visited.sql': query('shop.visited', 2, 0, 'shop.visits'),
       'shop.kept.sql': query('shop.kept', 1, 600, 'shop.events'),
+      'shop.subsets.sql': subsets,
     },
     tokens: { reader: {}, bound: { scopes: ['write'], parameters: { project: 'abc' } } },
   });
@@ -126,6 +142,15 @@ test('an entry is void after the first load, and stale while rows keep coming', 
   await post('shop.events', [{ order_id: 5, state: 'stale' }]);
   await expect.poll(state, { timeout: patienceMs, interval: 20 }).toBe('STALE');
   await sees('shop.kept', expect.arrayContaining([{ state: 'stale', orders: 1, lines: 0 }]));
+});
+
+test("a caller's SQL over a subset that the saved query itself does not read sees new rows too", async () => {
+  const sql = encodeURIComponent('select count(*) as n from notes');
+  const count = async () => (await gateway.get(`/api/endpoints/query/shop.subsets?sql=${sql}`)).body.result;
+  expect(await count()).toEqual([{ n: 0 }]);
+  gateway.clock.advance(1000);
+  await post('shop.notes', [{ order_id: 7, state: 'new' }]);
+  await expect.poll(count, { timeout: patienceMs, interval: 50 }).toEqual([{ n: 1 }]);
 });
 
 test.each([
