@@ -2,7 +2,7 @@ import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:
 import { dirname, join } from 'node:path';
 import { syncDirectory } from '../base/replace-file.ts';
 import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
-import { pointerOf, readCurrent } from '../duckdb/replicas.ts';
+import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
 import { learnedFile } from './events/learned-fields.ts';
 import { withTurn } from './write-spare.ts';
@@ -54,8 +54,9 @@ export async function restore(databasePath: string, from: string): Promise<void>
   const backup = join(from, databaseName);
   if (!(await exists(backup))) throw new Error(`${from} is no backup: it has no ${databaseName}`);
   checkFolderFormat(backup);
-  if ((await exists(databasePath)) || (await exists(pointerOf(databasePath)))) {
-    throw new Error(`There is a database in ${folder}; move it away, or choose another DATA_DIR`);
+  for (const file of [...replicasOf(databasePath), pointerOf(databasePath)]) {
+    if (!(await exists(file))) continue;
+    throw new Error(`There is a database in ${folder}: move ${file} away, or choose another DATA_DIR`);
   }
   await mkdir(folder, { recursive: true });
   // The database last: with it the folder counts as whole.

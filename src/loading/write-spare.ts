@@ -54,9 +54,10 @@ const bytesPerMs = 100_000;
 export async function writeSpare(options: SpareOptions, write: Write): Promise<void> {
   await withTurn(options.databasePath, async () => {
     const { databasePath, sources } = options;
-    const current = readCurrent(databasePath);
-    if (!(await bytesOf(current.path))) (await openForWriting(current.path, sources)).close();
+    const current = await needCurrent(databasePath, sources);
     const spare = spareOf(databasePath, current);
+    // What a killed writer left of it may be as large as the database.
+    await rm(copyOf(spare), { force: true });
     if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
     const turn = await writeTo(spare, current, options, write).catch(error => {
       if (!isLackOfMemory(error)) throw error;
@@ -68,6 +69,16 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
     for (const source of turn.loaded) loads[source] = (loads[source] ?? 0) + 1;
     await publish(databasePath, { path: spare, loads, layout: layoutOf(sources) });
   });
+}
+
+/** The current file; the other one where it is gone, which has all rows that wait in no file; a new one where neither is there. */
+async function needCurrent(databasePath: string, sources: readonly Source[]): Promise<Current> {
+  const current = readCurrent(databasePath);
+  if (await bytesOf(current.path)) return current;
+  const other = spareOf(databasePath, current);
+  if (await bytesOf(other)) await publish(databasePath, { path: other, loads: current.loads });
+  else (await openForWriting(current.path, sources)).close();
+  return readCurrent(databasePath);
 }
 
 async function writeTo(
@@ -130,10 +141,18 @@ async function canBeRead(path: string): Promise<boolean> {
   }
 }
 
-/** Makes a file equal to the current one, which nobody writes. */
+const copyOf = (spare: string) => `${spare}.copy`;
+
+/**
+ * Makes a file equal to the current one, which nobody writes.
+ * @throws the system's error, such as ENOSPC: nothing of the copy is left then
+ */
 async function copyOver(current: Current, spare: string): Promise<void> {
-  const unfinished = `${spare}.copy`;
-  await copyFile(current.path, unfinished);
+  const unfinished = copyOf(spare);
+  await copyFile(current.path, unfinished).catch(async error => {
+    await rm(unfinished, { force: true });
+    throw error;
+  });
   // A log of another file must not be replayed; the current one has one only if its writer was killed at the very first start.
   await rm(`${spare}.wal`, { force: true });
   if (await bytesOf(`${current.path}.wal`)) await copyFile(`${current.path}.wal`, `${spare}.wal`);
@@ -144,12 +163,21 @@ async function bytesOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
+/** The last turn of this process, or of those that wait for it. */
+let ownTurn: Promise<void> = Promise.resolve();
+
 /**
- * Runs an action while no other process does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
- * ends, however that happens, which no lock that Node offers does.
+ * Runs an action while nobody else does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
+ * ends, however that happens, which no lock that Node offers does. It keeps out other processes alone: within one, turns follow each other.
  * @throws SetupError in a folder of a newer version; what `act` throws
  */
-export async function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
+export function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
+  const turn = ownTurn.then(() => whileLocked(databasePath, act));
+  ownTurn = turn.catch(() => undefined);
+  return turn;
+}
+
+async function whileLocked(databasePath: string, act: () => Promise<void>): Promise<void> {
   checkFolderFormat(databasePath);
   const folder = rowsFolderOf(databasePath);
   await mkdir(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, copyFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
+import { access, copyFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test, vi } from 'vitest';
@@ -12,6 +12,7 @@ import { backUp, restore } from '../../src/loading/back-up.ts';
 import { learn, readLearned } from '../../src/loading/events/learned-fields.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
+import { withTurn } from '../../src/loading/write-spare.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const yaml = (name: string, more = '') =>
@@ -332,6 +333,53 @@ test('rows whose fields are learned while a turn begins are stored with them', a
   }
 });
 
+test('the other file of the database becomes current where the current one is gone', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  await rm(readCurrent(database.databasePath).path);
+  await database.accept(numbers, [{ n: 2 }]);
+  while (await database.turn());
+  for (const path of replicasOf(database.databasePath))
+    expect(await database.ask(all, path)).toEqual(['1', '2']);
+});
+
+test('a start over a database whose current file is gone goes on with the other one', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  const spare = database.spare();
+  await rm(readCurrent(database.databasePath).path);
+  await repairReplicas(database.databasePath, 7);
+  expect(readCurrent(database.databasePath).path).toBe(spare);
+  expect(await database.ask(all)).toEqual(['1']);
+});
+
+test('turns of one process follow each other', async () => {
+  const { databasePath } = await openDatabase();
+  const order: string[] = [];
+  const turn = (name: string) =>
+    withTurn(databasePath, async () => {
+      order.push(`${name} begins`);
+      await new Promise(setImmediate);
+      order.push(`${name} ends`);
+    });
+  const failing = withTurn(databasePath, () => Promise.reject(new Error('full')));
+  await Promise.all([turn('one'), turn('two'), expect(failing).rejects.toThrow('full')]);
+  expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+});
+
+test('what a killed writer left of a copy goes with the next turn', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  const copy = `${database.spare()}.copy`;
+  await writeFile(copy, 'half of it');
+  await database.accept(numbers, [{ n: 2 }]);
+  await database.turn();
+  await expect(access(copy)).rejects.toThrow('ENOENT');
+});
+
 describe('a database of which one file is damaged', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
     'ends too early': path => truncate(path, 20_000),
@@ -402,5 +450,9 @@ test('a backup has what was accepted before it, stored or not, and goes into an 
   expect(await other.ask(all, other.spare())).toEqual(['1', '2', '3']);
   expect(readLearned(other.databasePath)).toEqual({ numbers: { extra: 'STRING' } });
   await expect(restore(other.databasePath, target)).rejects.toThrow('There is a database');
+  // Even one file of it: it would be taken for the restored one's other file.
+  const third = await openDatabase();
+  await copyFile(join(target, 'logs.duckdb'), replicasOf(third.databasePath)[1]);
+  await expect(restore(third.databasePath, target)).rejects.toThrow('There is a database');
   await expect(restore(other.databasePath, '/nowhere')).rejects.toThrow('is no backup');
 });

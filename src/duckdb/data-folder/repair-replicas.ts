@@ -54,19 +54,29 @@ export async function repairBlock(
   return setAside(databasePath, damaged, readCurrent(databasePath).path, nowMs);
 }
 
-/** Renames damaged files, and makes the file current that was so, or else the other one. */
+/**
+ * Renames damaged files, and makes the file current that was so, or else the other one. That comes first: whoever is killed in between must not
+ * leave a pointer to a file that is gone.
+ */
 async function setAside(
   databasePath: string,
   files: readonly string[],
   current: string | undefined,
   nowMs: number,
 ): Promise<DamagedFile[]> {
-  const damaged = files.map(file => ({ file, keptAs: `${file}.damaged-${nowMs}` }));
-  for (const { file, keptAs } of damaged) {
+  const pointer = pointerOf(databasePath);
+  const damaged: DamagedFile[] = [];
+  const keep = async (file: string) => {
+    // The current one may be gone.
+    if (!(await stat(file).catch(() => undefined))) return;
+    const keptAs = `${file}.damaged-${nowMs}`;
     await rename(file, keptAs);
     await rename(`${file}.wal`, `${keptAs}.wal`).catch(() => undefined);
-  }
-  if (damaged.length > 0) await pointToWhole(databasePath, current);
+    damaged.push({ file, keptAs });
+  };
+  if (files.includes(pointer)) await keep(pointer);
+  if (files.length > 0) await pointToWhole(databasePath, current, files);
+  for (const file of files) if (file !== pointer) await keep(file);
   return damaged;
 }
 
@@ -87,10 +97,15 @@ function nothingLeft(refused: readonly string[]): SetupError {
   return new SetupError('No file of the database can be read.', problems);
 }
 
-/** Makes the file current that was so, or else the other one, whichever is there. */
-async function pointToWhole(databasePath: string, current: string | undefined): Promise<void> {
+/** Makes the file current that was so, or else the other one, whichever is there and not damaged. */
+async function pointToWhole(
+  databasePath: string,
+  current: string | undefined,
+  damaged: readonly string[],
+): Promise<void> {
+  const others = replicasOf(databasePath).filter(path => !damaged.includes(path));
   const sizes = await Promise.all(
-    replicasOf(databasePath).map(async path => ({ path, found: await stat(path).catch(() => undefined) })),
+    others.map(async path => ({ path, found: await stat(path).catch(() => undefined) })),
   );
   const whole = sizes
     .filter(({ found }) => found !== undefined)
