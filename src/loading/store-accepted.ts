@@ -56,9 +56,11 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
   const folder = rowsFolderOf(databasePath);
+  const unknown = new Set<string>();
   const hasFiles = async () => {
     const files = await listRowsFiles(folder);
-    return files.length > (await namesOfWaiting(folder, files, leftOut)).size;
+    const waiting = await namesOfWaiting(folder, files, leftOut);
+    return files.some(({ name }) => !waiting.has(name) && !unknown.has(name));
   };
   const isNewLayout = lacksLayout(databasePath, sources);
   if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
@@ -83,9 +85,9 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
     await memory.forget(files);
-    const target = { connection, folder, sources, emit, isLast };
+    const target = { connection, folder, sources, emit, isLast, isInCurrent: memory.isInCurrent, unknown };
     const toStore = missing.filter(({ name }) => !waiting.has(name));
-    isLost = !(await storeAll(target, toStore, memory.isInCurrent, endMs));
+    isLost = !(await storeAll(target, toStore, endMs));
     if (isLost) return { isLost };
     const nowMs = retainAtMs ?? Date.now();
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
@@ -235,7 +237,15 @@ type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
   readonly isLast: boolean;
   /** Whether few rows are inserted at once. Default false. */
   readonly inFewRows?: boolean;
+  readonly isInCurrent: (name: string) => boolean;
+  /** Gets the names of files whose source this process does not know: another one may. */
+  readonly unknown: Set<string>;
 };
+
+/** Milliseconds that rows wait for a process that knows their source: one that started earlier may not know it yet. */
+const unknownMs = 3_600_000;
+
+class UnknownSourceError extends Error {}
 
 /** A file can't be stored whose rows the current file has: it was damaged since, and the spare can only get them by a copy. */
 class OnlyInCurrentError extends Error {}
@@ -244,15 +254,10 @@ class OnlyInCurrentError extends Error {}
  * Stores files in groups until the time is over; the first group in any case.
  * @returns false if only a copy of the current file can bring the rows of one of them
  */
-async function storeAll(
-  target: Target,
-  files: readonly RowsFile[],
-  isInCurrent: (name: string) => boolean,
-  endMs: number,
-): Promise<boolean> {
+async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
   try {
     for (const group of groupFiles(files)) {
-      await storeGroup(target, group, isInCurrent);
+      await storeGroup(target, group);
       if (performance.now() > endMs) break;
     }
     return true;
@@ -264,11 +269,7 @@ async function storeAll(
 }
 
 /** Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, and sets aside the one at fault. */
-async function storeGroup(
-  target: Target,
-  files: readonly RowsFile[],
-  isInCurrent: (name: string) => boolean,
-): Promise<void> {
+async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<void> {
   try {
     await storeFiles(target, files);
   } catch (error) {
@@ -277,21 +278,20 @@ async function storeGroup(
     if (needsMemory ? !target.isLast : isLackOfRoom(message) || damagedPlace(error) !== undefined)
       throw error;
     if (files.length > 1) {
-      for (const file of files) await storeGroup(target, [file], isInCurrent);
+      for (const file of files) await storeGroup(target, [file]);
       return;
     }
-    if (needsMemory && !target.inFewRows)
-      return storeGroup({ ...target, inFewRows: true }, files, isInCurrent);
+    if (needsMemory && !target.inFewRows) return storeGroup({ ...target, inFewRows: true }, files);
     const [file] = files;
     if (!file) throw error;
-    if (isInCurrent(file.name)) throw new OnlyInCurrentError(`${file.name} is damaged: ${message}`);
+    if (target.isInCurrent(file.name)) throw new OnlyInCurrentError(`${file.name} is damaged: ${message}`);
     await setAside(target, file.name, message);
   }
 }
 
 /** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
 const isLackOfRoom = (message: string) =>
-  /No space left|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG/i.test(
+  /No space left|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG|EMFILE|ENFILE/i.test(
     message,
   );
 
@@ -307,25 +307,38 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
   try {
     const insert = createInserts(target);
     const stored: string[] = [];
-    for (const { name } of files) {
+    for (const { name, acceptedMs } of files) {
       const sources = new Set<string>();
-      for await (const block of readBlocks(folder, name)) {
-        sources.add(block.source);
-        await insert.add(block);
+      try {
+        for await (const block of readBlocks(folder, name)) {
+          sources.add(block.source);
+          await insert.add(block);
+        }
+      } catch (error) {
+        const mayWait = !target.isInCurrent(name) && Date.now() - acceptedMs < unknownMs;
+        if (!(error instanceof UnknownSourceError && mayWait)) throw error;
+        // Nothing of it was inserted: a file has rows of one source.
+        target.unknown.add(name);
+        continue;
       }
       stored.push(`(${stored.length + 1}, ${quoteText(name)}, ${quoteText(JSON.stringify([...sources]))})`);
     }
     await insert.flush();
-    await connection.run(
-      `INSERT INTO _stored SELECT (SELECT coalesce(max(place), 0) FROM _stored) + n, name, sources FROM (VALUES ${stored.join(', ')}) t(n, name, sources);
-      UPDATE _stored_total SET files = files + ${files.length}`,
-    );
+    if (stored.length > 0) await remember(connection, stored);
     await connection.run('COMMIT');
   } catch (error) {
     // DuckDB may have ended it by itself.
     await connection.run('ROLLBACK').catch(() => undefined);
     throw error;
   }
+}
+
+/** @param stored rows of SQL, each a number, a file's name and the JSON of its sources' names */
+async function remember(connection: DuckDBConnection, stored: readonly string[]): Promise<void> {
+  await connection.run(
+    `INSERT INTO _stored SELECT (SELECT coalesce(max(place), 0) FROM _stored) + n, name, sources FROM (VALUES ${stored.join(', ')}) t(n, name, sources);
+    UPDATE _stored_total SET files = files + ${stored.length}`,
+  );
 }
 
 /** Rows of one source that wait for their INSERT. */
@@ -355,7 +368,7 @@ function createInserts({ connection, sources, inFewRows = false }: Target) {
       hasOwnIds = false,
     }: RowsBlock): Promise<void> {
       const source = sources.find(each => each.name === name && !each.files);
-      if (!source) throw new Error(`No source with a table is named ${name}`);
+      if (!source) throw new UnknownSourceError(`No source with a table is named ${name}`);
       if (replaces || characters > insertCharacters) await flush();
       if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
       // Of rows with a key the last one counts: those of one source keep their order.

@@ -132,11 +132,13 @@ test('--replace takes all earlier rows away in the same moment', async () => {
   expect(await database.ask(all)).toEqual(['2', '3']);
 });
 
-test('rows whose source has gone are set aside, and others go on', async () => {
+test('rows whose source has gone are set aside after an hour, and others go on', async () => {
   const gone = yaml('gone');
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
   await database.accept(gone, [{ n: 5 }]);
+  clock.mockRestore();
   await database.accept(numbers, [{ n: 2 }]);
   while (await database.turn());
   expect(await database.ask(all)).toEqual(['1', '2']);
@@ -147,6 +149,25 @@ test('rows whose source has gone are set aside, and others go on', async () => {
       message: 'No source with a table is named gone',
     },
   ]);
+});
+
+test('rows of a source that only a later process knows wait for it, and are in both files then', async () => {
+  const others = yaml('others');
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.accept(others, [{ n: 5 }]);
+  await database.accept(numbers, [{ n: 2 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1', '2']);
+  expect([await database.waiting(), database.events]).toEqual([1, []]);
+  await database.turn({ sources: [numbers, others] });
+  // The earlier one goes on, and has the rows in the file that is not current.
+  while (await database.turn());
+  for (const path of replicasOf(database.databasePath)) {
+    expect(await database.ask('SELECT n FROM others', path)).toEqual(['5']);
+    expect(await database.ask(all, path)).toEqual(['1', '2']);
+  }
+  expect(await database.waiting()).toBe(0);
 });
 
 test('rows that are older than their source keeps them go with the next load', async () => {
