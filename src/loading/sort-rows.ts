@@ -83,6 +83,7 @@ async function sortSource(
   { until, mayMove, onMoved }: SourceTurn,
 ): Promise<boolean> {
   const table = await openTable(connection, source);
+  if (table.hidesRowId) return true;
   const before = await readSorted(connection, table);
   if (before.until !== undefined && before.until >= until) return true;
   let sorted = before;
@@ -118,6 +119,8 @@ type Table = {
   readonly sql: string;
   readonly time: string;
   readonly project: string;
+  /** Whether a column has the name of DuckDB's own number of each row, by which rows are moved. */
+  readonly hidesRowId: boolean;
 };
 
 async function openTable(
@@ -125,7 +128,14 @@ async function openTable(
   { name, time, project }: Source & { readonly time: string },
 ): Promise<Table> {
   const columns = await readColumns(connection, name);
-  return { name, sql: quoteName(name), time: quoteName(time), project: projectSql(columns, project) };
+  const hidesRowId = columns.some(column => column.name.toLowerCase() === 'rowid');
+  return {
+    name,
+    sql: quoteName(name),
+    time: quoteName(time),
+    project: projectSql(columns, project),
+    hidesRowId,
+  };
 }
 
 /** SQL of the field at a dotted path, that of the first element where a record is a list. */

@@ -86,6 +86,25 @@ test.each([
   database.close();
 });
 
+test('a table with a column named as the number of each row loses none and stays as it is', async () => {
+  const source = parseSource(
+    'calls.yaml',
+    'name: calls\ntime: seen\nproject: project\ncolumns: { RowID: INT64, seen: TIMESTAMP, project: STRING }\n',
+    '/',
+  );
+  const path = join(await temporaryDirectory(), 'logs.duckdb');
+  const { connection, close } = await openForWriting(path, [source]);
+  await connection.run(
+    `INSERT INTO calls SELECT (hash(n) % 1000000000)::BIGINT, seen, project FROM (${mixed(20_000, 1)})`,
+  );
+  const sorting = { sources: [source], nowMs: laterMs, endMs: Number.POSITIVE_INFINITY };
+  const sorted = await sortRows(connection, sorting);
+  const counted = await connection.runAndReadAll('SELECT count(*)::INT FROM calls');
+  expect(counted.getRows()).toEqual([[20_000]]);
+  expect(sorted).toEqual({ moved: 0, isDone: true });
+  close();
+});
+
 test('an hour that goes on is left, and sorted when it is over', async () => {
   const database = await openCalls(mixed(60_000, 1));
   expect(await database.sort(undefined, startMs + hourMs)).toEqual({ moved: 0, isDone: true });
