@@ -67,11 +67,14 @@ async function makeTables(
   sources: readonly Source[],
   onChanged: WritingOptions['onChanged'],
 ): Promise<void> {
-  const there = new Map((await readCatalog(connection)).map(table => [table.name, table.columns]));
+  // DuckDB makes no difference between names that differ in letter case.
+  const there = new Map(
+    (await readCatalog(connection)).map(table => [table.name.toLowerCase(), table.columns]),
+  );
   for (const { name, columns, files } of sources) {
     if (files) continue;
     const wanted = firstLayout(columns);
-    const stored = there.get(name);
+    const stored = there.get(name.toLowerCase());
     if (!stored) {
       await connection.run(`CREATE TABLE ${quoteName(name)} (${columnsSql(wanted)})`);
       continue;

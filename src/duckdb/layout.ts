@@ -20,6 +20,12 @@ import {
 /** The leaf that is true if the record is present: testing it reads one column, testing the STRUCT reads all. */
 export const presenceLeaf = '_p';
 
+/** The column or field of a name, in whatever letter case: BigQuery and DuckDB make no difference. */
+export function columnNamed(columns: readonly CatalogColumn[], name: string): CatalogColumn | undefined {
+  const lower = name.toLowerCase();
+  return columns.find(column => column.name.toLowerCase() === lower);
+}
+
 /** The columns of a source as first stored: every repeated record a plain STRUCT. */
 export function firstLayout(fields: SourceFields): CatalogColumn[] {
   return Object.entries(fields).map(([name, field]) => ({ name, type: typeOf(field, true) }));
@@ -120,9 +126,9 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
     if (storedTypeSql(from) === storedTypeSql(to)) return sql;
     const presence = to.presence ? [`${quoteText(presenceLeaf)}: true`] : [];
     const fields = to.fields.map(({ name, type }) => {
-      const source = from.fields.find(field => field.name === name);
+      const source = columnNamed(from.fields, name);
       const value = source
-        ? convertLayout(`(${sql}).${quoteName(name)}`, source.type, type, depth)
+        ? convertLayout(`(${sql}).${quoteName(source.name)}`, source.type, type, depth)
         : `NULL::${storedTypeSql(type)}`;
       return `${quoteText(name)}: ${value}`;
     });
@@ -144,6 +150,7 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
 
 /** The columns' type in which the records at these dotted paths are lists. */
 export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySet<string>): CatalogColumn[] {
+  const lower = new Set([...paths].map(path => path.toLowerCase()));
   const widen = (type: SqlType, path: string): SqlType => {
     const record = type.kind === 'ARRAY' ? type.element : type;
     if (record.kind !== 'STRUCT') return type;
@@ -152,7 +159,11 @@ export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySe
       type: widen(field.type, `${path}.${field.name}`),
     }));
     if (type.kind !== 'ARRAY') return { ...record, fields };
-    return { kind: 'ARRAY', single: type.single && !paths.has(path), element: { ...record, fields } };
+    return {
+      kind: 'ARRAY',
+      single: type.single && !lower.has(path.toLowerCase()),
+      element: { ...record, fields },
+    };
   };
   return columns.map(({ name, type }) => ({ name, type: widen(type, name) }));
 }
@@ -163,10 +174,10 @@ export function extendLayout(
   wanted: readonly CatalogColumn[],
 ): CatalogColumn[] {
   const extended = stored.map(({ name, type }) => {
-    const other = wanted.find(column => column.name === name);
+    const other = columnNamed(wanted, name);
     return { name, type: other ? extendType(type, other.type) : type };
   });
-  return [...extended, ...wanted.filter(({ name }) => !stored.some(column => column.name === name))];
+  return [...extended, ...wanted.filter(({ name }) => !columnNamed(stored, name))];
 }
 
 function extendType(stored: SqlType, wanted: SqlType): SqlType {

@@ -3,7 +3,7 @@ import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { SqlType } from '../googlesql/tree/types.ts';
 import { changeLayout, readColumns } from './database.ts';
-import { convertLayout, decodeBytes, listLayout, storedTypeSql, widenLayout } from './layout.ts';
+import { columnNamed, convertLayout, decodeBytes, listLayout, storedTypeSql, widenLayout } from './layout.ts';
 
 /** Rows of one source. */
 type StoredRows = {
@@ -28,7 +28,7 @@ export async function storeRows(
   await changeLayout(connection, name, stored, widened);
   const incoming = listLayout(columns);
   const values = incoming.map(({ name: column, type }) => {
-    const target = widened.find(other => other.name === column)?.type ?? type;
+    const target = columnNamed(widened, column)?.type ?? type;
     const value = decodeBytes(`r.${quoteName(column)}`, columns[column]!);
     return `${convertLayout(value, type, target)} AS ${quoteName(column)}`;
   });
@@ -94,19 +94,24 @@ async function storeOnce(
   const [[from, to] = []] = bounds?.getRows() ?? [];
   const near =
     time && from && to
-      ? ` WHERE ${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
+      ? ` AND ${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
       : '';
+  // Rows from before the column was there have no id: beside a NULL nothing is NOT IN.
+  const haveIds = ids.map(id => `${quoteName(id)} IS NOT NULL`).join(' AND ');
   await connection.run(
-    `INSERT INTO ${quoteName(name)} BY NAME SELECT * FROM _incoming WHERE (${list}) NOT IN (SELECT (${list}) FROM ${quoteName(name)}${near});
+    `INSERT INTO ${quoteName(name)} BY NAME SELECT * FROM _incoming WHERE (${list}) NOT IN (SELECT (${list}) FROM ${quoteName(name)} WHERE ${haveIds}${near});
       DROP TABLE _incoming`,
   );
 }
 
 async function runWith(connection: DuckDBConnection, sql: string, text: string): Promise<void> {
   const statement = await connection.prepare(sql);
-  statement.bindVarchar(1, text);
-  await statement.run();
-  statement.destroySync();
+  try {
+    statement.bindVarchar(1, text);
+    await statement.run();
+  } finally {
+    statement.destroySync();
+  }
 }
 
 /** The structure that from_json reads a logical value with. */

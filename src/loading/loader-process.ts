@@ -57,6 +57,8 @@ export type LoaderReport =
       readonly message: string;
       readonly bodyFault?: BodyError['code'] | undefined;
     }
+  /** Nothing is left to do of the first so many commands. */
+  | { readonly type: 'at rest'; readonly commands: number }
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
@@ -86,31 +88,37 @@ let sample: Sample | undefined;
 let retainAtMs: number | undefined;
 
 await removeUnfinished(folder, Date.now());
-process.on('message', (command: LoaderCommand) => {
-  if (command.type === 'accept') return void accept(command, () => acceptFile(command));
-  if (command.type === 'accept events') {
-    // One body in memory at a time.
-    acceptingEvents = acceptingEvents.then(() => accept(command, () => acceptEventsFile(command)));
-    return;
-  }
-  if (command.type === 'repair') return void repair(command.place);
-  if (command.type === 'sample') ({ sample } = command);
-  if (command.type === 'retain') retainAtMs = command.nowMs;
-  void store();
+let [commands, working] = [0, 0];
+process.on('message', async (command: LoaderCommand) => {
+  commands++;
+  working++;
+  await act(command);
+  await store();
+  if (--working === 0) report({ type: 'at rest', commands });
 });
 // Whatever it is doing can be done again.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+async function act(command: LoaderCommand): Promise<void> {
+  if (command.type === 'accept') return accept(command, () => acceptFile(command));
+  if (command.type === 'accept events') {
+    // One body in memory at a time.
+    acceptingEvents = acceptingEvents.then(() => accept(command, () => acceptEventsFile(command)));
+    return acceptingEvents;
+  }
+  if (command.type === 'repair') return repair(command.place);
+  if (command.type === 'sample') ({ sample } = command);
+  if (command.type === 'retain') retainAtMs = command.nowMs;
+}
 
 type Accept = Extract<LoaderCommand, { file: string }>;
 
 async function accept<T extends Acceptance | EventsAcceptance>(
   { id, file }: Accept,
-  act: () => Promise<T>,
+  take: () => Promise<T>,
 ): Promise<void> {
   try {
-    const acceptance = await act();
-    report({ type: 'accepted', id, acceptance });
-    void store();
+    report({ type: 'accepted', id, acceptance: await take() });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const bodyFault = error instanceof BodyError ? error.code : undefined;
@@ -164,7 +172,6 @@ async function repair(place: number): Promise<void> {
       for (const { file, keptAs } of damaged) emit({ type: 'database.damaged', file, keptAs });
       if (damaged.length > 0) retainAtMs ??= Date.now();
     });
-    void store();
   } catch (error) {
     emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
   }

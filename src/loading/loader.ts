@@ -199,14 +199,20 @@ function startChild(
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
   let isUnwanted = false;
+  // A turn may take minutes, and says nothing meanwhile.
+  let [sent, done] = [0, 0];
   const idle = setTimeout(() => {
-    if (owed.size > 0) return void idle.refresh();
+    if (done < sent) return void idle.refresh();
     isUnwanted = true;
     child.kill('SIGKILL');
   }, idleMs).unref();
   child.on('message', (report: LoaderReport) => {
     idle.refresh();
     if (report.type === 'event') return emit(report.event);
+    if (report.type === 'at rest') {
+      done = report.commands;
+      return;
+    }
     const found = owed.get(report.id);
     owed.delete(report.id);
     if (report.type === 'accepted') found?.resolve(report.acceptance);
@@ -226,7 +232,9 @@ function startChild(
   });
   const send = (command: LoaderCommand) => {
     idle.refresh();
-    if (child.connected) child.send(command, () => undefined);
+    if (!child.connected) return;
+    sent++;
+    child.send(command, () => undefined);
   };
   return {
     accept<T extends AcceptCommand>(command: T) {

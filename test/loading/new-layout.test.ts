@@ -1,7 +1,7 @@
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openCheckingEngine } from '../../src/commands/checks/open-checking-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { prepareData } from '../../src/composition/prepare-data.ts';
@@ -41,8 +41,18 @@ async function openFolder(columns: string) {
   while (await storeAccepted({ databasePath, sources, emit: () => undefined }));
   expect(readCurrent(databasePath).version).not.toBe('');
   return {
+    directory,
     SOURCES_DIR,
     declare,
+    /** Stores a row for the source as it is declared now. */
+    async load(line: string) {
+      const own = readSources(SOURCES_DIR);
+      const source = own.find(({ name }) => name === 'shop.orders')!;
+      await acceptRows({ folder: rowsFolderOf(databasePath), source, lines: lines(line) });
+      const events: object[] = [];
+      while (await storeAccepted({ databasePath, sources: own, emit: event => void events.push(event) }));
+      expect(events).toEqual([]);
+    },
     start: () => prepareData(config, deps),
     current: () => readCurrent(databasePath),
     /** The columns of a statement, as the commands find them. */
@@ -73,6 +83,54 @@ test('a start over rows in two files has the tables and columns of sources that 
     { total: '1', customer: null },
   ]);
   expect(await folder.ask('SELECT n FROM "shop.visits"')).toEqual([]);
+});
+
+test('columns that are declared in another letter case than before are the same ones, records in them too', async () => {
+  const folder = await openFolder(
+    'total: INT64, items: { type: STRUCT, repeated: true, fields: { Name: STRING } }',
+  );
+  await folder.declare(
+    'Total: INT64, Items: { type: STRUCT, repeated: true, fields: { name: STRING, n: INT64 } }',
+  );
+  await folder.start();
+  await folder.load('{"placed":"2026-01-15T11:00:00Z","Total":2,"Items":[{"name":"a","n":1},{"name":"b"}]}');
+  const asked =
+    'SELECT total::INT AS total, to_json(list_transform(items, lambda i: i.name)) AS names FROM "shop.orders" ORDER BY 1';
+  expect(await folder.ask(asked)).toEqual([
+    { total: 1, names: '[]' },
+    { total: 2, names: '["a","b"]' },
+  ]);
+});
+
+test('a source whose name is in another letter case than before holds up no other', async () => {
+  const folder = await openFolder('total: INT64');
+  await rm(join(folder.SOURCES_DIR, 'shop.orders.yaml'));
+  await writeFile(
+    join(folder.SOURCES_DIR, 'Shop.Orders.yaml'),
+    source('total: INT64, n: INT64').replace('shop.orders', 'Shop.Orders'),
+  );
+  await folder.start();
+  expect(await folder.ask('SELECT total::INT AS total, n FROM "shop.orders"')).toEqual([
+    { total: 1, n: null },
+  ]);
+});
+
+test('a start waits for as long as another process writes, be it a backup of minutes', async () => {
+  const folder = await openFolder('total: INT64');
+  await folder.declare('total: INT64, customer: STRING');
+  const lock = await DuckDBInstance.create(join(folder.directory, 'rows', 'writer.duckdb'));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const started = folder.start();
+    // That of the loader, which has a task, and nothing to say of it.
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    lock.closeSync();
+    await started;
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(await folder.ask('SELECT customer FROM "shop.orders"')).toEqual([{ customer: null }]);
 });
 
 test('a start over the same sources writes nothing', async () => {
