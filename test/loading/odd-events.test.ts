@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
-import { ownSources, readSources } from '../../src/endpoints/sources.ts';
+import { ownSources, parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { acceptEvents } from '../../src/loading/events/accept-events.ts';
 import { createLoader } from '../../src/loading/loader.ts';
@@ -146,6 +146,86 @@ test('whatever an event holds, it is stored, and so are those that come with it'
   connection.closeSync();
   instance.closeSync();
   expect(found.getRows()).toEqual([[expected, expected, expected / 2, 0, 1_000_000]]);
+});
+
+/** A database of its own, into which events come, and what is in it once all are stored. */
+async function openDatabase(own: Source = source) {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const folder = rowsFolderOf(databasePath);
+  return {
+    accept: (event: object | string, to = own) => {
+      const body = Buffer.from(typeof event === 'string' ? event : JSON.stringify(event));
+      return acceptEvents({ databasePath, folder, source: to, body, nowMs: Date.now() });
+    },
+    async ask(sql: string, from = own) {
+      const failures: LoadingEvent[] = [];
+      const emit = (event: LoadingEvent) => void failures.push(event);
+      while (await storeAccepted({ databasePath, sources: [from], emit }));
+      expect(failures).toEqual([]);
+      const instance = await DuckDBInstance.create(readCurrent(databasePath).path, {
+        access_mode: 'READ_ONLY',
+      });
+      const connection = await instance.connect();
+      try {
+        return (await connection.runAndReadAll(sql)).getRowsJson();
+      } finally {
+        connection.closeSync();
+        instance.closeSync();
+      }
+    },
+  };
+}
+
+test('where two processes learn one field as two types at the same time, the value that does not fit is kept', async () => {
+  const database = await openDatabase();
+  // Each of them reads what was learned before the other one writes.
+  await Promise.all([
+    database.accept({ id: 'number', Fresh: 5 }),
+    database.accept({ id: 'text', fresh: 'five' }),
+  ]);
+  const found = await database.ask(
+    `SELECT id, fresh::VARCHAR, _original IS NOT NULL FROM "${source.name}" ORDER BY id`,
+  );
+  const [number, text] = found;
+  expect([
+    [
+      ['number', '5', false],
+      ['text', null, true],
+    ],
+    // A number is a text as well.
+    [
+      ['number', '5', false],
+      ['text', 'five', false],
+    ],
+  ]).toContainEqual([number, text]);
+});
+
+test('an event whose id is a number beyond 2^53 is the same one when it is sent again', async () => {
+  const database = await openDatabase();
+  const event = '{"id":1234567890123456789,"event_message":"once"}';
+  for (let times = 0; times < 2; times++)
+    expect(await database.accept(event)).toMatchObject({ events: 1, lostValues: 0 });
+  expect(await database.ask(`SELECT id FROM "${source.name}"`)).toEqual([['1234567890123456789']]);
+});
+
+test('events with ids are stored beside rows from before there were any', async () => {
+  const calls = (id: string) =>
+    parseSource(
+      'calls.yaml',
+      `name: calls\ntime: timestamp\ncolumns: { ${id}, timestamp: TIMESTAMP, event_message: STRING }\n`,
+      '/',
+    );
+  const before = calls('n: INT64');
+  const database = await openDatabase(before);
+  await database.accept({ event_message: 'old' });
+  expect(await database.ask('SELECT event_message FROM calls')).toEqual([['old']]);
+  const after = calls('id: { type: STRING, generated: true }');
+  for (const id of ['a', 'b', 'a']) await database.accept({ id, event_message: id }, after);
+  expect(await database.ask('SELECT event_message FROM calls ORDER BY 1', after)).toEqual([
+    ['a'],
+    ['b'],
+    ['old'],
+  ]);
 });
 
 test('a body of too many events is refused, and nothing of it is there', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RowError } from '../../duckdb/normalise-row.ts';
 import type { Source } from '../../endpoints/sources.ts';
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
@@ -44,6 +45,14 @@ const maxEventLength = 1024 * 1024;
  * @throws BodyError; the system's error, such as ENOSPC
  */
 export async function acceptEvents(options: AcceptOptions): Promise<EventsAcceptance> {
+  for (;;) {
+    const acceptance = await takeEvents(options);
+    if (acceptance) return acceptance;
+  }
+}
+
+/** @returns undefined if another process has learned fields of the source meanwhile: one of them may be of another type there */
+async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | undefined> {
   const { folder, source, nowMs, maxEvents = 100_000 } = options;
   const learning = startLearning(options);
   const severalElements = new Set<string>();
@@ -66,7 +75,10 @@ export async function acceptEvents(options: AcceptOptions): Promise<EventsAccept
       if (converted.lost > 0) learning.postpone(text);
       await blocks.add(converted);
     }
-    await learning.end();
+    if (!(await learning.end())) {
+      await blocks.discard();
+      return undefined;
+    }
     await blocks.end();
   } catch (error) {
     await blocks.discard();
@@ -89,12 +101,17 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
     fields,
     /** Learns later what an event brings of which some value found no place. */
     postpone: (text: string) => void convert?.(text),
-    async end(): Promise<void> {
+    /** @returns false if the fields are not those that the events were converted with */
+    async end(): Promise<boolean> {
       const growth = fields.takeGrowth() ?? (isResting ? undefined : waiting);
-      if (growth) await learn(databasePath, source.name, growth);
+      if (growth) {
+        const learned = await learn(databasePath, source.name, growth);
+        if (!isDeepStrictEqual(learned[source.name], mergeFields(known, growth))) return false;
+      }
       const postponed = later?.takeGrowth();
       if (postponed) pace?.postpone(source.name, postponed);
       else if (!isResting) pace?.clear(source.name);
+      return true;
     },
   };
 }

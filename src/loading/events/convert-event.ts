@@ -69,7 +69,8 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
     const row = convertRecord(conversion, event, fields.root);
     for (const column of required) {
       const isColumn = !column.includes('.');
-      if (isColumn && (row[column] ?? null) === null) throw new RowError(`has no ${column}`);
+      const value = Object.hasOwn(row, column) ? row[column] : null;
+      if (isColumn && value === null) throw new RowError(`has no ${column}`);
     }
     if (conversion.lost > 0) {
       fields.addColumn(originalColumn);
@@ -141,7 +142,7 @@ function completeIds(
 ): boolean {
   let areOwn = generated.length > 0;
   for (const name of generated) {
-    const id = event[name];
+    const id = keptDigits(event[name]) ?? event[name];
     const isId = (typeof id === 'string' || typeof id === 'number') && id !== '';
     if (isId && String(id).length <= maxIdLength) continue;
     if (id !== undefined && id !== null && id !== '') conversion.lost++;
