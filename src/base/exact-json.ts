@@ -25,7 +25,23 @@ export function parseExactJson(text: string): unknown {
   return mayHaveBigInteger(text) ? exactJson.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** The digits of an integer that parseExactJson kept, undefined for any other value. */
+/** Hints at a number with more digits than FLOAT64 keeps in any case, which are 15. */
+const maybeLongNumber = /(?:\d\.?){16}/;
+
+/** Whether `parseExactNumbers` takes its slow path. */
+export function mayHaveLongNumber(text: string): boolean {
+  return maybeLongNumber.test(text);
+}
+
+/**
+ * Parses JSON as `parseExactJson` does, and keeps the digits of decimals as well.
+ * @throws SyntaxError
+ */
+export function parseExactNumbers(text: string): unknown {
+  return mayHaveLongNumber(text) ? exactJson.parse(text, keepAllDigits) : JSON.parse(text);
+}
+
+/** The digits of a number that parseExactJson kept, undefined for any other value. */
 export function keptDigits(value: unknown): string | undefined {
   const isKept = typeof value === 'object' && value !== null && 'rawJSON' in value && Object.isFrozen(value);
   return isKept ? String(value.rawJSON) : undefined;
@@ -34,4 +50,10 @@ export function keptDigits(value: unknown): string | undefined {
 function keepDigits(_key: string, value: unknown, { source }: { source?: string }): unknown {
   const isInexact = typeof value === 'number' && !Number.isSafeInteger(value);
   return isInexact && source && /^-?\d+$/.test(source) ? exactJson.rawJSON(source) : value;
+}
+
+function keepAllDigits(_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  const isLong = typeof value === 'number' && source.replace(/\D/g, '').length > 15;
+  const isExact = Number.isSafeInteger(value) && /^-?\d+(?:\.0*)?$/.test(source);
+  return isLong && !isExact ? exactJson.rawJSON(source) : value;
 }

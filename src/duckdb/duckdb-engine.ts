@@ -20,6 +20,7 @@ import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import { createEnginePool } from './engine-pool.ts';
 import type { BoundValue, Catalog, EngineSettings } from './engine-protocol.ts';
+import { heldDigits } from './normalise-row.ts';
 import { runUntil } from './run-until.ts';
 import { removeLeftSpills } from './spill-directory.ts';
 
@@ -201,9 +202,6 @@ async function againIfOutdated<Result>(limit: AbortSignal, run: () => Promise<Re
     }
   }
 }
-
-/** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
-const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;
 
 /** @throws GatewayError `invalid_parameter` for a number that DuckDB would round */
 function boundText({ parameters }: Statement, name: string) {

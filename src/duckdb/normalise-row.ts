@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keptDigits } from '../base/exact-json.ts';
+import { keptDigits, mayHaveLongNumber } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
@@ -16,8 +16,14 @@ export type Findings = {
   readonly epochUnits?: Map<string, Set<EpochUnit>>;
 };
 
+/** Values of a row, NULLs included: a short list of empty records would become one of millions of fields. */
+const maxValues = 1_000_000;
+
 /** Ignored fields that are remembered: rows of strangers may each have others. */
 const maxIgnored = 1000;
+
+/** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
+export const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;
 
 /** A row that can't be stored: which field, and why. */
 export class RowError extends Error {
@@ -36,16 +42,24 @@ export function normaliseRow(
 ): Record<string, unknown> {
   if (!isObject(row)) throw new RowError('is not a JSON object');
   const { columns, generated = [] } = source;
-  const made = generated.filter(name => row[name] === undefined || row[name] === null);
+  const made = generated.filter(name => (ownValue(row, name) ?? null) === null);
   const whole = { ...row, ...Object.fromEntries(made.map(name => [name, randomUUID()])) };
-  return normaliseRecord(columns, whole, '', { required: new Set(source.required), findings });
+  const room = { values: maxValues };
+  return normaliseRecord(columns, whole, '', { required: new Set(source.required), findings, room });
 }
 
 type Surroundings = {
   /** Dotted paths of the fields that must be there. */
   readonly required: ReadonlySet<string>;
   readonly findings: Findings;
+  /** What the row may still hold. */
+  readonly room: { values: number };
 };
+
+function takeRoom(room: Surroundings['room'], values: number): void {
+  room.values -= values;
+  if (room.values < 0) throw new RowError(`has more than ${maxValues} values`);
+}
 
 function normaliseRecord(
   fields: SourceFields,
@@ -53,19 +67,26 @@ function normaliseRecord(
   path: string,
   surroundings: Surroundings,
 ): Record<string, unknown> {
+  const declared = Object.entries(fields);
+  takeRoom(surroundings.room, declared.length);
   for (const name of Object.keys(record)) {
     const { ignoredFields } = surroundings.findings;
     if (!Object.hasOwn(fields, name) && ignoredFields.size < maxIgnored) ignoredFields.add(path + name);
   }
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => {
-      const value = normaliseField(field, record[name], path + name, surroundings);
+    declared.map(([name, field]) => {
+      const value = normaliseField(field, ownValue(record, name), path + name, surroundings);
       if (value === null && surroundings.required.has(path + name)) {
         throw new RowError(`${path + name} is missing`);
       }
       return [name, value];
     }),
   );
+}
+
+/** A field of a record; every object has a `constructor` that is none. */
+function ownValue(record: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 function normaliseField(
@@ -84,6 +105,7 @@ function normaliseField(
   if (value === null || value === undefined) return [];
   // A single value counts as an array of one: other log pipelines omit the brackets.
   const list: unknown[] = Array.isArray(value) ? value : [value];
+  takeRoom(surroundings.room, list.length);
   const [element] = field;
   if (typeof element === 'string') {
     return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path, findings));
@@ -141,6 +163,12 @@ export function normaliseScalar(
       const civil = type === 'DATE' && day !== undefined ? day : text;
       return valueTypes[type].read(civil) ?? bad(valueTypes[type].allowed);
     }
+    case 'BIGNUMERIC': {
+      const number = valueTypes.BIGNUMERIC.read(textOf(value));
+      return number !== undefined && heldDigits.test(number)
+        ? number
+        : bad('up to 29 digits before the point and 9 after it, which is what the embedded engine holds');
+    }
     case 'JSON':
       return valueTypes.JSON.read(jsonText(value)) ?? bad(valueTypes.JSON.allowed);
     default:
@@ -179,7 +207,14 @@ function readTime(text: string, path: string, units: Findings['epochUnits']): bi
 /** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */
 function jsonText(value: unknown): string {
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) return value;
-  return JSON.stringify(value);
+  const text = JSON.stringify(value);
+  return mayHaveLongNumber(text) ? JSON.stringify(value, withFloats) : text;
+}
+
+/** A number in JSON that is no integer is a FLOAT64. */
+function withFloats(_name: string, value: unknown): unknown {
+  const digits = keptDigits(value);
+  return digits === undefined || /^-?\d+$/.test(digits) ? value : Number(digits);
 }
 
 const isTimestamp = (micros: bigint | undefined): micros is bigint =>

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** Characters of a line; a longer one is no row. */
-const maxLineLength = 16 * 1024 * 1024;
+export const maxLineLength = 16 * 1024 * 1024;
 
 /** A line that does not end where it must. */
 export class LineTooLongError extends Error {}

@@ -172,14 +172,16 @@ function read(row: Record<string, unknown>, path: string): unknown {
   return value;
 }
 
+/** Sets a field at a path; an array stands for its first element here, too. */
 function place(row: Record<string, unknown>, [name = '', ...below]: string[], value: unknown): void {
   if (below.length === 0) {
     row[name] = value;
     return;
   }
-  const own = row[name];
+  const own = Object.hasOwn(row, name) ? row[name] : undefined;
+  const [first, ...others]: unknown[] = Array.isArray(own) ? own : [own];
   const record: Record<string, unknown> =
-    typeof own === 'object' && own !== null && !Array.isArray(own) ? { ...own } : {};
-  row[name] = record;
+    typeof first === 'object' && first !== null && !Array.isArray(first) ? { ...first } : {};
+  row[name] = Array.isArray(own) ? [record, ...others] : record;
   place(record, below, value);
 }

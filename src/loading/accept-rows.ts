@@ -1,5 +1,6 @@
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson, parseExactNumbers } from '../base/exact-json.ts';
 import { type Findings, normaliseRow, RowError } from '../duckdb/normalise-row.ts';
+import { maxLineLength } from '../duckdb/split-lines.ts';
 import { mapRow } from '../endpoints/load-mapping.ts';
 import type { EpochUnit } from '../endpoints/read-epoch.ts';
 import type { Source } from '../endpoints/sources.ts';
@@ -72,6 +73,7 @@ export async function acceptRows({
   const file = isDryRun ? undefined : await writeRowsFile(folder);
   const problems: { line: number; reason: string }[] = [];
   const ignored = new Set<string>();
+  const read = createReader(source);
   const epochUnits = new Map<string, Set<EpochUnit>>();
   let [line, accepted, rejected, useless] = [0, 0, 0, 0];
   const countUseless = () => {
@@ -101,7 +103,10 @@ export async function acceptRows({
         continue;
       }
       try {
-        const row = JSON.stringify(normaliseRow(source, readRow(source, given), block.findings));
+        const row = JSON.stringify(normaliseRow(source, read(given), block.findings));
+        // Whoever stores it reads it as a line.
+        if (row.length > maxLineLength)
+          throw new RowError(`takes more than ${maxLineLength} characters as a row of ${source.name}`);
         block.rows.push(row);
         block.characters += row.length;
       } catch (error) {
@@ -126,18 +131,23 @@ export async function acceptRows({
   return { rows: accepted, rejected, problems, ignoredFields, epochUnits: unitsOf(epochUnits) };
 }
 
-/** @throws RowError, SyntaxError */
-function readRow({ load }: Source, line: string | ReadRow): unknown {
-  if (typeof line !== 'string') {
-    if (!line.row) throw new RowError(line.problem ?? 'is no row');
-    return load ? mapRow(load, line.row) : line.row;
-  }
-  if (!load) return parseExactJson(line);
-  const fields = load.pattern ? load.pattern.exec(line)?.groups : parseExactJson(line);
-  if (fields === undefined) throw new RowError('does not fit the pattern of the source');
-  // What is no object is refused as a row.
-  const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
-  return isObject ? mapRow(load, { ...fields }) : fields;
+/** Makes the function that reads a row; it throws RowError and SyntaxError. */
+function createReader({ load, columns }: Source): (line: string | ReadRow) => unknown {
+  // NUMERIC and BIGNUMERIC are exact; for all others a decimal is a FLOAT64.
+  const parse = JSON.stringify(columns).includes('NUMERIC"') ? parseExactNumbers : parseExactJson;
+  return line => {
+    if (typeof line !== 'string') {
+      if (!line.row) throw new RowError(line.problem ?? 'is no row');
+      return load ? mapRow(load, line.row) : line.row;
+    }
+    if (!load) return parse(line);
+    // The line may end as Windows ends it.
+    const fields = load.pattern ? load.pattern.exec(line.replace(/\r$/, ''))?.groups : parse(line);
+    if (fields === undefined) throw new RowError('does not fit the pattern of the source');
+    // What is no object is refused as a row.
+    const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+    return isObject ? mapRow(load, { ...fields }) : fields;
+  };
 }
 
 const unitsOf = (found: ReadonlyMap<string, ReadonlySet<EpochUnit>>) =>

@@ -46,6 +46,8 @@ describe('contract 10.2: columns that are declared nowhere are found in the file
   test.each([
     ['a messy CSV', 'a.csv', '\ufeffzip,price,day,at,seen,n,note\r\n01234,12.50,2026-01-15,2026-01-15 10:00:00,2026-01-15T10:00:00Z,1,"a, ""b""\r\nc"\r\n99999,3,2026-01-16,2026-01-16 10:00:00,2026-01-16T10:00:00+02:00,,\r\n', { zip: 'STRING', price: 'NUMERIC', day: 'DATE', at: 'DATETIME', seen: 'TIMESTAMP', n: 'INT64', note: 'STRING' }],
     ['a column of two types, the second of them late', 'a.csv', `code\n${'1\n'.repeat(30_000)}x7\n`, { code: 'STRING' }],
+    ['codes that are longer than integers', 'a.csv', 'a,b,c\n012345678901234567890,1234567890123456789012345678901,1.5\n112345678901234567890,5,007\n', { a: 'STRING', b: 'STRING', c: 'STRING' }],
+    ['names that mean something in a replacement', 'a.ndjson', '{"$$hashKey":"x","a$&b":1}\n', { hashKey: 'STRING', a_b: 'INT64' }],
     ['numbers with an exponent', 'a.csv', 'n\n1e300\n2.5\n', { n: 'FLOAT64' }],
     ['tabs', 'a.tsv', 'a\tb\n1\ttrue\n', { a: 'INT64', b: 'BOOL' }],
     ['JSON lines', 'a.ndjson', '{"id":1,"at":"2026-01-15T10:00:00Z","tags":["a"],"who":{"name":"x","ids":[1]}}\n{"id":2,"at":null}\n', { id: 'INT64', at: 'TIMESTAMP', tags: ['STRING'], who: { name: 'STRING', ids: ['INT64'] } }],

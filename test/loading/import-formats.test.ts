@@ -184,6 +184,19 @@ test('rows of every format come out as they went in, whatever they are compresse
   ]);
 });
 
+test('a CSV whose first letter beyond ASCII comes late has its encoding all the same', async () => {
+  const ascii = `id,note\n${'300,plain\n'.repeat(20_000)}`;
+  for (const [id, letters] of [
+    [301, Buffer.from('301,Größe\n', 'latin1')],
+    [302, Buffer.from('302,Größe €\n')],
+  ] as const) {
+    await take(orders, Buffer.concat([Buffer.from(ascii), letters]));
+    expect(await rowsOf(`SELECT note FROM orders WHERE id = ${id}`)).toEqual([
+      [id === 301 ? 'Größe' : 'Größe €'],
+    ]);
+  }
+});
+
 test('a line of CSV that is refused is handed back as it can be loaded again', async () => {
   const refused: string[] = [];
   const input = await openInput(Readable.from([Buffer.from('id,note\nx,"a, ""b""\nc"\n')]), orders);

@@ -183,10 +183,9 @@ function readText(files: SourceFiles, form: Form, names: readonly string[]): str
   const all = readAll(files, { ...form, types: {} });
   if (files.format === 'parquet') return all;
   if (files.format === 'csv') return all.replace(/\)$/, ', all_varchar = true)');
-  return all.replace(
-    /\)$/,
-    `, columns = {${names.map(name => `${quoteText(name)}: 'VARCHAR'`).join(', ')}})`,
-  );
+  const texts = names.map(name => `${quoteText(name)}: 'VARCHAR'`).join(', ');
+  // A function: in a text `$$` and `$&` mean something.
+  return all.replace(/\)$/, () => `, columns = {${texts}})`);
 }
 
 /**
@@ -201,7 +200,10 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
   if (isLarge(type)) return `bool_and(TRY_CAST(${text} AS BIGINT) IS NOT NULL OR ${written} IS NULL)`;
   if (type.typeId === DuckDBTypeId.BOOLEAN) return `bool_or(lower(${text}) NOT IN ('true', 'false'))`;
   if (type.typeId === DuckDBTypeId.DOUBLE) {
-    return `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
+    // DuckDB has no larger integers than BIGINT in CSV, and takes longer codes for these.
+    const isCode = `bool_or(regexp_full_match(${text}, '[+-]?(0[0-9]+|[0-9]{30,})'))`;
+    const isNumeric = `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
+    return `CASE WHEN ${isCode} THEN 'code' ELSE ${isNumeric}::VARCHAR END`;
   }
   if (type.typeId === DuckDBTypeId.VARCHAR) {
     const isNumber = `regexp_full_match(${written}, '[+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?')`;
@@ -239,7 +241,9 @@ function chosen(type: DuckDBType, found: unknown): Chosen | undefined {
   if (isLarge(type) && fact) return { field: 'INT64', why: undefined };
   if (type.typeId === DuckDBTypeId.BOOLEAN && fact)
     return { field: 'STRING', why: 'words other than true and false' };
-  if (type.typeId === DuckDBTypeId.DOUBLE && fact) {
+  if (type.typeId === DuckDBTypeId.DOUBLE && found === 'code')
+    return { field: 'STRING', why: 'some values have leading zeros, or more digits than a number keeps' };
+  if (type.typeId === DuckDBTypeId.DOUBLE && found === 'true') {
     return {
       field: 'NUMERIC',
       why: 'all values are decimals of at most nine places, which NUMERIC keeps exact',

@@ -1,6 +1,8 @@
+import { isAscii } from 'node:buffer';
 import { type CsvDialect, findDelimiter, readCsvRecords } from '../../base/csv-records.ts';
-import { parseExactJson } from '../../base/exact-json.ts';
-import { decoderFor, encodingOf } from '../../duckdb/files/text-encoding.ts';
+import { parseExactNumbers } from '../../base/exact-json.ts';
+import { decoderFor, encodingOf, type TextEncoding } from '../../duckdb/files/text-encoding.ts';
+import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { timeReader } from '../../endpoints/load-mapping.ts';
 import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
 import type { ReadRow } from '../accept-rows.ts';
@@ -26,7 +28,10 @@ export async function* readCsv(
   };
   let readers: ((cell: string) => unknown)[] | undefined;
   let names: readonly string[] = [];
-  for await (const { line, cells, unclosed } of readCsvRecords(decode(stream, encoding), dialect)) {
+  for await (const { line, cells, unclosed } of readCsvRecords(
+    decode(stream, encoding, csv.encoding),
+    dialect,
+  )) {
     if (line <= (csv.skip ?? 0)) continue;
     if (!readers) {
       const hasNames = csv.header ?? true;
@@ -55,10 +60,18 @@ function written(cell: string, { delimiter, quote, escape: before }: CsvDialect)
   return isPlain || quote === '' ? cell : `${quote}${cell.replaceAll(quote, before + quote)}${quote}`;
 }
 
-async function* decode(stream: AsyncIterable<Buffer>, encoding: string): AsyncIterable<string> {
-  const decoder = decoderFor(encoding);
-  for await (const part of stream) yield decoder.decode(part, { stream: true });
-  yield decoder.decode();
+/** @param declared what is known: else a beginning that is ASCII says nothing yet of the rest */
+async function* decode(
+  stream: AsyncIterable<Buffer>,
+  encoding: TextEncoding,
+  declared: CsvForm['encoding'],
+): AsyncIterable<string> {
+  let decoder = declared === undefined && encoding === 'utf-8' ? undefined : decoderFor(encoding);
+  for await (const part of stream) {
+    if (!decoder && !isAscii(part)) decoder = decoderFor(encodingOf(part));
+    yield decoder ? decoder.decode(part, { stream: true }) : part.toString('latin1');
+  }
+  if (decoder) yield decoder.decode();
 }
 
 function skipLines(text: string, lines: number): string {
@@ -112,7 +125,7 @@ function createReader({ columns, csv = {} }: Source, column: string): (cell: str
 
 function parseNested(cell: string): unknown {
   try {
-    return parseExactJson(cell);
+    return parseExactNumbers(cell);
   } catch {
     // It is refused as a value.
     return cell;

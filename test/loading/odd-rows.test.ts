@@ -1,0 +1,130 @@
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { parseSource } from '../../src/endpoints/sources.ts';
+import { acceptRows } from '../../src/loading/accept-rows.ts';
+import { readBlocks } from '../../src/loading/accepted-rows.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** Takes lines for a source with these columns, and reads what was accepted as whoever stores it does. */
+async function take(yaml: string, ...lines: string[]) {
+  const folder = await temporaryDirectory();
+  const source = parseSource('odd.yaml', `name: odd\n${yaml}\n`, '/');
+  const taken = await acceptRows({
+    folder,
+    source,
+    lines: (async function* () {
+      yield* lines;
+    })(),
+  });
+  const rows: unknown[] = [];
+  for (const name of await readdir(folder)) {
+    for await (const block of readBlocks(folder, name)) rows.push(...block.rows.map(row => JSON.parse(row)));
+  }
+  return { ...taken, rows };
+}
+
+test('a column that is named as what every object of JavaScript has is NULL where a row lacks it', async () => {
+  const columns = `columns:
+  constructor: STRING
+  toString: INT64
+  valueOf: { type: STRING, generated: true }
+  inner: { type: STRUCT, fields: { hasOwnProperty: STRING } }`;
+  const { rows, problems } = await take(columns, '{"inner":{}}', '{"constructor":"Ferrari","valueOf":"own"}');
+  expect(problems).toEqual([]);
+  expect(rows).toEqual([
+    {
+      constructor: null,
+      toString: null,
+      valueOf: expect.stringMatching(/^[\da-f-]{36}$/),
+      inner: { hasOwnProperty: null },
+    },
+    { constructor: 'Ferrari', toString: null, valueOf: 'own', inner: null },
+  ]);
+});
+
+test('nothing of a decimal number is rounded, and what the engine can not hold is a bad line', async () => {
+  const columns = `columns:
+  price: NUMERIC
+  large: BIGNUMERIC
+  ratio: FLOAT64
+  whole: INT64
+  text: STRING
+  raw: JSON
+  parts: { type: STRUCT, repeated: true, fields: { price: NUMERIC } }`;
+  const { rows, problems } = await take(
+    columns,
+    '{"price":1234567890.123456789,"large":-12345678901234567890.5,"ratio":0.12345678901234567,"whole":9223372036854775807,"text":1.23456789012345678}',
+    '{"raw":{"a":0.1234567890123456789,"b":12345678901234567},"parts":{"price":99999999999999.999999999}}',
+    '{"price":0.1234567890123456789}',
+    '{"large":"0.1234567890123456789"}',
+    '{"large":"123456789012345678901234567890"}',
+  );
+  expect(rows).toMatchObject([
+    {
+      price: '1234567890.123456789',
+      large: '-12345678901234567890.5',
+      ratio: 0.12345678901234566,
+      whole: '9223372036854775807',
+      text: '1.23456789012345678',
+    },
+    {
+      raw: '{"a":0.12345678901234568,"b":12345678901234567}',
+      parts: [{ price: '99999999999999.999999999' }],
+    },
+  ]);
+  expect(problems.map(({ line }) => line)).toEqual([3, 4, 5]);
+  expect(problems[1]?.reason).toContain('29 digits before the point and 9 after it');
+});
+
+test('a row that becomes longer than a line may be, or holds too many values, is a bad line and harms no other', async () => {
+  const columns = `columns:
+  n: INT64
+  numbers: { type: INT64, repeated: true }
+  records: { type: STRUCT, repeated: true, fields: { first: STRING, second: STRING, third: STRING } }
+  text: STRING`;
+  const { rows, problems } = await take(
+    columns,
+    '{"n":1}',
+    `{"n":2,"text":"${'x'.repeat(16 * 1024 * 1024 - 30)}"}`,
+    `{"n":3,"records":[${Array(400_000).fill('{}').join()}]}`,
+    `{"n":4,"numbers":[${Array(1_100_000).fill('1').join()}]}`,
+    `{"n":5,"numbers":[${Array(100_000).fill('1').join()}]}`,
+  );
+  expect(rows).toMatchObject([{ n: '1' }, { n: '5' }]);
+  expect(problems).toEqual([
+    { line: 2, reason: 'takes more than 16777216 characters as a row of odd' },
+    { line: 3, reason: 'has more than 1000000 values' },
+    { line: 4, reason: 'has more than 1000000 values' },
+  ]);
+});
+
+test('a mapping into an array of records leaves what came in it', async () => {
+  const yaml = `load: { fields: { metadata.project: { value: shop }, metadata.at: { from: time } } }
+columns:
+  metadata: { type: STRUCT, repeated: true, fields: { project: STRING, at: STRING, level: STRING } }`;
+  const { rows } = await take(
+    yaml,
+    '{"time":"noon","metadata":[{"level":"info"},{"level":"warn"}]}',
+    '{"metadata":{"level":"info"}}',
+    '{"metadata":[]}',
+  );
+  expect(rows).toEqual([
+    {
+      metadata: [
+        { project: 'shop', at: 'noon', level: 'info' },
+        { project: null, at: null, level: 'warn' },
+      ],
+    },
+    { metadata: [{ project: 'shop', at: null, level: 'info' }] },
+    { metadata: [{ project: 'shop', at: null, level: null }] },
+  ]);
+});
+
+test('a pattern fits lines that end as Windows ends them', async () => {
+  const yaml = `load: { pattern: '^(?<level>\\S+) (?<message>.*)$' }\ncolumns: { level: STRING, message: STRING }`;
+  const { rows } = await take(yaml, 'info all is well\r', 'warn it is not');
+  expect(rows).toEqual([
+    { level: 'info', message: 'all is well' },
+    { level: 'warn', message: 'it is not' },
+  ]);
+});
