@@ -23,6 +23,24 @@ export function prefersHtml(accept = ''): boolean {
   return html > 0 && html >= (weights.get('application/json') ?? 0);
 }
 
+/**
+ * Chooses a media type: the one with the highest weight; among equal weights, the one that is accepted first.
+ * @param accept the `Accept` header; absent or empty: anything is accepted
+ * @param offered media types, by the media ranges that stand for them
+ */
+export function preferredType(
+  accept: string | undefined,
+  offered: ReadonlyMap<string, string>,
+): string | undefined {
+  let best: string | undefined;
+  let highest = 0;
+  for (const [range, weight] of weightsOf(accept || '*/*')) {
+    const type = offered.get(range);
+    if (type !== undefined && weight > highest) [best, highest] = [type, weight];
+  }
+  return best;
+}
+
 /** Cheap levels: a body of 200 KB is compressed in well under a millisecond, and higher levels save little more. */
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };

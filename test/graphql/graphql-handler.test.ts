@@ -188,6 +188,8 @@ describe('contract 3.1: requests that can not be answered', () => {
     ['a body of 2 MB', ' '.repeat(2_000_000), {}, 413, 'body_too_large'],
     ['a form', 'query=x', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
     ['an Accept without JSON', '{"query":"{__typename}"}', { accept: 'text/csv' }, 406, 'not_acceptable'],
+    ['an Accept of events and of lines of JSON', '{"query":"{__typename}"}', { accept: 'text/event-stream, application/x-ndjson' }, 406, 'not_acceptable'],
+    ['an Accept of parts and of problems', '{"query":"{__typename}"}', { accept: 'multipart/mixed, application/problem+json' }, 406, 'not_acceptable'],
     ['a variable of the wrong type', '{"query":"query($p:String!){logsAll(project:$p){id}}","variables":{"p":1}}', {}, 400, 'invalid_graphql'],
     ['a missing variable', '{"query":"query($p:String!){logsAll(project:$p){id}}"}', {}, 400, 'invalid_graphql'],
   ])('%s', async (_what, body, headers, status, code) => {
@@ -205,6 +207,31 @@ describe('contract 3.1: requests that can not be answered', () => {
     expect([strict.status, new Set(codes(strict.body))]).toEqual([400, new Set(['invalid_graphql'])]);
     expect((await gateway.graphql(query)).status).toBe(200);
   });
+});
+
+test.each(['application/json ; charset=utf-8', 'Application/JSON', 'application/graphql+json'])(
+  'contract 3.1: a POST of the type %s is JSON, as by REST',
+  async type => {
+    const { status, body } = await gateway.graphql('{ __typename }', {}, { 'content-type': type });
+    expect([status, body.data]).toEqual([200, { __typename: 'Query' }]);
+  },
+);
+
+test.each([
+  ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
+  ['application/json;q=0.9, application/graphql-response+json', 'application/graphql-response+json'],
+  ['application/json, application/graphql-response+json', 'application/json'],
+  ['text/event-stream, multipart/mixed, */*;q=0.1', 'application/json'],
+  ['Application/*', 'application/json'],
+])('an answer to Accept: %s is %s', async (accept, type) => {
+  const { headers } = await gateway.graphql('{ __typename }', {}, { accept });
+  expect(headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+});
+
+test('contract 3.1: an operation is answered whatever its URL ends with', async () => {
+  const headers = { accept: 'application/json' };
+  const { body } = await gateway.get('/graphql?query={__typename}&from=/health', headers);
+  expect(body.data).toEqual({ __typename: 'Query' });
 });
 
 test.each([
