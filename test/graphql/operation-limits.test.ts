@@ -1,6 +1,7 @@
 import { getIntrospectionQuery } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 let gateway: OpenGateway;
@@ -217,6 +218,14 @@ describe('variables and extensions count', () => {
       },
     ]);
   });
+});
+
+test('contract 11.2: a list of half a million operations is refused before it is looked at', async () => {
+  const body = `[0${',0'.repeat(500_000)}]`;
+  const headers = { 'content-type': 'application/json' };
+  const ask = () => gateway.send('/graphql', { method: 'POST', headers, body });
+  const { result, turnMs } = await longestTurn(ask);
+  expect([result.status, turnMs < 100]).toEqual([400, true]);
 });
 
 describe('a document that could harm whoever reads it', () => {
