@@ -2,16 +2,21 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { type Redaction, redactMessage } from '../pipeline/representation.ts';
+import type { OperationContext } from './operation-context.ts';
 
-/** Replaces the codes of Yoga's own errors by codes of our table. */
-export const sameErrorCodes: Plugin = {
-  onResultProcess: ({ result, setResult }) => {
+/** Replaces the codes of Yoga's and GraphQL's own errors by codes of our table, and redacts what they repeat of the request (contract 9.6). */
+export const sameErrorCodes: Plugin<object, OperationContext> = {
+  onResultProcess: ({ result, setResult, serverContext: { redact } }) => {
     if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
-    setResult({ ...result, errors: result.errors.map(withOurCode) });
+    setResult({ ...result, errors: result.errors.map(error => withOurCode(error, redact)) });
   },
 };
 
-function withOurCode(error: GraphQLError): GraphQLError {
+/** Characters of a message of GraphQL's, which may repeat a whole variable. */
+const maxMessageLength = 1000;
+
+function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   const { code, http } = error.extensions;
   if (typeof code === 'string' && Object.hasOwn(errorCodes, code)) return error;
   const status = (http as { status?: number } | undefined)?.status;
@@ -19,7 +24,7 @@ function withOurCode(error: GraphQLError): GraphQLError {
   const { nodes, source, positions, path } = error;
   // Without a document to answer there is no GraphQL result either, whatever media type was asked for.
   const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
-  return new GraphQLError(error.message, {
+  return new GraphQLError(redactMessage(error.message.slice(0, maxMessageLength), redact), {
     nodes,
     source,
     positions,

@@ -6,6 +6,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import type { Redaction } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundedList } from './bounded-list.ts';
 import type { OperationBudget } from './operation-budget.ts';
@@ -27,6 +28,8 @@ export type OperationContext = FieldContext & {
   readonly requestId: string;
   readonly caller: Caller;
   readonly budget: OperationBudget;
+  /** What is redacted in messages of GraphQL's own: which saved query they are about is not known. */
+  readonly redact: Redaction;
   /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
   readonly output: {
     result?: object;
@@ -103,7 +106,9 @@ export function openContext(
   };
   const list: FieldContext['list'] = (items, info, options) =>
     boundedList(budget, items, info, { signal, ...options });
-  return { requestId, caller, budget, output: {}, fieldAnswers, loadRows, list };
+  const isPlain = headers.redactPii === false && !caller.scopes.has('force-redact');
+  const redact = isPlain ? undefined : pipeline.redactKinds;
+  return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, list };
 }
 
 /** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are, whether some were cut and what they cost. */

@@ -89,9 +89,14 @@ function lookUp(rows: Rendered): Redacted {
   return found;
 }
 
+/** Redacts a short text that may repeat what a caller has sent. */
+export function redactMessage(message: string, kinds: Redaction): string {
+  return kinds ? redactText(message, kinds) : message;
+}
+
 /** Redacts the message of an error as the rows would have been: it may repeat one of their values (contract 9.6). */
 export function redactError(thrown: unknown, kinds: Redaction): unknown {
   if (!kinds || !(thrown instanceof GatewayError)) return thrown;
-  const message = redactText(thrown.message, kinds);
+  const message = redactMessage(thrown.message, kinds);
   return message === thrown.message ? thrown : thrown.withMessage(message);
 }

@@ -99,6 +99,18 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     });
   });
 
+  test("in GraphQL's own words, unless plain rows are asked for", async () => {
+    const query = 'query ($message: String) { plainMessages(message: $message) { message } }';
+    const ask = (headers: Record<string, string>) =>
+      gateway.graphql(query, { message: ['ada@example.com'] }, headers);
+    const plain = await ask({ 'lf-endpoint-redact-pii': 'false' });
+    expect(plain.body.errors[0].message).toContain('got invalid value ["ada@example.com"]');
+    const redacted = plain.body.errors[0].message.replaceAll('ada@example.com', 'REDACTED');
+    for (const headers of [redact, {}]) {
+      expect((await ask(headers)).body.errors[0].message).toBe(redacted);
+    }
+  });
+
   test('in GraphQL, and where a query is only explained', async () => {
     const query = '{ plainMessages(at: "ada@example.com") { message } }';
     expect((await gateway.graphql(query)).text).toContain('ada@example.com');
