@@ -4,7 +4,7 @@ const none: ReadonlySet<string> = new Set();
 
 /**
  * Reads the parameters of a query string; a name given twice has its last value (contract 2.8).
- * @param text as received, one character a byte, without the `?`
+ * @param text as received, without the `?`
  * @throws GatewayError `invalid_request` if an escape or its UTF-8 is malformed
  */
 export function readQueryString(text: string): Record<string, string>;
@@ -19,7 +19,9 @@ export function readQueryString(text: string, lists = none): Record<string, stri
     const value = equals < 0 ? '' : pair.slice(equals + 1);
     const decoded = decodeComponent(value, `Parameter ${JSON.stringify(name.slice(0, 60))}`);
     const known = parameters[name];
-    parameters[name] = known !== undefined && lists.has(name) ? [known, decoded].flat() : decoded;
+    if (known === undefined || !lists.has(name)) parameters[name] = decoded;
+    else if (Array.isArray(known)) known.push(decoded);
+    else parameters[name] = [known, decoded];
   }
   return parameters;
 }
@@ -31,17 +33,11 @@ export function decodePathSegment(segment: string): string {
 
 function decodeComponent(text: string, what: string): string {
   try {
-    return decodeURIComponent(escapeRawBytes(text.replaceAll('+', ' ')));
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     throw new GatewayError(
       'invalid_request',
       `${what} is not percent-encoded UTF-8; allowed: escapes such as %20 or %C3%A9`,
     );
   }
-}
-
-/** Clients that send raw UTF-8 in a URL reach us as one character a byte. */
-function escapeRawBytes(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the class is "not ASCII"
-  return text.replace(/[^\x00-\x7f]/g, byte => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

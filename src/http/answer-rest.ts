@@ -244,7 +244,8 @@ async function readRaw(
   if (context.request.method !== 'POST' && !getMayHaveBody) return query;
   const body = await readJsonBody(context, maxBodyBytes);
   rejectLql(body);
-  return Object.assign(query, body);
+  for (const [name, value] of Object.entries(query)) if (!(name in body)) body[name] = value;
+  return body;
 }
 
 /** Rows that ignore a filter would be wrong rows (contract 2.7). */
