@@ -75,6 +75,18 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     handler.refuse(request, response, new GatewayError('too_many_requests', message));
   }
 
+  /** Has a request answered, unless it is one too many on its connection. */
+  function receive(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    // The connection was refused already, as one too many.
+    if (request.socket.writableEnded) return;
+    const admission = connections.begin(request, response);
+    if (admission === 'answer') {
+      limitChunks(request);
+      answer();
+    }
+    if (admission === 'refuse') refusePipelined(request, response);
+  }
+
   server.on('connection', socket => {
     if (connections.add(socket)) {
       handler.watch(socket);
@@ -84,23 +96,12 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     const message = `${limits.maxConnections} connections have a request in flight`;
     answerRaw(deps, socket, new GatewayError('overloaded', message));
   });
-  server.on('request', (request, response) => {
-    // The connection was refused already, as one too many.
-    if (request.socket.writableEnded) return;
-    const admission = connections.begin(request, response);
-    if (admission === 'answer') {
-      limitChunks(request);
-      handler.handle(request, response);
-    }
-    if (admission === 'refuse') refusePipelined(request, response);
-  });
+  server.on('request', (request, response) =>
+    receive(request, response, () => handler.handle(request, response)),
+  );
   server.on('checkExpectation', (request, response) => {
-    connections.begin(request, response);
-    handler.refuse(
-      request,
-      response,
-      new GatewayError('expectation_failed', 'Expect may only be 100-continue'),
-    );
+    const error = new GatewayError('expectation_failed', 'Expect may only be 100-continue');
+    receive(request, response, () => handler.refuse(request, response, error));
   });
   server.on('clientError', (error, socket) => refuse(socket, clientFault(error)));
   server.on('timeout', endUnlessRead);

@@ -42,3 +42,10 @@ test('waiting requests up to the limit are answered, repeatedly on one connectio
   const statuses = readAnswers(await connection.ended).map(({ status }) => status);
   expect(statuses).toEqual(Array(5 * (maxPipelined + 1) + 1).fill(200));
 });
+
+test('contract 11.3: requests with an Expect that is refused count too', async () => {
+  const connection = await openRaw(gateway.port);
+  connection.write(logs + get('/health', 'Expect: the-unexpected\r\n').repeat(500));
+  const statuses = readAnswers(await connection.ended).map(({ status }) => status);
+  expect(statuses).toEqual([200, ...Array(maxPipelined).fill(417), 429]);
+});
