@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
-import { maxHeaderBytes, maxUrlLength } from './http-limits.ts';
+import { maxHeaderBytes, maxHeaders, maxUrlLength } from './http-limits.ts';
 import { type Compat, renderError } from './render-error.ts';
 
 /** The error for a request that Node's parser refused. */
@@ -13,11 +13,16 @@ export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer 
       return error.rawPacket?.includes('\n')
         ? new GatewayError(
             'headers_too_large',
-            `The request headers are over the limit of ${maxHeaderBytes} bytes`,
+            `The request headers are over the limit of ${maxHeaderBytes} bytes or ${maxHeaders} headers`,
           )
         : new GatewayError('uri_too_long', `The URL is over the limit of ${maxUrlLength} bytes`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GatewayError('request_timeout', 'The request did not arrive in time');
+    case 'HPE_INVALID_URL':
+      return new GatewayError(
+        'invalid_request',
+        'The URL is malformed; what is not ASCII must be percent-encoded',
+      );
     default:
       return new GatewayError('invalid_request', 'The request is not well-formed HTTP/1.1');
   }

@@ -4,6 +4,9 @@ export const maxUrlLength = 72 * 1024;
 /** Bytes of a request's headers; above `maxUrlLength`, so that most requests with too long a URL get a proper response. */
 export const maxHeaderBytes = 128 * 1024;
 
+/** Headers of a request. */
+export const maxHeaders = 1000;
+
 /** Bytes of a request body of the REST route. */
 export const maxBodyBytes = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { afterReading } from '../http-messages/after-reading.ts';
 import { answerRaw, clientFault } from '../http-messages/answer-raw.ts';
 import { createConnections, type RequestPair } from '../http-messages/connections.ts';
 import type { EndReason } from '../http-messages/http-events.ts';
-import { keepAliveMs, maxHeaderBytes, maxPipelined } from '../http-messages/http-limits.ts';
+import { keepAliveMs, maxHeaderBytes, maxHeaders, maxPipelined } from '../http-messages/http-limits.ts';
 import { failBody, limitChunks } from '../http-messages/read-body.ts';
 import { createUnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
@@ -132,7 +132,7 @@ async function endUnlessRead(socket: Socket): Promise<void> {
 }
 
 function openServer(receiveTimeoutMs: number): Server {
-  return createServer({
+  const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
     keepAliveTimeout: keepAliveMs,
@@ -143,4 +143,6 @@ function openServer(receiveTimeoutMs: number): Server {
     requestTimeout: 4 * receiveTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, Math.ceil(receiveTimeoutMs / 4)),
   });
+  server.maxHeadersCount = maxHeaders;
+  return server;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { maxHeaders } from '../../src/http-messages/http-limits.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { openRaw, readAnswers } from '../support/raw-connection.ts';
@@ -96,12 +97,11 @@ describe('contract 2.15, 2.16: a malformed request gets JSON and the right statu
     expect([status, body]).toEqual([400, errorBody('invalid_request', 400)]);
   });
 
-  test('raw bytes in the URL that are not UTF-8', async () => {
-    const bytes = Buffer.from(
-      `GET ${logs}?project=\xff HTTP/1.1\r\nX-API-KEY: ${testToken}\r\nConnection: close\r\n\r\n`,
-      'latin1',
-    );
-    expect(await sendRaw(bytes)).toMatchObject({ status: 400, body: errorBody('invalid_request', 400) });
+  test.each(['\xff', '\xc3\xa9'])('raw bytes in the URL, UTF-8 or not: %j', async bytes => {
+    const request = `GET ${logs}?project=${bytes} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\n\r\n`;
+    const { status, body } = await sendRaw(Buffer.from(request, 'latin1'));
+    expect([status, body]).toEqual([400, errorBody('invalid_request', 400)]);
+    expect(body.error.message).toContain('must be percent-encoded');
   });
 
   test('a URL beyond what the parser holds', async () => {
@@ -114,6 +114,15 @@ describe('contract 2.15, 2.16: a malformed request gets JSON and the right statu
       `GET ${logs} HTTP/1.1\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(400)}\r\n`,
     );
     expect([status, body]).toEqual([431, errorBody('headers_too_large', 431)]);
+  });
+
+  test('contract 2.28: more headers than the parser holds, however short', async () => {
+    const ask = (more: number) =>
+      sendRaw(`GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'A:\r\n'.repeat(more)}\r\n`);
+    expect((await ask(maxHeaders - 2)).status).toBe(200);
+    const { status, body } = await ask(maxHeaders - 1);
+    const message = expect.stringContaining('or 1000 headers');
+    expect([status, body]).toEqual([431, errorBody('headers_too_large', 431, message)]);
   });
 
   test('a body that is shorter than it says', async () => {
