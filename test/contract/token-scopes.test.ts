@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TokenGrants } from '../../src/auth/token-record.ts';
 import { edgeRow } from '../support/edge-row.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
 const row = {
@@ -108,6 +109,14 @@ test.each(rights)('contract 8.6: %s', async (_right, allowed, refused, ask) => {
   expect(codeOf(refusal)).toBe('forbidden');
   // A field that fails leaves its neighbours their rows, so the operation is a 200.
   if (refusal.body.error) expect(refusal.status).toBe(403);
+});
+
+test('contract 11.2: a long name takes no longer where a token covers saved queries by several stars', async () => {
+  const token = await gateway.issue({ endpoints: ['*.a.*'] });
+  const name = `${'.a.'.repeat(20_000)}%0A`;
+  const ask = () => gateway.get(`/api/endpoints/query/${name}`, { 'x-api-key': token });
+  const { result, turnMs } = await longestTurn(ask);
+  expect([result.status, turnMs < 100]).toEqual([404, true]);
 });
 
 test('an answer that one token may have is not repeated for another', async () => {
