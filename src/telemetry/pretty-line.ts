@@ -21,13 +21,21 @@ export function prettyLine(line: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${style('dim', `${name}=`)}${textOf(value)}`);
   const word = levels[level] ?? String(level);
   const head = [time.slice(11, 23), level >= 40 ? style('red', word) : word, style('bold', event)];
-  const stack = err ? `\n${err.stack ?? err.message ?? JSON.stringify(err)}` : '';
+  const stack = err ? `\n${plain(err.stack ?? err.message ?? JSON.stringify(err))}` : '';
   return `${[...head, ...shown].join(' ')}${stack}\n`;
 }
 
-/** What a caller has sent must not steer the terminal. */
 function textOf(value: unknown): string {
   if (typeof value === 'number') return String(Math.round(value * 100) / 100);
-  if (typeof value !== 'string') return JSON.stringify(value);
-  return /^[\w.:/,-]+$/.test(value) ? value : JSON.stringify(stripVTControlCharacters(value));
+  if (typeof value !== 'string') return plain(JSON.stringify(value));
+  return /^[\w.:/,-]+$/.test(value) ? value : plain(JSON.stringify(stripVTControlCharacters(value)));
+}
+
+/** What a caller has sent must not steer the terminal: control characters are escaped, those of C1 (U+009B is `ESC [`) included. */
+function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all but tab and line end
+  return stripVTControlCharacters(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, character => {
+    const code = character.charCodeAt(0).toString(16);
+    return `\\u${code.padStart(4, '0')}`;
+  });
 }

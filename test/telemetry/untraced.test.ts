@@ -73,17 +73,18 @@ test('LOG_FORMAT=pretty: a line for reading, in which nothing steers the termina
     type: 'http.answered',
     requestId: 'r1',
     method: 'GET',
-    path: '/\u001b[2J"x"',
+    path: '/\u001b[2J"x"\u009d0;title\u009c',
     status: 200,
     bytes: 10,
     ms: 1.23456,
   });
-  emit({ type: 'http.bug', requestId: 'r2', cause: new Error('broken') });
+  emit({ type: 'http.bug', requestId: 'r2', cause: new Error('broken by \u001b]0;title\u0007') });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of a terminal
   const [first, second, ...stack] = text.replace(/\u001b\[\d+m/g, '').split('\n');
   expect(first).toMatch(
-    /^\d\d:\d\d:\d\d\.\d{3} info {2}http\.answered requestId=r1 method=GET path="\/\\"x\\"" status=200 bytes=10 ms=1\.23$/,
+    /^\d\d:\d\d:\d\d\.\d{3} info {2}http\.answered requestId=r1 method=GET path="\/\\"x\\"\\u009d0;title\\u009c" status=200 bytes=10 ms=1\.23$/,
   );
   expect(second).toMatch(/ERROR http\.bug requestId=r2$/);
-  expect(stack.join('\n')).toContain('Error: broken\n    at ');
+  expect(stack.join('\n')).toMatch(/^Error: broken by .*\n {4}at /);
+  expect(stack.join('\n')).not.toContain('\u001b');
 });
