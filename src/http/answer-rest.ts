@@ -102,7 +102,7 @@ async function answerWhole(
 ): Promise<HttpResponse> {
   const shown = { answer, format, body: await show(deps.formatter, answer, format, signal) };
   const encoding = encodingOf(request, format, shown.body.length);
-  const headers = headersOf(answer, { format, encoding });
+  const headers = headersOf(request, answer, { format, encoding });
   const isKnown = hasIt(request, headers);
   const isFirst = !isServedAgain(answer.rows);
   if (isKnown && isFirst) return notModified(headers);
@@ -123,7 +123,7 @@ async function answerInParts(
 ): Promise<HttpResponse> {
   const heldBytes = answer.body.length;
   const encoding = encodingOf(request, format, heldBytes);
-  const headers = headersOf(answer, { format, encoding });
+  const headers = headersOf(request, answer, { format, encoding });
   if (hasIt(request, headers)) return notModified(headers);
   if (request.method === 'HEAD') return inParts(headers, noParts(), 0);
   const parts = await formatter.open(format, answer, optionsOf(answer, signal));
@@ -148,8 +148,15 @@ function encodingOf(
   return rowFormats[format].isCompressible ? chooseEncoding(headers['accept-encoding'], length) : undefined;
 }
 
-function headersOf(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
-  return { ...rowsHeaders(answer, form), 'server-timing': serverTiming(answer) };
+function headersOf(request: IncomingMessage, answer: Answer, form: BodyForm): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {
+    ...rowsHeaders(answer, form),
+    'server-timing': serverTiming(answer),
+  };
+  if (request.method === 'POST' || !hasBody(request)) return headers;
+  // Caches keep the answer to a GET by its URL, which does not say what its body asked for.
+  const { 'x-accel-expires': _, ...others } = headers;
+  return { ...others, 'cache-control': 'no-store' };
 }
 
 /** Whether the caller has this very body. RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone. */

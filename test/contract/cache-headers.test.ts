@@ -29,7 +29,7 @@ select id, event_message from \`cloudflare.logs.prod\` where project = @project 
 const publicRows = cachedRows
   .replace('000000000001', '000000000002')
   .replace('cached.rows', 'public.rows')
-  .replace('cacheSeconds: 100', 'cacheSeconds: 100\npublic: true');
+  .replace('cacheSeconds: 100', 'cacheSeconds: 100\npublic: true\nsandbox: true');
 
 let gateway: OpenGateway;
 beforeAll(async () => {
@@ -47,8 +47,8 @@ let unique = 0;
 /** A URL that nobody asked for before; what is not declared is ignored by the key. */
 const once = () => `${route}&n=${unique++}`;
 
-/** The answer's bytes as they came over the wire: fetch would undo the coding. */
-function wire(path: string, headers: Record<string, string> = {}, method = 'GET') {
+/** The answer's bytes as they came over the wire: fetch would undo the coding, and sends no body by GET. */
+function wire(path: string, headers: Record<string, string> = {}, method = 'GET', sent = '') {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number;
     headers: Record<string, unknown>;
@@ -62,7 +62,7 @@ function wire(path: string, headers: Record<string, string> = {}, method = 'GET'
     );
   })
     .on('error', reject)
-    .end();
+    .end(sent);
   return promise;
 }
 
@@ -87,6 +87,20 @@ describe('contract 5.10: an answer says where it came from', () => {
     const own = await gateway.get(route);
     expect(own.headers.get('cache-control')).toMatch(/^private,/);
     expect(own.headers.get('x-accel-expires')).toBeNull();
+  });
+
+  test('what a GET has asked for in its body is kept by nobody: its URL does not say it', async () => {
+    const ask = (project: string) => {
+      const sent = JSON.stringify({ project });
+      const headers = { 'content-type': 'application/json', 'content-length': String(sent.length) };
+      return wire('/api/endpoints/query/public.rows', headers, 'GET', sent);
+    };
+    const [ours, others] = [await ask('ours'), await ask('others')];
+    expect([ours.status, ours.body.equals(others.body)]).toEqual([200, false]);
+    for (const { headers } of [ours, others]) {
+      expect(headers['cache-control']).toBe('no-store');
+      expect(headers).not.toHaveProperty('x-accel-expires');
+    }
   });
 
   test('Vary names every header that changes the answer', async () => {
