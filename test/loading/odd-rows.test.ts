@@ -76,6 +76,15 @@ test('nothing of a decimal number is rounded, and what the engine can not hold i
   expect(problems[1]?.reason).toContain('29 digits before the point and 9 after it');
 });
 
+test('halves of surrogate pairs in JSON become what they become in text', async () => {
+  const { rows } = await take(
+    'columns: { raw: JSON }',
+    '{"raw":{"k\\ud800":"\\udfff\\ud800x","pair":"\\ud83d\\ude00","text":"\\\\ud800"}}',
+  );
+  const [{ raw = '' } = {}] = rows as { raw?: string }[];
+  expect(JSON.parse(raw)).toEqual({ 'k\ufffd': '\ufffd\ufffdx', pair: '😀', text: '\\ud800' });
+});
+
 test('a row that becomes longer than a line may be, or holds too many values, is a bad line and harms no other', async () => {
   const columns = `columns:
   n: INT64
