@@ -27,7 +27,12 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 
 /** Puts the names in a folder on the disk: a rename must survive a loss of power, too. */
 export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
+  await syncFile(directory);
+}
+
+/** Puts on the disk what was written to a file. */
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r');
   try {
     await handle.sync();
   } finally {

@@ -1,6 +1,6 @@
 import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from '../base/replace-file.ts';
+import { syncDirectory, syncFile } from '../base/replace-file.ts';
 import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
@@ -25,18 +25,19 @@ export async function backUp(databasePath: string, target: string): Promise<void
     await withTurn(databasePath, async () => {
       const { path } = readCurrent(databasePath);
       if (!(await exists(path))) throw new Error(`There is no database at ${path}`);
-      await copyFile(path, join(unfinished, databaseName), constants.COPYFILE_FICLONE);
-      if (await exists(`${path}.wal`)) await copyFile(`${path}.wal`, join(unfinished, `${databaseName}.wal`));
+      await copy(path, join(unfinished, databaseName));
+      if (await exists(`${path}.wal`)) await copy(`${path}.wal`, join(unfinished, `${databaseName}.wal`));
       const folder = rowsFolderOf(databasePath);
       for (const { name } of await listRowsFiles(folder)) {
-        await copyFile(join(folder, name), join(unfinished, 'rows', name));
+        await copy(join(folder, name), join(unfinished, 'rows', name));
       }
     });
     // After the rows: it has the fields of all of them.
     for (const fileOf of [learnedFile, formatFile]) {
       const file = fileOf(databasePath);
-      if (await exists(file)) await copyFile(file, fileOf(join(unfinished, databaseName)));
+      if (await exists(file)) await copy(file, fileOf(join(unfinished, databaseName)));
     }
+    await Promise.all([join(unfinished, 'rows'), unfinished].map(syncDirectory));
     await rename(unfinished, target);
     await syncDirectory(dirname(target));
   } catch (error) {
@@ -63,9 +64,15 @@ export async function restore(databasePath: string, from: string): Promise<void>
   for (const name of await readdir(from)) {
     if (name !== databaseName) await cp(join(from, name), join(folder, name), { recursive: true });
   }
-  await copyFile(backup, `${databasePath}.copy`, constants.COPYFILE_FICLONE);
+  await copy(backup, `${databasePath}.copy`);
   await rename(`${databasePath}.copy`, databasePath);
   await syncDirectory(folder);
+}
+
+/** Copies a file, and puts the copy on the disk: who has a backup may lose the power the next moment. */
+async function copy(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_FICLONE);
+  await syncFile(to);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { repairBlock } from '../duckdb/data-folder/repair-replicas.ts';
@@ -82,6 +82,7 @@ const upkeep = createUpkeep(emit);
 const pace = createLearningPace();
 const onChanged = pace.rewritten;
 let acceptingEvents: Promise<void> = Promise.resolve();
+let acceptingLarge: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
@@ -100,7 +101,12 @@ process.on('message', async (command: LoaderCommand) => {
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 async function act(command: LoaderCommand): Promise<void> {
-  if (command.type === 'accept') return accept(command, () => acceptFile(command));
+  if (command.type === 'accept') {
+    const take = () => accept(command, () => acceptFile(command));
+    if (!(await isLarge(command.file))) return take();
+    acceptingLarge = acceptingLarge.then(take);
+    return acceptingLarge;
+  }
   if (command.type === 'accept events') {
     // One body in memory at a time.
     acceptingEvents = acceptingEvents.then(() => accept(command, () => acceptEventsFile(command)));
@@ -109,6 +115,13 @@ async function act(command: LoaderCommand): Promise<void> {
   if (command.type === 'repair') return repair(command.place);
   if (command.type === 'sample') ({ sample } = command);
   if (command.type === 'retain') retainAtMs = command.nowMs;
+}
+
+/** Bytes of rows beyond which one body is taken after the other: a line may have 16 MiB, and takes several times as much in memory. */
+const largeBytes = 1024 * 1024;
+
+async function isLarge(file: string): Promise<boolean> {
+  return ((await stat(file).catch(() => undefined))?.size ?? 0) > largeBytes;
 }
 
 type Accept = Extract<LoaderCommand, { file: string }>;
