@@ -64,6 +64,7 @@ function open(): Promise<number> {
     const engine = {
       describe: async () => columns,
       subsets: async () => [],
+      tablesVersion: async () => '',
       check: async () => [],
       explain: async () => ({ columns, sources: [] }),
       run: async ({ callerSql = 'short' }) => made.get(callerSql)!,

@@ -99,6 +99,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       return within(statement, unhurried(), ask, sql);
     },
     subsets: async statement => subsetsOf(statement, catalog),
+    tablesVersion: async () => '', // the files of the sources were read at the start
     check: (statement, options) => inTurn(() => checkedColumns(statement, { catalog, mapping }), options),
     async checkWarehouse({ withLayouts = false } = {}) {
       const limit = inFlight.startLimit(unhurried());

@@ -154,6 +154,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const catalog = new Map(tables.map(table => [table.name, table]));
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
     },
+    tablesVersion: async () => (await pool.catalog()).version,
     usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
     check: (statement, of) => explain(unrun(statement), of).then(({ columns }) => columns),
     close: () => pool.close(),

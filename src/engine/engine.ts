@@ -92,6 +92,8 @@ export type Engine = {
    * @throws as `describe`
    */
   subsets(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Subset[]>;
+  /** Equal as long as the tables of the sources are: what `subsets` has said still holds. */
+  tablesVersion(): Promise<string>;
   /**
    * Resolves every name and type of a caller's SQL by the front-end alone: no warehouse is asked.
    * @throws GatewayError `invalid_query`, `sandbox_refused`, with line and column; `overloaded`, `too_many_requests`

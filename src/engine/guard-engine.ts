@@ -57,6 +57,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     },
     describe: statement => engine.describe(statement),
     subsets: statement => engine.subsets(statement),
+    tablesVersion: () => engine.tablesVersion(),
     check: (statement, options) => engine.check(statement, options),
     async explain(statement, explainOptions) {
       rejectWhileDown();

@@ -18,7 +18,7 @@ export type ListedEndpoint = {
 
 type ListDeps = {
   readonly endpoints: Pick<EndpointRegistry, 'all' | 'find' | 'broken'>;
-  readonly engine: Pick<Engine, 'subsets'>;
+  readonly engine: Pick<Engine, 'subsets' | 'tablesVersion'>;
 };
 
 /** The saved queries that a caller may ask, in the order of their names (contract 10.5). */
@@ -89,18 +89,21 @@ function withoutSubsets(error: unknown): undefined {
   if (toGatewayError(error).code !== 'invalid_query') throw error;
 }
 
-/** The subsets of each definition, found out once. */
-const known = new WeakMap<EndpointDefinition, Promise<readonly Subset[]>>();
+type Known = { readonly version: string; readonly subsets: Promise<readonly Subset[]> };
 
-function subsetsOf(
-  engine: Pick<Engine, 'subsets'>,
+/** The subsets of each definition, found out once for the tables that there are. */
+const known = new WeakMap<EndpointDefinition, Known>();
+
+async function subsetsOf(
+  engine: Pick<Engine, 'subsets' | 'tablesVersion'>,
   definition: EndpointDefinition,
 ): Promise<readonly Subset[]> {
+  const version = await engine.tablesVersion();
   const found = known.get(definition);
-  if (found) return found;
+  if (found?.version === version) return found.subsets;
   const { sql, parameters } = definition;
-  const asked = engine.subsets({ sql, parameters: parameters.map(withoutValue) });
-  known.set(definition, asked);
-  asked.catch(() => known.delete(definition));
-  return asked;
+  const subsets = engine.subsets({ sql, parameters: parameters.map(withoutValue) });
+  known.set(definition, { version, subsets });
+  subsets.catch(() => known.delete(definition));
+  return subsets;
 }

@@ -20,7 +20,7 @@ import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
   /** For requests that ask what their query would do, or what it is made of. */
-  readonly engine: Pick<Engine, 'check' | 'explain' | 'subsets'>;
+  readonly engine: Pick<Engine, 'check' | 'explain' | 'subsets' | 'tablesVersion'>;
   /** For handlers that batch the queries of one operation themselves. */
   readonly runStatement: RunStatement;
   readonly cache: Cache;

@@ -27,6 +27,7 @@ beforeEach(() => {
     },
     describe: async () => [],
     subsets: async () => [],
+    tablesVersion: async () => '',
     check: async () => [],
     async explain() {
       explained++;

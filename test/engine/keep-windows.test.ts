@@ -16,6 +16,7 @@ test('no statement reaches an engine without the bounds of its window, to be run
     },
     describe: async () => [],
     subsets: async () => [],
+    tablesVersion: async () => '',
     usage: () => ({ waiting: 0, memoryBytes: 0 }),
     check: async () => [],
     close: async () => undefined,

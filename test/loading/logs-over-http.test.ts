@@ -212,6 +212,19 @@ describe('an event at the edge, as Vector sends it', () => {
     );
   });
 
+  test('contract 10.5: brings fields that the list of what can be asked has from then on', async () => {
+    const fields = async () => {
+      const { body } = await gateway.get('/api/endpoints/logs.all');
+      type Named = { name: string; columns: Named[]; fields: Named[] };
+      const named = (all: readonly Named[], name: string) => all.find(each => each.name === name);
+      const subset = named(body.subsets, 'pgbouncer_logs');
+      return named(subset?.columns ?? [], 'metadata')?.fields.map(({ name }) => name);
+    };
+    expect(await fields()).not.toContain('unheard_of');
+    await log({ event_message: 'pool', metadata: { unheard_of: 1 } }, 'pgbouncer.logs.prod');
+    await expect.poll(fields, { timeout: patienceMs, interval: 50 }).toContain('unheard_of');
+  });
+
   test('of a wrong type is kept, and its text with it', async () => {
     const metadata = { request: { method: 7, cf: 'none' }, response: { status_code: 'teapot' } };
     const text = JSON.stringify({ event_message: 'edge 4', timestamp: 'yesterday', metadata });

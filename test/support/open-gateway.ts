@@ -70,6 +70,7 @@ export async function openGateway(options: OpenGatewayOptions) {
   const engine = options.engine && {
     explain: refuse,
     subsets: async () => [],
+    tablesVersion: async () => '',
     usage: () => ({ waiting: 0, memoryBytes: 0 }),
     check: async () => [],
     close: async () => undefined,
