@@ -1,8 +1,9 @@
 import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Column, ResultSet } from '../base/rows.ts';
+import { createPermits } from '../base/turns.ts';
 import { versionBytes } from '../store/store.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
@@ -98,7 +99,8 @@ const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
  */
 export async function encodeEntry({ version, body, ...facts }: Entry): Promise<Buffer> {
   const isCompressed = body.length >= minCompressedBytes;
-  const head = Buffer.from(JSON.stringify({ layout: layoutVersion, isCompressed, ...facts }));
+  const ofBody = { isCompressed, bodyBytes: body.length };
+  const head = Buffer.from(JSON.stringify({ layout: layoutVersion, ...ofBody, ...facts }));
   const headLength = Buffer.alloc(4);
   headLength.writeUInt32BE(head.length);
   return joined([
@@ -115,25 +117,47 @@ async function compress(body: Buffer): Promise<Buffer> {
     : zstdCompressSync(body, compression);
 }
 
-/** Reads a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. */
-export function decodeEntry(bytes: Buffer, canonical: string): Entry | undefined {
+/**
+ * Reads a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. Long bodies are
+ * decompressed on other threads.
+ */
+export async function decodeEntry(bytes: Buffer, canonical: string): Promise<Entry | undefined> {
   try {
     const version = versionOf(bytes);
     const known = heads.get(version);
     const head = known ?? parseHead(bytes);
     if (!known) heads.set(version, head);
-    const { isCompressed, bodyStart: start, facts } = head;
+    const { isCompressed, bodyStart: start, bodyBytes, facts } = head;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
-    const body = isCompressed ? zstdDecompressSync(stored) : ownMemory(stored, bytes.length);
+    const body = isCompressed ? await decompress(stored, bodyBytes) : ownMemory(stored, bytes.length);
     return { version, ...facts, body };
   } catch {
     return undefined;
   }
 }
 
+const zstdDecompressAsync = promisify(zstdDecompress);
+
+/** Long bodies that are decompressed at a time: a few hundred bytes may become eight million. */
+const takePermit = createPermits(2);
+
+/** @param length of the plain body; undefined: it may be any */
+async function decompress(stored: Buffer, length = Infinity): Promise<Buffer> {
+  if (length <= maxBytesNow) return zstdDecompressSync(stored);
+  const release = await takePermit('');
+  try {
+    // One byte more than the body, which comes in one piece then.
+    return await zstdDecompressAsync(stored, length < Infinity ? { chunkSize: length + 1 } : {});
+  } finally {
+    release();
+  }
+}
+
 type Head = {
   readonly isCompressed: boolean;
+  /** Of the plain body; absent in entries of gateways that did not say it. */
+  readonly bodyBytes: number | undefined;
   /** Where the body begins. */
   readonly bodyStart: number;
   readonly facts: Omit<Entry, 'version' | 'body'>;
@@ -150,9 +174,9 @@ const heads = new LRUCache<string, Head>({
 function parseHead(bytes: Buffer): Head {
   const start = versionBytes + 4;
   const bodyStart = start + bytes.readUInt32BE(versionBytes);
-  const { layout, isCompressed, ...facts } = JSON.parse(bytes.toString('utf8', start, bodyStart));
+  const { layout, isCompressed, bodyBytes, ...facts } = JSON.parse(bytes.toString('utf8', start, bodyStart));
   if (layout !== layoutVersion) throw new Error('An entry of another layout');
-  return { isCompressed, bodyStart, facts };
+  return { isCompressed, bodyStart, bodyBytes, facts };
 }
 
 /** A value from a store may be a slice of a far larger buffer, which an entry would keep alive. */

@@ -82,7 +82,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (claim === undefined) return await loadAlone(deps, options, token);
       if (claim.state === 'granted') return await loadHolding(deps, options, token);
       if (claim.state === 'changed') {
-        const entry = readValid(claim.value, options);
+        const entry = await readValid(claim.value, options);
         if (entry) return { entry, standing: 'stored' };
         known = versionOf(claim.value);
         continue;
@@ -124,7 +124,7 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
     const claim = await claimLease(deps, options, token, known);
     if (claim === undefined) return loadAlone(deps, options, token);
     if (claim.state === 'granted') return loadHolding(deps, options, token);
-    if (claim.state === 'held' || readValid(claim.value, options)) {
+    if (claim.state === 'held' || (await readValid(claim.value, options))) {
       throw new GatewayError('cancelled', 'Another gateway refreshes the entry');
     }
     known = versionOf(claim.value);
@@ -132,8 +132,8 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
 }
 
 /** The entry of a stored value; undefined if it has another layout or was invalidated, and is as good as absent. */
-function readValid(value: Buffer, { key, generation }: LeasedLoadOptions): Entry | undefined {
-  const entry = decodeEntry(value, key.canonical);
+async function readValid(value: Buffer, { key, generation }: LeasedLoadOptions): Promise<Entry | undefined> {
+  const entry = await decodeEntry(value, key.canonical);
   return entry?.generation === generation() ? entry : undefined;
 }
 

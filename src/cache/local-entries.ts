@@ -20,7 +20,7 @@ export type LocalEntries = {
   drop(digest: string): void;
   /** Forgets an entry that is being invalidated: reads of the store that began before no longer count for it. */
   remove(digest: string): void;
-  /** Invalidations of single entries so far, here or elsewhere, as far as this process knows. */
+  /** Invalidations of single entries so far, here or elsewhere; a gap in the messages counts as one, for it may hide some. */
   readonly removals: number;
   receive(message: StoreMessage): void;
 };
@@ -72,6 +72,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
       switch (message.type) {
         case 'connected':
           epoch++;
+          removals++;
           isConnected = true;
           return;
         case 'disconnected':

@@ -32,13 +32,34 @@ type StoredEntriesDeps = {
 /** Makes the reader of both tiers. */
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { local, generations, read } = deps;
+  /** By version: requests that come together decode a value once. */
+  const decoding = new Map<string, Promise<Entry | undefined>>();
 
-  /** @param isCurrent whether no entry was invalidated since the store was asked */
+  /** Decodes a stored value, unless it is there already: what was made of it, redacted or compressed, stays in use. */
+  function decode(
+    value: Buffer,
+    key: CacheKey,
+    known: Entry | undefined,
+  ): Entry | undefined | Promise<Entry | undefined> {
+    const version = versionOf(value);
+    const there = [local.get(key), known].find(entry => entry?.version === version);
+    if (there) return there;
+    const running = decoding.get(version);
+    if (running) return running;
+    const decoded = decodeEntry(value, key.canonical).finally(() => decoding.delete(version));
+    decoding.set(version, decoded);
+    return decoded;
+  }
+
+  /**
+   * @param stored what the value of the answer is, if it is an entry
+   * @param isCurrent whether no entry was invalidated since the store was asked
+   */
   function choose(
     request: CacheRequest,
     { isKnown, value }: StoreAnswer,
+    stored: Entry | undefined,
     isCurrent: boolean,
-    known: Entry | undefined,
   ): Entry | undefined {
     const { key } = request;
     const held = local.get(key);
@@ -46,7 +67,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
     const isLost = !value && held;
     if (isLost) putBack(deps, request, held);
-    const entry = isLost ? held : value && readValue(value, key, held, known);
+    const entry = isLost ? held : stored;
     if (entry?.generation !== generations.of(key.group)) {
       local.drop(key.digest);
       return undefined;
@@ -59,20 +80,12 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     async newest(request, known) {
       const { removals } = local;
       const answer = await read(request.key);
-      const entry = choose(request, answer, local.removals === removals, known);
+      const { value } = answer;
+      const stored = value && (await decode(value, request.key, known));
+      const entry = choose(request, answer, stored, local.removals === removals);
       return { entry, budget: { remainingMs: answer.remainingMs } };
     },
   };
-}
-
-/** Decodes a stored value, unless it is there already: what was made of it, redacted or compressed, stays in use. */
-function readValue(
-  value: Buffer,
-  key: CacheKey,
-  ...there: readonly (Entry | undefined)[]
-): Entry | undefined {
-  const version = versionOf(value);
-  return there.find(entry => entry?.version === version) ?? decodeEntry(value, key.canonical);
 }
 
 /** Milliseconds of the lease under which a lost value is put back. */

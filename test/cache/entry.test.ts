@@ -17,8 +17,8 @@ async function entryOf(bytes: number): Promise<{ entry: Entry; value: Buffer }> 
 describe('a stored entry', () => {
   test.each([0, 1000, 100_000, 1_000_000])('of %d bytes comes back as it was', async bytes => {
     const { entry, value } = await entryOf(bytes);
-    expect(decodeEntry(value, 'the key')).toEqual(entry);
-    expect(decodeEntry(await encodeEntry(entry), 'the key')).toEqual(entry);
+    expect(await decodeEntry(value, 'the key')).toEqual(entry);
+    expect(await decodeEntry(await encodeEntry(entry), 'the key')).toEqual(entry);
   });
 
   test('is compressed from 16 KB on', async () => {
@@ -28,18 +28,18 @@ describe('a stored entry', () => {
 
   test('contract 5.2: of another key, of another layout, or damaged, is none', async () => {
     const { value } = await entryOf(1000);
-    expect(decodeEntry(value, 'another key')).toBeUndefined();
+    expect(await decodeEntry(value, 'another key')).toBeUndefined();
     const other = (await entryOf(1000)).value.toString('latin1').replace(/"layout":\d/, '"layout":0');
-    expect(decodeEntry(Buffer.from(other, 'latin1'), 'the key')).toBeUndefined();
+    expect(await decodeEntry(Buffer.from(other, 'latin1'), 'the key')).toBeUndefined();
     for (const length of [0, 10, 18, 100]) {
-      expect(decodeEntry((await entryOf(1000)).value.subarray(0, length), 'the key')).toBeUndefined();
+      expect(await decodeEntry((await entryOf(1000)).value.subarray(0, length), 'the key')).toBeUndefined();
     }
   });
 
   test('does not keep alive the larger buffer that it came in', async () => {
     const { entry, value } = await entryOf(1000);
     const received = Buffer.concat([value, Buffer.alloc(1_000_000)]).subarray(0, value.length);
-    const decoded = decodeEntry(received, 'the key');
+    const decoded = await decodeEntry(received, 'the key');
     expect(decoded?.body).toEqual(entry.body);
     expect(decoded?.body.buffer.byteLength).toBeLessThan(10_000);
   });

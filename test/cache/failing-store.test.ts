@@ -263,6 +263,41 @@ describe('a store that fails', () => {
     expect(await ask(disconnected, request)).toBe('miss {"result":[{"n":3}]}');
   });
 
+  test('an entry that was invalidated while messages were cut and it was being read is asked for again', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const listeners: ((message: StoreMessage) => void)[] = [];
+    const deliver = (type: 'connected' | 'disconnected') => {
+      for (const listener of listeners) listener({ type });
+    };
+    let gate = Promise.resolve();
+    const gateway = openCache({
+      clock,
+      store: {
+        ...store,
+        subscribe: listener => void listeners.push(listener),
+        async read(...args) {
+          const read = await store.read(...args);
+          await gate;
+          return read;
+        },
+      },
+    });
+    deliver('connected');
+    const other = openCache({ clock, store });
+    const { request } = countingRequest('a');
+    await ask(other, request);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    const asked = ask(gateway, request);
+    await settle();
+    deliver('disconnected');
+    await other.cache.invalidateEntry('counting', request.key);
+    deliver('connected');
+    resolve();
+    expect(await asked).toBe('hit {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
   test('rows that it refused to store are not served when it fails afterwards', async () => {
     const store = brokenStore();
     const gateway = openCache({ clock, store });

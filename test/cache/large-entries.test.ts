@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, openCache, settle } from './open-cache.ts';
+import { ask, countingRequest, never, openCache, settle } from './open-cache.ts';
 
 const clock = createStandingClock();
 
@@ -32,4 +34,34 @@ test('gateways that waited for it then do not wait for one another', async () =>
   expect(query.runs).toBe(4);
   second.resolve();
   expect(await Promise.all(asked)).toEqual(Array(4).fill(expect.stringMatching(/^miss/)));
+});
+
+test('contract 11.2: large answers that are read at once hold nobody up', async () => {
+  const store = createMemoryStore({ maxBytes: 1e7, clock });
+  const gateway = openCache({ clock, store, memoryBytes: 0 });
+  const rows = { columns: [], rowsJson: Buffer.from(`["${'x'.repeat(7e6)}"]`), rowCount: 1 };
+  const requests = Array.from({ length: 30 }, (_, n) => {
+    const { request } = countingRequest(`${n}`);
+    return { ...request, load: { run: async () => rows } };
+  });
+  for (const request of requests) await gateway.cache.read(request, { signal: never });
+  const { result, turnMs } = await longestTurn(() =>
+    Promise.all(requests.map(request => gateway.cache.read(request, { signal: never }))),
+  );
+  expect(result.map(({ state, entry }) => [state, entry.body.length])).toEqual(
+    Array(30).fill(['hit', rows.rowsJson.length + 11]),
+  );
+  expect(turnMs).toBeLessThan(100);
+});
+
+test('requests that come together share what is decoded', async () => {
+  const store = createMemoryStore({ maxBytes: 1e7, clock });
+  const { request } = countingRequest('a');
+  await ask(openCache({ clock, store }), request);
+  const gateway = openCache({ clock, store });
+  const refusal = async () => new GatewayError('quota_exceeded', 'No more');
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => gateway.cache.read(request, { signal: never, refusal })),
+  );
+  expect(new Set(answers.map(({ entry }) => entry)).size).toBe(1);
 });
