@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import type { Cache } from '../cache/cache.ts';
@@ -58,6 +59,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
   const { clock, emit, cache, endpoints, runStatement } = deps;
   const { QUERY_TIMEOUT_MS: queryTimeoutMs } = config;
   const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
+  const failed = new LRUCache<string, true>({ max: 10_000 });
   return createWarmer({
     schedule,
     clock,
@@ -69,6 +71,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           schedule,
           cache,
           budget,
+          failed,
           runStatement,
           planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
         },

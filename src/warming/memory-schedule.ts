@@ -28,7 +28,8 @@ type Tables = {
 
 /** Makes a schedule in this process's memory: for one gateway alone. It never rejects. */
 export function createMemorySchedule(options: ScheduleOptions & { readonly clock: Clock }): WarmSchedule {
-  const { clock, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+  const { maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+  const clock = neverBack(options.clock);
   const tables: Tables = { keys: new Map(), groups: new Map(), totals: {} };
   const { groups, totals } = tables;
   const held = (name: string, token: string) => {
@@ -58,6 +59,20 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
     },
     state: async () => stateOf(tables, clock.now()),
     close: async () => undefined,
+  };
+}
+
+/** The same clock, which stands still instead of being set back: what is due stays due. */
+function neverBack(clock: Clock): Clock {
+  let lastMs = clock.now();
+  let setBackMs = 0;
+  return {
+    now() {
+      const nowMs = clock.now();
+      setBackMs += Math.max(0, lastMs - nowMs);
+      lastMs = nowMs;
+      return nowMs + setBackMs;
+    },
   };
 }
 

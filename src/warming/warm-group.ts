@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache';
 import { takeTurns } from '../base/turns.ts';
 import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
@@ -33,6 +34,8 @@ type WarmGroupDeps = {
   /** Runs with background priority. */
   readonly runStatement: RunStatement;
   readonly budget: BytesBudget;
+  /** Digests of keys that failed last time: they run apart from the others, which stay one run. */
+  readonly failed: LRUCache<string, true>;
 };
 
 /** Keys that are warmed together at most: each holds a lease while the query runs. */
@@ -76,8 +79,11 @@ export async function warmGroup(
       }
     }
     definition ??= plans[0]?.query.definition;
-    if (deps.budget.isUsedUp) for (const _ of plans) skip('budget');
-    else await warmTogether(deps, plans, counts, skip, signal);
+    const hasFailed = ({ query }: KeyPlan) => deps.failed.has(query.key.digest);
+    for (const some of [plans.filter(plan => !hasFailed(plan)), plans.filter(hasFailed)]) {
+      if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
+      else await warmTogether(deps, some, counts, skip, signal);
+    }
   }
   return {
     endpoint: definition?.name ?? '',
@@ -123,9 +129,11 @@ async function warmTogether(
         const outcome = await deps.cache.warm(cacheRequest(place.run), warmSeconds * 1000, signal);
         if (outcome === 'refreshed') counts.refreshed++;
         else skip(outcome);
+        deps.failed.delete(query.key.digest);
       } catch {
         // The loader has emitted the reason.
         counts.failed++;
+        deps.failed.set(query.key.digest, true);
       } finally {
         place.leave();
       }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { orAborted } from '../../src/base/or-aborted.ts';
@@ -48,6 +49,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const hotKeys = createHotKeys({ schedule, emit });
   onTestFinished(() => hotKeys.close());
   const budget = createBytesBudget(bytesPerHour, clock);
+  const failed = new LRUCache<string, true>({ max: 100 });
   const runs: string[][] = [];
   const atOnce = { now: 0, most: 0 };
   const bad = new Set<string>();
@@ -80,7 +82,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     random,
     concurrency,
     warmGroup: (claim, signal) =>
-      warmGroup({ schedule, cache, budget, runStatement, planKey }, claim, signal),
+      warmGroup({ schedule, cache, budget, failed, runStatement, planKey }, claim, signal),
   });
 
   /** A caller's read: the state it met. */
@@ -151,7 +153,7 @@ test('contract 6.6: keys of one group are one run, others another; a cycle of 10
   expect(await read('thing500', 'y')).toBe('hit');
 });
 
-test('one bad value does not spoil its batch: the others are refreshed, it counts as failed and goes into back-off', async () => {
+test('one bad value does not spoil its batch: the others are refreshed, and it counts as failed', async () => {
   const { read, pass, bad, runs, events } = openWarming();
   for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
   bad.add('c');
@@ -160,6 +162,22 @@ test('one bad value does not spoil its batch: the others are refreshed, it count
   expect(events).toMatchObject([{ keys: 4, refreshed: 3, failed: 1 }]);
   expect(runs.at(-1)).toEqual(['d']);
   expect(await read('c')).toBe('hit');
+});
+
+test('contract 6.6: a value that failed runs apart until it succeeds, and the others are one run', async () => {
+  const { read, pass, bad, runs } = openWarming();
+  for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
+  bad.add('c');
+  await pass(300);
+  runs.length = 0;
+  await pass(300);
+  expect(runs).toEqual([['a', 'b', 'd'], ['c']]);
+  bad.clear();
+  for (const thing of ['a', 'b', 'c', 'd']) await read(thing);
+  await pass(300);
+  runs.length = 0;
+  await pass(300);
+  expect(runs).toEqual([['a', 'b', 'c', 'd']]);
 });
 
 test('a group of which nothing can be refreshed is tried after twice the time, and twice that', async () => {
@@ -291,7 +309,7 @@ test('contract 11.2: planning the keys of a large group lets others go on', asyn
   const deps = { schedule, cache, planKey, runStatement: async () => expect.fail('It runs nothing') };
   const budget = createBytesBudget(0, createStandingClock());
   const { result, turnMs } = await longestTurn(() =>
-    warmGroup({ ...deps, budget }, claim, new AbortController().signal),
+    warmGroup({ ...deps, budget, failed: new LRUCache({ max: 1 }) }, claim, new AbortController().signal),
   );
   expect(result.dropped).toHaveLength(500);
   expect(turnMs).toBeLessThan(100);
