@@ -19,7 +19,11 @@ const longestMs = 60_000;
 export function createBackoff(clock: Clock, random: () => number): Backoff {
   const failing = new LRUCache<string, { failures: number; untilMs: number }>({ max: 10_000 });
   return {
-    isActive: digest => clock.now() < (failing.get(digest)?.untilMs ?? 0),
+    isActive(digest) {
+      const leftMs = (failing.get(digest)?.untilMs ?? 0) - clock.now();
+      // More than the longest is left only where the clock was set back.
+      return leftMs > 0 && leftMs <= longestMs;
+    },
     failed(digest) {
       const failures = (failing.get(digest)?.failures ?? 0) + 1;
       const ms = Math.min(longestMs, firstMs * 2 ** (failures - 1));

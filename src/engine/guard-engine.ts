@@ -27,7 +27,9 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   let closedUntilMs = 0;
 
   function rejectWhileDown(): void {
-    if (failures < maxFailures || clock.now() >= closedUntilMs) return;
+    const leftMs = closedUntilMs - clock.now();
+    // More than the back-off is left only where the clock was set back.
+    if (failures < maxFailures || leftMs <= 0 || leftMs > backoffMs) return;
     throw new GatewayError('unavailable', 'The query engine does not answer; it is tried again in a moment');
   }
 

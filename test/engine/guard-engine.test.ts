@@ -76,6 +76,14 @@ test('after five seconds one query tries; if it fails the back-off starts over',
   expect(events).toEqual(['engine.down', 'engine.up']);
 });
 
+test('a clock that is set back prolongs no back-off', async () => {
+  failure = 'unavailable';
+  await askTimes(6);
+  clock.advance(-3_600_000);
+  failure = undefined;
+  expect(await ask()).toBe('ok');
+});
+
 test.each<ErrorCode>(['invalid_query', 'engine_failed', 'deadline_exceeded', 'overloaded', 'cancelled'])(
   'what one query met, %s, keeps nobody else away',
   async code => {
