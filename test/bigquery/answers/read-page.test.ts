@@ -257,7 +257,10 @@ async function readCounted(page: object, room: Pick<PageRequest, 'roomBytes' | '
   async function* chunks() {
     for (; readBytes < text.length; readBytes += 65_536) yield text.subarray(readBytes, readBytes + 65_536);
   }
-  const ended = await readPage(chunks(), { ours: [], maxRows: 10, ...room }, takeTurns()).catch(
+  const reading = readPage(chunks(), { ours: [], maxRows: 10, ...room }, takeTurns());
+  // Not the page itself: where a test fails, it would be printed for minutes.
+  const ended = await reading.then(
+    ({ rows }) => ({ rowCount: rows?.rowCount }),
     error => error,
   );
   return { ended, readBytes };
@@ -270,7 +273,7 @@ test('contract 11.3: one value has 16 MiB at most, however large a result may be
   const fields = [{ name: 'x', type: 'STRING' }];
   const rowOf = (bytes: number) => ({ f: [{ v: 'x'.repeat(bytes) }] });
   const largest = await readCounted(pageOf(fields, [rowOf(15 * mebibyte)]), ample);
-  expect(largest.ended).toMatchObject({ rows: { rowCount: 1 } });
+  expect(largest.ended).toEqual({ rowCount: 1 });
   const { ended, readBytes } = await readCounted(pageOf(fields, [rowOf(24 * mebibyte)]), ample);
   expect(ended).toMatchObject({
     code: 'result_too_large',
@@ -285,7 +288,7 @@ test.each([
 ])('contract 11.3: a page has 8 MiB at most beside its rows, %s them', async (_, put) => {
   const page = pageOf([{ name: 'x', type: 'STRING' }], [{ f: [{ v: 'y'.repeat(10 * mebibyte) }] }]);
   const more = (count: number) => ({ more: Array(count).fill('x'.repeat(mebibyte)) });
-  expect((await readCounted(put(page, more(7)), ample)).ended).toMatchObject({ rows: { rowCount: 1 } });
+  expect((await readCounted(put(page, more(7)), ample)).ended).toEqual({ rowCount: 1 });
   const { ended } = await readCounted(put(page, more(9)), ample);
   expect(ended).toMatchObject({
     reason: 'brokenAnswer',
