@@ -51,7 +51,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const beginRetries = shareRetries(options);
   const inFlight = createInFlightTracker();
   const inTurn = createCompileTurns();
-  const { run, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
+  const { run, inPlace, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
   /** Starts the deadline and the retries of one statement. */
   function begin(endpoint: string, runOptions: Pick<RunOptions, 'signal' | 'timeoutMs'>): Waiting {
@@ -91,7 +91,10 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
       within(statement, runOptions, (assembled, waiting) =>
         run(assembled, { statement, runOptions, waiting }),
       ),
-    explain: (statement, runOptions) => within(statement, runOptions, explaining(statement)),
+    explain: (statement, runOptions) =>
+      within(statement, runOptions, (assembled, waiting) =>
+        inPlace({ runOptions, waiting }, () => explaining(statement)(assembled, waiting)),
+      ),
     describe({ sql, parameters }) {
       const statement = { endpoint: 'describe', sql, parameters, maxRows: 0 };
       const ask = (assembled: AssembledSql, waiting: Waiting) =>

@@ -23,6 +23,9 @@ export type StatementToRun = {
   readonly waiting: Waiting;
 };
 
+/** Who waits for a place, and how long. */
+type Placed = Pick<StatementToRun, 'runOptions' | 'waiting'>;
+
 type RunnerDeps = {
   readonly api: BigQueryApi;
   readonly dryRunGuard: DryRunGuard;
@@ -59,13 +62,17 @@ export function createStatementRunner({ api, dryRunGuard, inFlight, options }: R
     return runJob({ api, inFlight, onReplace, ...waiting }, job, reading).finally(read.end);
   }
 
+  async function inPlace<Result>(run: Placed, work: () => Promise<Result>): Promise<Result> {
+    const release = await queue.take(run.waiting.limit.signal, run.runOptions);
+    return work().finally(release);
+  }
+
   return {
-    /** Queries that wait for a place. */
+    /** Statements that wait for a place. */
     waiting: queue.waiting,
-    async run(assembled: AssembledSql, run: StatementToRun): Promise<ResultSet> {
-      const release = await queue.take(run.waiting.limit.signal, run.runOptions);
-      return runNow(assembled, run).finally(release);
-    },
+    /** Waits for a place at the warehouse, which other work than a run takes too, and keeps it as long as the work takes. */
+    inPlace,
+    run: (assembled: AssembledSql, run: StatementToRun) => inPlace(run, () => runNow(assembled, run)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
-import { complete, openScripted, type ScriptedEngine } from './scripted-warehouse.ts';
+import { complete, openScripted, type ScriptedEngine, savedSql } from './scripted-warehouse.ts';
 
 let opened: ScriptedEngine | undefined;
 
@@ -26,6 +26,21 @@ test('contract 11.1: a limited number of queries run on the warehouse at a time,
   expect(kinds(opened, 'insert')).toBe(3);
   await opened.engine.close();
   await Promise.all([ends, newcomer]);
+});
+
+test('contract 11.1: a statement that is explained takes a place, too: nobody floods the warehouse with dry runs', async () => {
+  opened = await openScripted({ dryRun: ['hang'] }, { maxConcurrentQueries: 3 });
+  const { engine, asked, run } = opened;
+  const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
+  const { signal } = new AbortController();
+  const explain = () => engine.explain(statement, { signal, timeoutMs: 60_000, caller: 'greedy' });
+  const greedy = Promise.allSettled(Array.from({ length: 20 }, explain));
+  await vi.waitFor(() => expect(engine.usage().waiting).toBe(18));
+  const newcomer = run({}, { caller: 'newcomer', timeoutMs: 60_000 }).catch(() => undefined);
+  await vi.waitFor(() => expect(asked).toHaveLength(3));
+  await engine.close();
+  await Promise.all([greedy, newcomer]);
+  expect(asked).toHaveLength(3);
 });
 
 test('contract 2.16: queries of one token over its places get 429, over all places 503', async () => {
