@@ -33,7 +33,7 @@ export type CacheOptions = {
 export type ReadOptions = {
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
-  /** Whether to run the query whatever the cache holds. Default false. */
+  /** Whether the rows must be those of a query that begins after the call, whatever the cache holds. Default false. */
   readonly mustLoad?: boolean;
   /** Asks, before anything runs, whether the caller may run queries; if not, only an entry is served, whatever its age. Default: they may. */
   readonly refusal?: (() => Promise<GatewayError | undefined>) | undefined;
@@ -198,9 +198,14 @@ async function read(
   const refused = refusal && (await refusal());
   if (refused) return readStored(parts, request, refused);
   if (mustLoad) {
-    return parts.flights(`${flightFor(parts, request)} mustLoad`, signal, inner =>
-      loadAlways(parts, request, inner),
-    );
+    const askedAtMs = parts.clock.now();
+    const load = () =>
+      parts.flights(`${flightFor(parts, request)} mustLoad`, signal, inner =>
+        loadAlways(parts, request, inner),
+      );
+    const answer = await load();
+    // The query of others who must have new rows may have begun before; the next one has not.
+    return answer.entry.createdAtMs >= askedAtMs ? answer : load();
   }
   return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));
 }
@@ -238,12 +243,13 @@ async function lookUp(parts: Parts, request: CacheRequest, signal: AbortSignal):
 }
 
 async function loadAlways(
-  { stored, loader }: Parts,
+  { stored, loader, clock }: Parts,
   request: CacheRequest,
   signal: AbortSignal,
 ): Promise<CacheAnswer> {
+  const askedAtMs = clock.now();
   const { entry, budget } = await stored.newest(request);
-  return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
+  return { ...(await loader.load(request, entry, budget, signal, askedAtMs)), state: 'miss' };
 }
 
 async function warm(

@@ -40,6 +40,8 @@ export type LeasedLoadOptions = {
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
+  /** An entry whose query began earlier does not do; milliseconds since 1970. Default: any does. */
+  readonly notBeforeMs?: number | undefined;
   readonly reason: LoadReason;
   /** The generation of the key's group right now. */
   readonly generation: () => string;
@@ -83,7 +85,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (claim.state === 'granted') return await loadHolding(deps, options, token);
       if (claim.state === 'changed') {
         const entry = await readValid(claim.value, options);
-        if (entry) return { entry, standing: 'stored' };
+        if (entry && entry.createdAtMs >= (options.notBeforeMs ?? -Infinity))
+          return { entry, standing: 'stored' };
         known = versionOf(claim.value);
         continue;
       }

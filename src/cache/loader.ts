@@ -16,6 +16,7 @@ export type Loader = {
   /**
    * Gets the next entry of a key, with the cost of its query if this gateway ran it.
    * @param known the entry to be replaced
+   * @param notBeforeMs an entry whose query began earlier does not do; absent: any that is newer than the known one does
    * @throws GatewayError of the query
    */
   load(
@@ -23,6 +24,7 @@ export type Loader = {
     known: Entry | undefined,
     budget: Budget,
     signal: AbortSignal,
+    notBeforeMs?: number,
   ): Promise<Pick<Loaded, 'entry' | 'receipt'>>;
   /** Refreshes an entry in the background, unless a refresh is running or has just failed. */
   refresh(request: CacheRequest, known: Entry, reason: LoadReason): void;
@@ -111,8 +113,8 @@ export function createLoader(deps: LoaderDeps): Loader {
   }
 
   return {
-    load(request, known, budget, signal) {
-      const options = { ...optionsOf(request, known), reason: 'miss', budget, signal } as const;
+    load(request, known, budget, signal, notBeforeMs) {
+      const options = { ...optionsOf(request, known), reason: 'miss', budget, signal, notBeforeMs } as const;
       return settle(request, request.load, loadWithLease(deps, options));
     },
     refresh(request, known, reason) {

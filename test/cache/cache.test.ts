@@ -191,6 +191,32 @@ describe('concurrent callers', () => {
     expect(`${(await forced).state} ${(await forced).entry.body}`).toBe('miss {"result":[{"n":2}]}');
   });
 
+  test('who must have new rows get those of a query that began after they asked, and share it', async () => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    query.gate = promise;
+    const force = () => gateway.cache.read(request, { signal: never, mustLoad: true });
+    const plain = ask(gateway, request);
+    await settle();
+    clock.advance(second);
+    const forced = [force()];
+    await settle();
+    clock.advance(second);
+    query.gate = settle();
+    resolve();
+    expect(await plain).toBe('miss {"result":[{"n":1}]}');
+    await settle();
+    expect(query.runs).toBe(2);
+    clock.advance(second);
+    forced.push(force(), force());
+    const answers = await Promise.all(forced);
+    expect(answers.map(({ entry }) => `${entry.body}`)).toEqual(
+      [2, 3, 3].map(n => `{"result":[{"n":${n}}]}`),
+    );
+    expect(query.runs).toBe(3);
+  });
+
   test('share one query', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
