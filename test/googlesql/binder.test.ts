@@ -70,6 +70,17 @@ describe('refusals', () => {
     ['select 1 as a, 2 as A', /Duplicate column names/],
     ['select struct(1 as a, 2 as A) as s', /Duplicate field name a in a STRUCT/],
     [
+      'select struct<a int64, a int64>(1, 2) as s',
+      /Duplicate field name a in a STRUCT is not supported at \[1:8\]/,
+    ],
+    ['select cast((1, 2) as struct<a int64, A int64>) as s', /Duplicate field name a in a STRUCT/],
+    ['select struct(1, 2 as _field_1) as s', /Duplicate field name _field_1 in a STRUCT/],
+    [
+      'select t from (select 1 as a, 2 as a) t',
+      /Duplicate field name a in a STRUCT is not supported at \[1:8\]/,
+    ],
+    ["select id from `postgres.logs` order by 'id'", /Cannot ORDER BY literal values at \[1:41\]/],
+    [
       'select distinct id from `postgres.logs` order by timestamp',
       /not visible after SELECT DISTINCT at \[1:50\]/,
     ],
@@ -78,7 +89,10 @@ describe('refusals', () => {
       'select timestamp_trunc(current_timestamp(), fortnight)',
       /A valid date part name is required but found FORTNIGHT/,
     ],
-    ['select 1 limit -1', /LIMIT expects a non-negative integer literal at \[1:16\]/],
+    [
+      'select 1 limit -1',
+      /LIMIT expects a non-negative integer literal or a parameter of type INT64 at \[1:16\]/,
+    ],
     ['select metadata from `postgres.logs` group by metadata', /GROUP BY of type ARRAY .* is not supported/],
     ["select [json '1'] as x from `postgres.logs` group by x", /Grouping by expressions of type ARRAY<JSON>/],
     [`select ${'1 + '.repeat(50_000)} 1`, /Too many operators in a row/],

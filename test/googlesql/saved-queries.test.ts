@@ -110,3 +110,49 @@ it('leaves no sort of a subset, no unnest of a single record and no correlated j
   });
   expect(sql).not.toMatch(/order by|unnest|exists/);
 });
+
+describe('LIMIT and OFFSET of parameters', () => {
+  const numbers = 'select x from unnest([1, 2, 3, 4, 5]) x order by x';
+  const parameterTypes = new Map([['n', 'INT64' as const]]);
+  const rows = async (sql: string, n: string | null, maxRows = 10) => {
+    const database = await openSmallDatabase('single');
+    const found = await database.rows(sql, { parameters: { n }, parameterTypes, maxRows });
+    return found.map(row => (row as { x: number }).x);
+  };
+
+  it.each<[sql: string, n: string, x: readonly number[]]>([
+    [`${numbers} limit @n`, '2', [1, 2]],
+    [`${numbers} limit @n`, '0', []],
+    [`${numbers} limit 2 offset @n`, '3', [4, 5]],
+    [`${numbers} limit cast(@n as int64) offset @n`, '2', [3, 4]],
+    [`select sum(x) as x from (${numbers} desc limit @n)`, '2', [9]],
+    [
+      `(select 1 as x union all select 2) union all (${numbers} limit @n) order by x desc limit @n`,
+      '3',
+      [3, 2, 2],
+    ],
+    [`from unnest([3, 1, 2]) as x |> order by x |> limit @n offset @n`, '1', [2]],
+    [`select array_length(array(${numbers} limit @n)) as x`, '4', [4]],
+    [`select (${numbers} limit @n) as x`, '1', [1]],
+  ])('%s with %s', async (sql, n, x) => {
+    expect(await rows(sql, n)).toEqual(x);
+  });
+
+  it('cuts what is above the most rows, and says that there are more', async () => {
+    // One row more than wanted tells whether rows were cut.
+    expect(await rows(`${numbers} limit @n`, '5', 2)).toEqual([1, 2, 3]);
+  });
+
+  it.each([[null], ['-1']])('fails for %s', async n => {
+    const refusal = `expects a non-negative integer, not ${n ?? 'NULL'}`;
+    await expect(rows(`${numbers} limit @n`, n)).rejects.toThrow(`LIMIT ${refusal}`);
+    await expect(rows(`${numbers} limit 1 offset @n`, n)).rejects.toThrow(`OFFSET ${refusal}`);
+  });
+
+  it('takes no other type', async () => {
+    const database = await openSmallDatabase('single');
+    await expect(database.rows(`${numbers} limit @n`, { parameters: { n: '1' } })).rejects.toThrow(
+      'LIMIT expects a non-negative integer literal or a parameter of type INT64 at [1:58]',
+    );
+  });
+});

@@ -3,6 +3,7 @@ import { prepareConnection } from '../../src/duckdb/database.ts';
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../../src/googlesql/printer/finish-row.ts';
+import type { ParameterTypes } from '../../src/googlesql/tree/bind-context.ts';
 import { duckDbType } from '../../src/googlesql/tree/duckdb-type.ts';
 import type { CatalogTable, SqlType } from '../../src/googlesql/tree/types.ts';
 
@@ -63,6 +64,7 @@ export type SmallDatabase = {
 export type RunOptions = {
   readonly callerSql?: string;
   readonly parameters?: Readonly<Record<string, string | null>>;
+  readonly parameterTypes?: ParameterTypes;
   readonly now?: string;
   readonly maxRows?: number;
   readonly takesPostgresCasts?: boolean;
@@ -103,12 +105,14 @@ async function runRows(
   connection: DuckDBConnection,
   options: RunOptions & { sql: string; catalog: ReadonlyMap<string, CatalogTable> },
 ): Promise<unknown[]> {
-  const { sql, callerSql, catalog, parameters = {}, maxRows = 1000, takesPostgresCasts = false } = options;
+  const { sql, callerSql, catalog, parameters = {}, parameterTypes } = options;
+  const { maxRows = 1000, takesPostgresCasts = false } = options;
   const compiled = compileForDuckDb({
     sql,
     callerSql,
     catalog,
     parameterNames: Object.keys(parameters),
+    parameterTypes,
     takesPostgresCasts,
     maxRows,
   });

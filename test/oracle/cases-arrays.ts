@@ -3,6 +3,22 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    'generate_array(0, 1, 0.25)',
+    'generate_array(1.5, 4)',
+    'generate_array(1.5, 1)',
+    'generate_array(5, 1, -0.5)',
+    'generate_array(0.1, 0.5, 0.1)',
+    'array_length(generate_array(0, 0.6, 0.1)) + array_length(generate_array(0, 0.8, 0.1))',
+    'generate_array(1e308, 1.7e308, 1e308)',
+    'generate_array(1.0, cast(null as float64))',
+    'generate_array(1.0, 2, null)',
+    "generate_array(numeric '3', 1, numeric '-0.75')",
+    "generate_array(1, numeric '2.5')",
+    "generate_array(1, numeric '2', 0.5)",
+    "generate_array(numeric '99999999999999999999999999999', numeric '99999999999999999999999999999.5', 1)",
+    'select generate_array(x, 3.0) as v from unnest([1.5, null, 9]) x',
+    'select if(b, [1], [f]) as v from facts where id < 4 order by id',
+    "select case when b then ['2024-01-01'] else [d] end as v from facts where id < 4 order by id",
     "select array_to_string(['a', null], ',', s) from facts",
     "select array_to_string(['a', s], s) from facts",
     "array_to_string(['a', null, 'b'], upper('x'), lower('N'))",
@@ -81,6 +97,12 @@ export const arrayCases: CaseGroup = {
     "array_to_string(['a', null], ',', null)",
   ],
   fail: [
+    'generate_array(1.0, 2.0, 0.0)',
+    "generate_array(numeric '1', 1.5, 0)",
+    "generate_array(cast('nan' as float64), 1, 1)",
+    "generate_array(1, cast('inf' as float64), 1)",
+    "generate_array(1, 2, cast('inf' as float64))",
+    'generate_array(0.0, 1.0e7, 1.0)',
     'array_concat([1], null)',
     'array_concat(null, [1])',
     'array_concat(null)',
@@ -89,6 +111,5 @@ export const arrayCases: CaseGroup = {
   ],
   refused: [
     'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) from (select 2 as n) l',
-    'generate_array(1, 2, 0.5)',
   ],
 };

@@ -10,6 +10,7 @@ export const pivotCases: CaseGroup = {
     `select * from (select b, s, id from facts) pivot (sum(id) for s in ('Alpha', 'beta' as second)) as p order by p.b`,
     `select p.b, _7 from (select b, i, f from facts) as t pivot (avg(t.f) for t.i in (7)) as p order by b`,
     `select * from (select b, id from facts) pivot (sum(id) for b in (true, false, null))`,
+    `select * from (select s, id from facts) pivot (sum(id) for s in ('', 'beta'))`,
     `select * from (select d, id from facts) pivot (min(id) for d in (date '2026-01-15', date '2024-02-29'))`,
     `select * from (select b, id from facts where false) pivot (count(id) for b in (true, false))`,
     `select * from (select i, b, id from facts where false) pivot (count(id) for b in (true, false))`,

@@ -19,6 +19,7 @@ import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-err
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, scalar } from '../tree/types.ts';
 import { bindCallOrder, bindWindow } from './bind-window.ts';
+import { isPlainLiteral } from './order-term.ts';
 
 type Candidate = {
   readonly name: string;
@@ -110,17 +111,15 @@ function unsupportedModifier(call: CallSyntax, name: string, template: string): 
 }
 
 /** A literal would order nothing, and a number says no position here. */
-function refuseLiteralOrder({ expression: { kind, at, ...given } }: CallSyntax['orderBy'][number]): void {
-  if (kind !== 'literal' || !('type' in given) || !plainLiterals.has(String(given.type))) return;
+function refuseLiteralOrder({ expression }: CallSyntax['orderBy'][number]): void {
+  if (!isPlainLiteral(expression)) return;
   throw invalidQuery(
-    given.type === 'INT64'
+    expression.type === 'INT64'
       ? 'Aggregate functions do not allow ORDER BY by index in arguments'
       : 'Cannot ORDER BY literal values',
-    at,
+    expression.at,
   );
 }
-
-const plainLiterals: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'STRING', 'BYTES', 'BOOL', 'NULL']);
 
 /** DISTINCT leaves the arguments only: nothing else is left to order by. */
 function refuseHiddenOrder(

@@ -15,7 +15,7 @@ type Bind = (expression: Expression) => BoundExpression;
 /** `CAST(x AS type)`, also to `STRING(10)` or with a FORMAT. */
 export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' }>): BoundExpression {
   const { to, safe, at, format = [] } = syntax;
-  const type = typeOfSyntax(to);
+  const type = typeOfSyntax(to, at);
   const of = bind(syntax.of);
   const [form, zone] = format.map(text => coerce(bind(text), scalar('STRING'), text.at));
   const literal = !form && of.kind === 'literal' && of.type.kind === 'STRING' ? of.value : undefined;

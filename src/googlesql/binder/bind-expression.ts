@@ -142,7 +142,7 @@ export function bindPath(context: BindContext, parts: readonly Identifier[]): Bo
   }
   if (found.kind === 'value') return parts.slice(1).reduce(fieldOf, found.value);
   const { columns } = found.variable;
-  if (!second) return rowValue(columns);
+  if (!second) return rowValue(columns, first!.at);
   const [column, ...others] = columnsOfName(columns, second.name);
   if (!column) {
     const fields = columns.map(({ name, value }) => ({ name, type: value.type }));

@@ -13,13 +13,14 @@ import {
 import { unify } from '../tree/coercion.ts';
 import {
   columnsNamed,
-  columnsOfName,
   emptyScope,
   foldName,
   joinScopes,
   type NamedValue,
+  type RangeVariable,
   resolveName,
   type Scope,
+  sameName,
 } from '../tree/scope.ts';
 import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
 import type { FromItem, Identifier } from '../tree/syntax-tree.ts';
@@ -158,8 +159,7 @@ function bindUsing(
 ): BoundSource {
   const pairs = names.map(name => {
     const sides = [left, right].map((side, i) => {
-      const merged = columnsOfName(side.scope.merged, name.name);
-      const [column, ...others] = merged.length > 0 ? merged : columnsNamed(side.scope, name.name);
+      const [column, ...others] = columnsNamed(side.scope, name.name);
       const where = `${i === 0 ? 'left' : 'right'} side of join`;
       if (!column) throw invalidQuery(`Column ${name.name} in USING clause not found on ${where}`, name.at);
       if (others.length > 0)
@@ -180,9 +180,16 @@ function bindUsing(
   const others = scope.merged.filter(({ name }) => !again.has(foldName(name)));
   return {
     from: { kind: 'join', join: item.join, left: left.from, right: right.from, on },
-    scope: { ...scope, merged: [...merged, ...others] },
+    scope: { ...scope, merged: [...merged, ...others], variables: scope.variables.map(withMerged(again)) },
   };
 }
+
+const withMerged =
+  (names: ReadonlySet<string>) =>
+  (variable: RangeVariable): RangeVariable => ({
+    ...variable,
+    mergedNames: names.union(variable.mergedNames ?? new Set()),
+  });
 
 function mergedValue(
   join: JoinSyntax['join'],
@@ -257,6 +264,8 @@ function elementScope(
   const name = item.alias?.name ?? fallback;
   const value: BoundExpression = { kind: 'column', type, relation, index: 0 };
   const offset: BoundExpression = { kind: 'column', type: scalar('INT64'), relation, index: 1 };
+  if (item.offset && sameName(name, item.offset.name))
+    throw invalidQuery(`Duplicate alias ${item.offset.name} found`, item.offset.at);
   const offsets = item.offset ? [{ kind: 'value', name: item.offset.name, value: offset } as const] : [];
   return { ...emptyScope, parent: context.scope, variables: [{ kind: 'value', name, value }, ...offsets] };
 }

@@ -1,23 +1,27 @@
+import type { SqlPosition } from '../../base/errors.ts';
 import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { jsonSubscript } from '../functions/json/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, typeAsPart, unify } from '../tree/coercion.ts';
+import { distinctStruct } from '../tree/distinct-struct.ts';
 import { impliedName } from '../tree/implied-name.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, TypeSyntax } from '../tree/syntax-tree.ts';
-import { arrayOf, type SqlType, type StructType, scalar, structOf, typeName } from '../tree/types.ts';
+import { arrayOf, type SqlType, scalar, typeName } from '../tree/types.ts';
 
 type Bind = (expression: Expression) => BoundExpression;
 
-export function typeOfSyntax(syntax: TypeSyntax): SqlType {
+export function typeOfSyntax(syntax: TypeSyntax, at: SqlPosition): SqlType {
   switch (syntax.kind) {
     case 'scalar':
       return scalar(syntax.type);
     case 'array':
-      return arrayOf(typeOfSyntax(syntax.element));
-    case 'struct':
-      return structOf(syntax.fields.map(({ name, type }) => ({ name, type: typeOfSyntax(type) })));
+      return arrayOf(typeOfSyntax(syntax.element, at));
+    case 'struct': {
+      const fields = syntax.fields.map(({ name, type }) => ({ name, type: typeOfSyntax(type, at) }));
+      return distinctStruct(fields, at);
+    }
   }
 }
 
@@ -31,7 +35,7 @@ export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array
     );
   }
   if (syntax.element) {
-    const element = typeOfSyntax(syntax.element);
+    const element = typeOfSyntax(syntax.element, syntax.at);
     return {
       kind: 'array',
       type: arrayOf(element),
@@ -48,7 +52,7 @@ export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array
 export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'struct' }>): BoundExpression {
   if (syntax.fields.length === 0) throw invalidQuery('A STRUCT without fields is not supported', syntax.at);
   const values = syntax.fields.map(({ expression }) => bind(expression));
-  const declared = syntax.type && typeOfSyntax(syntax.type);
+  const declared = syntax.type && typeOfSyntax(syntax.type, syntax.at);
   if (declared?.kind === 'STRUCT') {
     if (declared.fields.length !== values.length) {
       throw invalidQuery(
@@ -75,15 +79,6 @@ export function bindStruct(bind: Bind, syntax: Extract<Expression, { kind: 'stru
 function settledNull(value: BoundExpression, at: Expression['at']): BoundExpression {
   const settled = coerce(value, scalar('INT64'), at);
   return settled.kind === 'null' ? { ...settled, isBare: true } : settled;
-}
-
-/** A STRUCT type made of a SELECT or a constructor; DuckDB cannot hold two fields of one name. */
-export function distinctStruct(fields: StructType['fields'], at: Expression['at']): StructType {
-  const names = fields.map(field => field.name.toLowerCase()).filter(name => name !== '');
-  const seen = new Set<string>();
-  const duplicate = names.find(name => seen.size === seen.add(name).size);
-  if (duplicate === undefined) return structOf(fields);
-  throw invalidQuery(`Duplicate field name ${duplicate} in a STRUCT is not supported`, at);
 }
 
 /** `a[0]`, `a[offset(0)]`, `a[safe_ordinal(1)]`, and a member of JSON. */

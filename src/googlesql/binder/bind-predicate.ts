@@ -1,12 +1,13 @@
+import type { SqlPosition } from '../../base/errors.ts';
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, type BoundQuery, unsupportedCall } from '../tree/bound-tree.ts';
-import { coerce, supertype, unclearArray } from '../tree/coercion.ts';
+import { coerce, somethingOf, supertype, unclearArray } from '../tree/coercion.ts';
 import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { arrayOf, scalar, typeName } from '../tree/types.ts';
+import { arrayOf, type SqlType, sameType, scalar, typeName } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
@@ -33,7 +34,10 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
       return negate(inArray(bind(syntax.of), bind(syntax.array), syntax), syntax.not);
     case 'inQuery': {
       const inner = { ...context, aggregatesRefusedIn: undefined, windows: new Map() };
-      return negate(inQuery(bind(syntax.of), context.binder.query(inner, syntax.query), syntax), syntax.not);
+      return negate(
+        inQuery(context, bind(syntax.of), context.binder.query(inner, syntax.query), syntax),
+        syntax.not,
+      );
     }
     case 'like': {
       const patterns = syntax.patterns.map(pattern => ({ value: bind(pattern), at: pattern.at }));
@@ -142,10 +146,15 @@ function inArray(
   return { kind: 'call', type: bool, name: 'IN UNNEST', template, arguments: values };
 }
 
-function inQuery(of: BoundExpression, query: BoundQuery, { at }: Predicate): BoundExpression {
+function inQuery(
+  context: BindContext,
+  of: BoundExpression,
+  query: BoundQuery,
+  { at }: Pick<Predicate, 'at'>,
+): BoundExpression {
   const [column, ...others] = query.columns;
   if (others.length > 0) throw invalidQuery('Subquery of type IN must have only one output column', at);
-  const value: BoundExpression = { kind: 'column', type: column!.type, relation: 0, index: 0 };
+  const value = somethingOf(column!.type);
   operator('=', [of, value], at);
   if (isNested(column!.type)) {
     // Checks the types.
@@ -154,10 +163,24 @@ function inQuery(of: BoundExpression, query: BoundQuery, { at }: Predicate): Bou
   }
   const type = supertype([of, value]);
   if (!type) throw invalidQuery('Subquery of type IN has an incompatible column type', at);
+  const isSame = column!.type.kind === 'NULL' || sameType(column!.type, type);
   return {
     kind: 'inQuery',
     type: bool,
-    of: coerce(of, column!.type.kind === 'NULL' ? type : column!.type, at),
-    query,
+    of: coerce(of, type, at),
+    query: isSame ? query : withColumn(context, query, type, at),
+  };
+}
+
+/** A query of one column, which becomes another type. */
+function withColumn(context: BindContext, query: BoundQuery, type: SqlType, at: SqlPosition): BoundQuery {
+  const relation = context.statement.nextId();
+  const column: BoundExpression = { kind: 'column', type: query.columns[0]!.type, relation, index: 0 };
+  const from = { kind: 'derived', relation, query } as const;
+  return {
+    subsets: [],
+    body: { kind: 'select', distinct: false, items: [coerce(column, type, at)], from },
+    orderBy: [],
+    columns: [{ ...query.columns[0]!, type }],
   };
 }

@@ -1,26 +1,13 @@
 import type { BindContext, Environment } from '../tree/bind-context.ts';
-import type {
-  BoundExpression,
-  BoundOrder,
-  BoundQuery,
-  BoundSubset,
-  OutputColumn,
-} from '../tree/bound-tree.ts';
-import { isEmptyArray, supertype } from '../tree/coercion.ts';
+import type { BoundExpression, BoundQuery, BoundSubset, OutputColumn } from '../tree/bound-tree.ts';
+import { coerce, coercionCost, isEmptyArray, supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type {
-  OrderItem,
-  PipeOperator,
-  Query,
-  QueryBody,
-  SetOperation,
-  WithItem,
-} from '../tree/syntax-tree.ts';
+import type { PipeOperator, Query, QueryBody, SetOperation, WithItem } from '../tree/syntax-tree.ts';
 import { type ArrayType, typeName } from '../tree/types.ts';
-import { bindFrom } from './bind-from.ts';
+import { bindFrom, nextRelation, outputColumns, queryScope } from './bind-from.ts';
 import { bindSelect } from './bind-select.ts';
-import { orderTerm, outputIndex } from './order-term.ts';
+import { bindOrderKey, orderTerm, outputIndex, refuseOrder } from './order-term.ts';
 import { bindPipes } from './relational/bind-pipes.ts';
 import { bindRecursion, inOrderOfReads, isRecursive } from './relational/bind-recursion.ts';
 import { type BoundPart, matchColumns } from './relational/match-columns.ts';
@@ -42,14 +29,16 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
         : bindQuery(context, { ...query, with: [], pipes: [] });
     return { subsets, ...bindPipes(context, input, pipes, bindPipedOperation) };
   }
-  const slice = { limit: rowCount(query.limit, 'LIMIT'), offset: rowCount(query.offset, 'OFFSET') };
+  const slice = {
+    limit: rowCount(context, query.limit, 'LIMIT'),
+    offset: rowCount(context, query.offset, 'OFFSET'),
+  };
   if (query.body.kind === 'select') {
     const select = bindSelect(context, query.body, query.orderBy);
     return { subsets, body: select.body, columns: select.columns, orderBy: select.orderBy, ...slice };
   }
   const part = bindBody(context, query.body);
-  const orderBy = query.orderBy.map(item => orderByOutput(item, part.columns));
-  return { subsets, ...part, orderBy, ...slice };
+  return { subsets, ...inOrder(context, query, part), ...slice };
 }
 
 /** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
@@ -102,8 +91,30 @@ function bindBody(context: BindContext, body: QueryBody): BoundPart {
 function united(context: BindContext, operation: Operation, written: readonly BoundPart[]): BoundPart {
   const parts = hasMatch(operation) ? matchColumns(context, operation, written) : written;
   const columns = commonColumns(operation, parts);
-  const { operator, all } = operation;
-  return { body: { kind: 'setOperation', operator, all, parts, columns }, columns };
+  const { operator, all, at } = operation;
+  const settled = parts.map(part => withTypes(part, columns, at));
+  return { body: { kind: 'setOperation', operator, all, parts: settled, columns }, columns };
+}
+
+/** A branch in which what is written out has the types that the whole operation found for it; columns are cast where they are printed. */
+function withTypes(part: BoundPart, types: readonly OutputColumn[], at: SetOperation['at']): BoundPart {
+  const isWritten = part.columns.map((_, i) => {
+    const { type } = types[i]!;
+    return coercionCost(columnAsValue(part, i), type) === undefined;
+  });
+  if (!isWritten.some(Boolean)) return part;
+  const columns = part.columns.map((column, i) =>
+    isWritten[i] ? { ...column, type: types[i]!.type } : column,
+  );
+  const { body } = part;
+  if (body.kind === 'query') {
+    const inner = withTypes({ body: body.query.body, columns: body.query.columns }, types, at);
+    return { body: { ...body, query: { ...body.query, ...inner } }, columns };
+  }
+  // Nothing else is written out, see `writtenValue`.
+  if (body.kind !== 'select') return part;
+  const items = body.items.map((item, i) => (isWritten[i] ? coerce(item, types[i]!.type, at) : item));
+  return { body: { ...body, items }, columns };
 }
 
 function bindPipedOperation(
@@ -135,7 +146,9 @@ function commonColumns(
   }
   const isRow = parts.every(part => part.columns[0]?.isRow);
   return first!.columns.map((column, i) => {
-    const type = supertype(parts.map(part => columnAsValue(part, i)));
+    const type =
+      supertype(parts.map(part => columnAsValue(part, i))) ??
+      supertype(parts.map(part => writtenValue(part, i) ?? columnAsValue(part, i)));
     if (!all && type?.kind === 'JSON')
       throw invalidQuery(`Column ${i + 1} in ${name} is JSON, which does not compare`, at);
     if (type?.kind === 'ARRAY') return { ...column, isRow, type: { ...type, nulls: commonNulls(parts, i) } };
@@ -164,14 +177,34 @@ function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpres
   return { kind: 'column', type, relation: 0, index };
 }
 
-/** After a set operation only output columns are there to order by. */
-function orderByOutput(item: OrderItem, columns: readonly OutputColumn[]): BoundOrder {
-  const by = outputIndex(item.expression, columns);
-  if (by === undefined) {
-    throw invalidQuery(
-      'ORDER BY after a set operation can name output columns only; use a subquery to order by an expression',
-      item.expression.at,
-    );
-  }
-  return orderTerm(item, by);
+/** What a branch selects, where that is written out: literals take a type that a column would have to be cast to. */
+function writtenValue({ body }: Pick<BoundPart, 'body'>, index: number): BoundExpression | undefined {
+  const isBare = body.kind === 'query' && body.query.orderBy.length === 0 && body.query.limit === undefined;
+  if (isBare) return writtenValue(body.query, index);
+  const item = body.kind === 'select' && !body.distinct ? body.items[index] : undefined;
+  return item && ['literal', 'array', 'struct'].includes(item.kind) ? item : undefined;
+}
+
+/** ORDER BY after a set operation, which sees the output columns alone; to calculate something of them takes a SELECT around it. */
+function inOrder(
+  context: BindContext,
+  { orderBy: items, at }: Query,
+  part: BoundPart,
+): Pick<BoundQuery, 'body' | 'columns' | 'orderBy'> {
+  const { columns } = part;
+  const indexes = items.map(({ expression }) => outputIndex(expression, columns));
+  for (const [i, index] of indexes.entries())
+    if (index !== undefined) refuseOrder(columns[index]!.type, items[i]!.expression.at);
+  if (indexes.every(index => index !== undefined))
+    return { ...part, orderBy: items.map((item, i) => orderTerm(item, indexes[i]!)) };
+  const relation = nextRelation(context, { at });
+  const query: BoundQuery = { subsets: [], ...part, orderBy: [] };
+  const scope = queryScope(context, { name: undefined, relation, query, at });
+  const around = { ...context, scope, aggregatesRefusedIn: 'ORDER BY clause after a set operation' };
+  const orderBy = items.map((item, i) =>
+    orderTerm(item, indexes[i] ?? bindOrderKey(around, item.expression)),
+  );
+  const values = outputColumns(relation, columns).map(({ value }) => value);
+  const from = { kind: 'derived', relation, query } as const;
+  return { body: { kind: 'select', distinct: false, items: values, from }, columns, orderBy };
 }

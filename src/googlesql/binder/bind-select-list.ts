@@ -98,11 +98,13 @@ function columnsUnder(context: BindContext, of: Expression): readonly NamedValue
 
 /** `*`: columns merged by USING once and first, then all others in FROM order. */
 export function everyColumn(scope: Scope): readonly NamedValue[] {
-  const merged = new Set(scope.merged.map(({ name }) => foldName(name)));
   const rest = scope.variables.flatMap(variable => {
     if (variable.hidden) return [];
     const isWhole = variable.kind === 'value' && variable.value.type.kind !== 'STRUCT';
-    return isWhole ? [{ name: variable.name ?? '', value: variable.value }] : columnsOf(variable);
+    if (isWhole) return [{ name: variable.name ?? '', value: variable.value }];
+    const { mergedNames } = variable;
+    const columns = columnsOf(variable);
+    return mergedNames ? columns.filter(({ name }) => !mergedNames.has(foldName(name))) : columns;
   });
-  return [...scope.merged, ...rest.filter(column => !merged.has(foldName(column.name)))];
+  return [...scope.merged, ...rest];
 }

@@ -1,4 +1,4 @@
-import type { SqlPosition } from '../../base/errors.ts';
+import { GatewayError, type SqlPosition } from '../../base/errors.ts';
 import { holdsKind, isNested } from '../functions/nested-comparison.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import {
@@ -11,17 +11,18 @@ import {
   unsupportedCall,
 } from '../tree/bound-tree.ts';
 import { canonical, typeAsPart } from '../tree/coercion.ts';
+import { distinctStruct } from '../tree/distinct-struct.ts';
 import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, OrderItem, Select } from '../tree/syntax-tree.ts';
 import { typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
-import { bindFrom } from './bind-from.ts';
-import { distinctStruct } from './bind-nested.ts';
+import { bindFrom, nextRelation, outputColumns } from './bind-from.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import { inferredKeys, refuseUngrouped } from './grouping.ts';
 import { guardBranches, guardGroups } from './guard-branches.ts';
-import { orderTerm, outputIndex, refuseOrder } from './order-term.ts';
+import { onlySelected } from './only-selected.ts';
+import { bindOrderKey, isPlainLiteral, orderTerm, outputIndex, refuseOrder } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
 
 type BoundSelectResult = {
@@ -63,7 +64,6 @@ export function bindSelect(
   const positions = new Map(keyed.toReversed());
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, positions }));
 
-  refuseHiddenOrder(select, orderBy, order);
   const json = select.distinct && items.find(({ value }) => holdsKind(value.type, 'JSON'));
   if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);
   const ordered = orderBy.map(({ by }) => (typeof by === 'number' ? items[by]!.value : by));
@@ -84,21 +84,9 @@ export function bindSelect(
     having: having && guardGrouped(having),
     qualify: qualify && guard(qualify),
   } as const;
-  return packed(select, guarded, { body, columns, orderBy });
-}
-
-/** DISTINCT leaves the selected values only: nothing else is left to order by. */
-function refuseHiddenOrder(
-  select: Select,
-  orderBy: readonly BoundOrder[],
-  written: readonly OrderItem[],
-): void {
-  const hidden = select.distinct ? orderBy.findIndex(({ by }) => typeof by !== 'number') : -1;
-  if (hidden === -1) return;
-  throw invalidQuery(
-    'ORDER BY clause expression is not visible after SELECT DISTINCT',
-    written[hidden]!.expression.at,
-  );
+  const selected = packed(select, guarded, { body, columns, orderBy });
+  const isCalculated = select.distinct && orderBy.some(({ by }) => typeof by !== 'number');
+  return isCalculated ? orderedDistinct(withAliases, order, { select, items, selected }) : selected;
 }
 
 /** SELECT AS STRUCT makes one column of all items, SELECT AS VALUE takes its only one. */
@@ -179,6 +167,7 @@ function groupKey(
 ): BoundExpression {
   if (expression.kind !== 'literal' || expression.type !== 'INT64') {
     // A key can be an alias of the list, but nothing inside a key is one: there a path may be a table's.
+    if (isPlainLiteral(expression)) throw invalidQuery('Cannot GROUP BY literal values', expression.at);
     const isName = expression.kind === 'path' && expression.parts.length === 1;
     const scope = isName ? context.scope : { ...context.scope, aliases: [] };
     return bindExpression({ ...context, scope }, expression);
@@ -199,8 +188,52 @@ function bindOrder(
   },
 ): BoundOrder {
   const position = outputIndex(item.expression, list.columns);
-  const value =
-    position === undefined ? bindExpression(context, item.expression) : list.items[position]!.value;
+  const value = position === undefined ? bindOrderKey(context, item.expression) : list.items[position]!.value;
   refuseOrder(value.type, item.expression.at);
   return orderTerm(item, position ?? list.positions.get(context.statement.keyOf(value)) ?? value);
+}
+
+/**
+ * SELECT DISTINCT in an order that is calculated. DISTINCT leaves the selected values only, so that ORDER BY belongs to a SELECT around
+ * it, and sees what carries one of them.
+ */
+function orderedDistinct(
+  context: BindContext,
+  order: readonly OrderItem[],
+  {
+    select,
+    items,
+    selected,
+  }: {
+    readonly select: Select;
+    readonly items: readonly SelectedItem[];
+    readonly selected: BoundSelectResult;
+  },
+): BoundSelectResult {
+  const { body, columns } = selected;
+  const relation = nextRelation(context, select);
+  const { keyOf } = context.statement;
+  const moved = outputColumns(relation, columns).map(({ value }, i) => ({ ...items[i]!, value }));
+  const places = new Map(items.map((item, i) => [keyOf(item.value), moved[i]?.value] as const).toReversed());
+  const inside: BindContext = {
+    ...context,
+    scope: onlySelected(context.scope, value => (select.as ? undefined : places.get(keyOf(value)))),
+    aggregatesRefusedIn: 'ORDER BY clause after SELECT DISTINCT',
+  };
+  const orderBy = order.map(item => {
+    try {
+      return bindOrder(inside, item, { columns, items: moved, positions: new Map() });
+    } catch (error) {
+      // Bound before DISTINCT, the expression was right: it lacks a name here.
+      if (!(error instanceof GatewayError)) throw error;
+      const message = 'ORDER BY clause expression is not visible after SELECT DISTINCT';
+      throw invalidQuery(message, item.expression.at);
+    }
+  });
+  const from = { kind: 'derived', relation, query: { subsets: [], body, orderBy: [], columns } } as const;
+  return {
+    body: { kind: 'select', distinct: false, items: moved.map(item => item.value), from },
+    columns,
+    orderBy,
+  };
 }

@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import type { BoundOrder, OutputColumn } from '../tree/bound-tree.ts';
+import type { BindContext } from '../tree/bind-context.ts';
+import type { BoundExpression, BoundOrder, OutputColumn } from '../tree/bound-tree.ts';
 import { foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, OrderItem } from '../tree/syntax-tree.ts';
@@ -41,6 +42,23 @@ function indexOf(columns: readonly OutputColumn[]): ReadonlyMap<string, readonly
 export function orderTerm(item: OrderItem, by: BoundOrder['by']): BoundOrder {
   const { descending } = item;
   return { by, descending, nulls: item.nulls ?? (descending ? 'LAST' : 'FIRST') };
+}
+
+const plainLiterals: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'STRING', 'BYTES', 'BOOL', 'NULL']);
+
+/** A literal without the name of its type. It orders and groups nothing; an integer may be a position. */
+export function isPlainLiteral(
+  expression: Expression,
+): expression is Extract<Expression, { kind: 'literal' }> {
+  return expression.kind === 'literal' && plainLiterals.has(expression.type);
+}
+
+/** Binds what a query orders by, where it is neither a position nor the name of an output column. */
+export function bindOrderKey(context: BindContext, expression: Expression): BoundExpression {
+  if (isPlainLiteral(expression)) throw invalidQuery('Cannot ORDER BY literal values', expression.at);
+  const value = context.binder.expression(context, expression);
+  refuseOrder(value.type, expression.at);
+  return value;
 }
 
 /** What has no order. */

@@ -57,6 +57,10 @@ export const arrayRows = [
   ),
   row('GENERATE_ARRAY(INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, 1)'),
   row('GENERATE_ARRAY(INT64, INT64, INT64) ARRAY<INT64>', 'bq_generate_array($1, $2, $3)'),
+  row('GENERATE_ARRAY(NUMERIC, NUMERIC) ARRAY<NUMERIC>', 'bq_generate_numerics($1, $2, 1::decimal(38, 9))'),
+  row('GENERATE_ARRAY(NUMERIC, NUMERIC, NUMERIC) ARRAY<NUMERIC>', 'bq_generate_numerics($1, $2, $3)'),
+  row('GENERATE_ARRAY(FLOAT64, FLOAT64) ARRAY<FLOAT64>', 'bq_generate_floats($1, $2, 1::double)'),
+  row('GENERATE_ARRAY(FLOAT64, FLOAT64, FLOAT64) ARRAY<FLOAT64>', 'bq_generate_floats($1, $2, $3)'),
   row(
     'GENERATE_TIMESTAMP_ARRAY(TIMESTAMP, TIMESTAMP, INTERVAL) ARRAY<TIMESTAMP>',
     'bq_generate_timestamps($1, $2, $3)',

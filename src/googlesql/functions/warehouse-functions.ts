@@ -37,6 +37,11 @@ const scalarSignatures: readonly string[] = [
   ...all('TO_JSON_STRING', '(T) STRING'),
   // Arrays
   'ARRAY_IS_DISTINCT(ARRAY<T>) BOOL',
+  ...all(
+    'GENERATE_ARRAY',
+    '(BIGNUMERIC, BIGNUMERIC) ARRAY<BIGNUMERIC>',
+    '(BIGNUMERIC, BIGNUMERIC, BIGNUMERIC) ARRAY<BIGNUMERIC>',
+  ),
   // Networks
   ...all('NET.PUBLIC_SUFFIX NET.REG_DOMAIN', '(STRING) STRING'),
   // Sketches

@@ -1,4 +1,4 @@
-import type { BoundQuery } from '../tree/bound-tree.ts';
+import { type BoundQuery, call, type RowCount } from '../tree/bound-tree.ts';
 import { createExpressionKeys } from '../tree/expression-keys.ts';
 import { quoteText } from '../tree/quote-text.ts';
 import { finalShape, storedRecordShape, type WireShape } from '../tree/wire-shape.ts';
@@ -96,7 +96,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   };
   // One row more than wanted: whether there is one says whether rows were cut.
   const maxRows = options.maxRows + 1;
-  const limited = { ...query, limit: Math.min(query.limit ?? maxRows, maxRows) };
+  const limited = { ...query, limit: atMost(maxRows, query.limit) };
   const rows = printQuery(printer, limited, { keepsOrder: true });
   const shapes = query.columns.map(({ type }) => storedRecordShape(type));
   const work = query.columns.reduce((sum, { type }, i) => sum + (shapes[i] ? 0 : jsonWork(type)), 0);
@@ -108,4 +108,10 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   const sql = `select cast(to_json({${fields.join(', ')}}) as varchar) as "row" from (${rows})`;
   const shape = shapes.some(Boolean) ? shapes.map(stored => stored ?? finalShape) : undefined;
   return { sql, shape, parameterNames, usesNow, tables: [...printer.usedTables] };
+}
+
+function atMost(maxRows: number, limit: RowCount = maxRows): RowCount {
+  return typeof limit === 'number'
+    ? Math.min(limit, maxRows)
+    : call('LIMIT', `least($1, ${maxRows})`, [limit], limit.type);
 }

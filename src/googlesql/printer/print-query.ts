@@ -9,6 +9,7 @@ import {
   holdsAnyAggregate,
   isConstant,
   type OutputColumn,
+  type RowCount,
 } from '../tree/bound-tree.ts';
 import { sameStorage } from '../tree/coercion.ts';
 import { duckDbType } from '../tree/duckdb-type.ts';
@@ -33,8 +34,8 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
   const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
-    query.limit === undefined ? '' : ` limit ${query.limit}`,
-    query.offset === undefined ? '' : ` offset ${query.offset}`,
+    query.limit === undefined ? '' : ` limit ${printRowCount(printer, query.limit)}`,
+    query.offset === undefined ? '' : ` offset ${printRowCount(printer, query.offset)}`,
   ].join('');
   // Last, and backwards: only now is known which subsets are read, and by how many.
   const subsets: string[] = [];
@@ -50,6 +51,9 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
   const recursive = query.subsets.some(subset => subset.isRecursive) ? 'recursive ' : '';
   return `${subsets.length > 0 ? `with ${recursive}${subsets.join(', ')} ` : ''}${body}${slice}`;
 }
+
+const printRowCount = (printer: Printer, count: RowCount) =>
+  typeof count === 'number' ? String(count) : printer.expression(printer, count);
 
 /** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrderTerm`. */
 function mustWrap({ body, orderBy, columns }: BoundQuery): boolean {

@@ -7,8 +7,9 @@ import type {
   WindowFrame,
   WindowSpec,
 } from '../tree/syntax-tree.ts';
-import type { ExpressionParser } from './expression-parser.ts';
+import type { ExpressionParser, QueryRule } from './expression-parser.ts';
 import { createPrimaryParser } from './parse-primary.ts';
+import { startsSetOperator } from './parse-set-operator.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
 /** Binary operators that bind tighter than comparisons, loosest level first. */
@@ -19,8 +20,15 @@ const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
 
 /** The grammar of expressions; the functions stand in order of precedence, loosest first. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
-export function createExpressionParser(cursor: TokenCursor, query: () => Query): ExpressionParser {
-  const parser: ExpressionParser = { expression, orderItems, windowSpec, operand: () => binary(0), call };
+export function createExpressionParser(cursor: TokenCursor, query: QueryRule): ExpressionParser {
+  const parser: ExpressionParser = {
+    expression,
+    orderItems,
+    windowSpec,
+    operand: () => binary(0),
+    call,
+    queryAfter,
+  };
   const primary = createPrimaryParser(cursor, parser, query);
   return parser;
 
@@ -110,9 +118,24 @@ export function createExpressionParser(cursor: TokenCursor, query: () => Query):
     if (fromArray) result = { kind: 'inArray', of, array: expression(), not: negated, at };
     else if (cursor.startsQuery()) {
       result = { kind: 'inQuery', of, query: query(), not: negated, at };
-    } else result = inListOrQuery(of, cursor.list(expression), negated, at);
+    } else {
+      const first = expression();
+      const longer = queryAfter(first);
+      const list = () => [first, ...(cursor.takeSymbol(',') ? cursor.list(expression) : [])];
+      result = longer
+        ? { kind: 'inQuery', of, query: longer, not: negated, at }
+        : inListOrQuery(of, list(), negated, at);
+    }
     cursor.needSymbol(')');
     return result;
+  }
+
+  function queryAfter(head: Expression): Query | undefined {
+    if (head.kind !== 'subquery' || head.form !== 'SCALAR') return undefined;
+    const words = [0, 1, 2].map(ahead => cursor.peek(ahead).keyword);
+    const goesOn =
+      cursor.isSymbol('|>') || ['ORDER', 'LIMIT'].includes(words[0]!) || startsSetOperator(words);
+    return goesOn ? query(head.query) : undefined;
   }
 
   /** A query in parentheses of its own is still the query to look in, not one value. */

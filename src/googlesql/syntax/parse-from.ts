@@ -5,6 +5,8 @@ import { parsePivot } from './parse-pivot.ts';
 import { startsSetOperator } from './parse-set-operator.ts';
 import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
+type Join = Extract<FromItem, { kind: 'join' }>;
+
 const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
   ['CROSS', ['CROSS', 'JOIN']],
   ['INNER', ['INNER', 'JOIN']],
@@ -35,7 +37,10 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
 
   function joined(first: FromItem): FromItem {
     let left = first;
-    for (let next = join(left); next; next = join(left)) left = next;
+    for (let next = join(left); next; next = join(left)) {
+      left = next;
+      while (cursor.isKeyword('ON') || cursor.isKeyword('USING')) left = withCondition(left);
+    }
     if (refusedOperators.includes(cursor.peek().keyword))
       cursor.fail(`${cursor.peek().keyword} is not supported`);
     return left;
@@ -50,7 +55,22 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return { kind: 'join', join: kind, left, right, at, ...(kind === 'CROSS' ? {} : joinCondition()) };
   }
 
-  function joinCondition(): Pick<Extract<FromItem, { kind: 'join' }>, 'on' | 'using'> {
+  /** `a join b join c on … on …`: another condition belongs to the last join before that has none, and what follows that is its right side. */
+  function withCondition(item: FromItem): FromItem {
+    const after: Join[] = [];
+    let open = item;
+    if (item.kind === 'join' && item.join === 'CROSS') return cursor.unexpected();
+    while (open.kind === 'join' && (open.join === 'CROSS' || open.on || open.using)) {
+      after.push(open);
+      open = open.left;
+    }
+    if (open.kind !== 'join') return cursor.unexpected();
+    let { right } = open;
+    for (const join of after.toReversed()) right = { ...join, left: right };
+    return { ...open, right, ...joinCondition() };
+  }
+
+  function joinCondition(): Pick<Join, 'on' | 'using'> {
     if (cursor.takeKeyword('ON')) return { on: expressions.expression() };
     if (!cursor.takeKeyword('USING')) return {};
     return { using: cursor.listInParentheses(() => cursor.identifier()) };

@@ -1,7 +1,7 @@
 import { sandboxRefused } from '../tree/sql-error.ts';
-import type { Expression, Identifier, Query, SubscriptMode, TypeSyntax } from '../tree/syntax-tree.ts';
+import type { Expression, Identifier, SubscriptMode, TypeSyntax } from '../tree/syntax-tree.ts';
 import type { ScalarKind } from '../tree/types.ts';
-import type { ExpressionParser } from './expression-parser.ts';
+import type { ExpressionParser, QueryRule } from './expression-parser.ts';
 import { parsePostgresType, parseType } from './parse-type.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
@@ -16,6 +16,7 @@ const typedLiterals: Readonly<Record<string, ScalarKind>> = {
   NUMERIC: 'NUMERIC',
   DECIMAL: 'NUMERIC',
   BIGNUMERIC: 'BIGNUMERIC',
+  BIGDECIMAL: 'BIGNUMERIC',
   JSON: 'JSON',
 };
 
@@ -28,7 +29,7 @@ const literalKinds: Readonly<Record<string, ScalarKind>> = {
 
 /** The grammar of one operand: a literal, a path, a call, a bracket; then its dots and subscripts. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
-export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParser, query: () => Query) {
+export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParser, query: QueryRule) {
   return () => postfix(primary());
 
   function postfix(first: Expression): Expression {
@@ -89,9 +90,10 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     if (!cursor.takeSymbol('(')) return cursor.unexpected();
     if (cursor.startsQuery()) return subquery('SCALAR', at);
     const first = parser.expression();
-    if (!cursor.isSymbol(',')) {
+    const longer = parser.queryAfter(first);
+    if (longer || !cursor.isSymbol(',')) {
       cursor.needSymbol(')');
-      return first;
+      return longer ? { kind: 'subquery', form: 'SCALAR', query: longer, at } : first;
     }
     cursor.next();
     const fields = [first, ...cursor.list(parser.expression)].map(expression => ({ expression }));

@@ -23,9 +23,6 @@ const statementWords = new Set(
   UNDROP UPDATE USE VACUUM VALUES WHILE`.split(/\s+/),
 );
 
-/** How the parts of the grammar reach each other: a query holds expressions, which hold queries. */
-export type QueryRule = () => Query;
-
 /**
  * Parses exactly one query; one `;` may follow it.
  * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for what no query holds
@@ -36,7 +33,7 @@ export function parseQuery(text: string): Query {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
-function createQueryParser(cursor: TokenCursor): QueryRule {
+function createQueryParser(cursor: TokenCursor): () => Query {
   const expressions = createExpressionParser(cursor, query);
   const { from, join } = createFromParser(cursor, expressions, query);
   const pipeParts = { expressions, query, items: selectItems, windows, alias: optionalAlias, join };
@@ -59,12 +56,12 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     if (statementWords.has(keyword)) throw sandboxRefused(`Only a query is allowed, not ${keyword}`, at);
   }
 
-  function query(): Query {
+  function query(head?: Query): Query {
     return cursor.nested(() => {
-      const { at } = cursor.peek();
+      const { at } = head ?? cursor.peek();
       const isRecursive = cursor.isKeyword('WITH', 'RECURSIVE');
-      const items = withItems();
-      const body = queryBody();
+      const items = head ? [] : withItems();
+      const body = queryBody(head);
       if (body.kind === 'from')
         return { at, with: items, isRecursive, body, orderBy: [], pipes: parsePipes(cursor, pipeParts) };
       const orderBy = cursor.takeKeyword('ORDER', 'BY') ? expressions.orderItems() : [];
@@ -98,9 +95,9 @@ function createQueryParser(cursor: TokenCursor): QueryRule {
     });
   }
 
-  function queryBody(): QueryBody {
-    const { at } = cursor.peek();
-    const parts = [primary()];
+  function queryBody(head: Query | undefined): QueryBody {
+    const { at } = head ?? cursor.peek();
+    const parts: QueryBody[] = [head ? { kind: 'parenthesized', at, query: head } : primary()];
     let operation: SetOperator | undefined;
     for (let found = takeSetOperator(cursor); found; found = takeSetOperator(cursor)) {
       if (operation && !isSameOperator(operation, found)) {

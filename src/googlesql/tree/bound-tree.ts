@@ -9,10 +9,13 @@ export type BoundQuery = {
   readonly subsets: readonly BoundSubset[];
   readonly body: BoundBody;
   readonly orderBy: readonly BoundOrder[];
-  readonly limit?: number;
-  readonly offset?: number;
+  readonly limit?: RowCount;
+  readonly offset?: RowCount;
   readonly columns: readonly OutputColumn[];
 };
+
+/** How many rows LIMIT or OFFSET says: a number, or a call that answers one from a parameter. */
+export type RowCount = number | BoundCall;
 
 /** One common table expression. */
 export type BoundSubset = {

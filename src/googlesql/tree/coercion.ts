@@ -132,6 +132,8 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     ...(exact ? [exact] : []),
     candidate,
     ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
+    // An array of literals becomes what a calculated one is.
+    ...expressions.filter(e => e.type.kind === 'ARRAY' && !isLiteralArray(e)).map(e => e.type),
   ];
   const fits = (type: SqlType) => expressions.every(e => coercionCost(e, type) !== undefined);
   const goal = goals.find(fits) ?? commonParts(expressions).find(fits);

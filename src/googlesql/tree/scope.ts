@@ -1,10 +1,11 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import type { BoundExpression } from './bound-tree.ts';
+import { distinctStruct } from './distinct-struct.ts';
 import { fieldName } from './duckdb-type.ts';
 import { createExpressionKeys } from './expression-keys.ts';
 import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
-import { type StructField, structOf } from './types.ts';
+import type { StructField } from './types.ts';
 
 /** A column that a name can reach, and the expression that the name stands for. */
 export type NamedValue = { readonly name: string; readonly value: BoundExpression };
@@ -13,6 +14,8 @@ export type NamedValue = { readonly name: string; readonly value: BoundExpressio
 export type RangeVariable = {
   /** Behind a pipe operator: its columns are reached by its name only. */
   readonly hidden?: true;
+  /** Columns that USING has merged with others, folded: they are reached by its name only. */
+  readonly mergedNames?: ReadonlySet<string>;
 } & (
   | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
   | { readonly kind: 'value'; readonly name: string | undefined; readonly value: BoundExpression }
@@ -87,17 +90,18 @@ function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefi
   const variable = scope.variables.find(v => sameName(v.name, name));
   if (variable)
     return variable.kind === 'table' ? { kind: 'table', variable } : { kind: 'value', value: variable.value };
-  const [merged] = columnsOfName(scope.merged, name);
-  if (merged) return { kind: 'value', value: merged.value };
   const column = onlyOne(columnsNamed(scope, name), identifier);
   return column && { kind: 'value', value: column.value };
 }
 
-/** Every column or exposed field of a name, over all FROM items. */
+/** Every column or exposed field of a name, over all FROM items; those that USING has merged count as one. */
 export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
-  return scope.variables.flatMap(variable =>
-    variable.hidden ? none : columnsOfName(columnsOf(variable), name),
+  const columns = scope.variables.flatMap(variable =>
+    variable.hidden || variable.mergedNames?.has(foldName(name))
+      ? none
+      : columnsOfName(columnsOf(variable), name),
   );
+  return [...columnsOfName(scope.merged, name), ...columns];
 }
 
 const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly NamedValue[]>>();
@@ -135,11 +139,17 @@ export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
 
 const rowValues = new WeakMap<readonly NamedValue[], BoundExpression>();
 
-/** A whole row of a table as one value: `select t from t`. */
-export function rowValue(columns: readonly NamedValue[]): BoundExpression {
+/**
+ * A whole row of a table as one value: `select t from t`.
+ * @throws GatewayError `invalid_query` where two columns have one name
+ */
+export function rowValue(columns: readonly NamedValue[], at: SqlPosition): BoundExpression {
   const known = rowValues.get(columns);
   if (known) return known;
-  const type = structOf(columns.map(({ name, value }) => ({ name, type: value.type })));
+  const type = distinctStruct(
+    columns.map(({ name, value }) => ({ name, type: value.type })),
+    at,
+  );
   const row: BoundExpression = { kind: 'struct', type, values: columns.map(column => column.value) };
   rowValues.set(columns, row);
   return row;

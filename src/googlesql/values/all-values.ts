@@ -1,3 +1,4 @@
+import { arrayValues } from './array-values.ts';
 import { bitValues } from './bit-values.ts';
 import { byteValues } from './byte-values.ts';
 import { byteCasts } from './casts/byte-casts.ts';
@@ -20,6 +21,7 @@ import { topSums } from './top-sums.ts';
 
 /** Every function that runs in the engine process. */
 export const engineFunctions: EngineFunctions = {
+  ...arrayValues,
   ...bitValues,
   ...byteCasts,
   ...byteValues,

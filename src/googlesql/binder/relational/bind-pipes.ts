@@ -16,7 +16,7 @@ import { scalar } from '../../tree/types.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom } from '../bind-from.ts';
 import { bindSelect } from '../bind-select.ts';
-import { orderTerm, outputIndex, refuseOrder } from '../order-term.ts';
+import { bindOrderKey, orderTerm, outputIndex, refuseOrder } from '../order-term.ts';
 import {
   afterSelect,
   asQuery,
@@ -94,8 +94,8 @@ function applied(
     case 'limit':
       return closed(context, piped, {
         at: operator.at,
-        limit: rowCount(operator.limit, 'LIMIT'),
-        offset: rowCount(operator.offset, 'OFFSET'),
+        limit: rowCount(context, operator.limit, 'LIMIT'),
+        offset: rowCount(context, operator.offset, 'OFFSET'),
       });
     case 'join': {
       const { source } = closed(context, piped, operator);
@@ -264,7 +264,7 @@ function ordered(context: BindContext, piped: Piped, { items }: Operator<'orderB
   const orderBy = items.map(item => {
     const position = item.expression.kind === 'literal' ? outputIndex(item.expression, columns) : undefined;
     const value =
-      position === undefined ? bindExpression(rows, item.expression) : piped.columns[position]!.value;
+      position === undefined ? bindOrderKey(rows, item.expression) : piped.columns[position]!.value;
     refuseAggregates([value], 'ORDER BY', item.expression.at);
     refuseOrder(value.type, item.expression.at);
     return orderTerm(item, value);

@@ -149,7 +149,8 @@ function impliedValueName(expression: Expression): string | undefined {
     case 'BOOL':
       return value.toLowerCase();
     case 'STRING':
-      return value;
+      // No name holds NUL, and none is empty.
+      return value.includes('\0') ? undefined : value || 'empty_string_value';
     case 'INT64':
     case 'NUMERIC':
       return `${value.startsWith('-') ? 'minus' : ''}_${value.replace('-', '').replace('.', '_point_')}`;
