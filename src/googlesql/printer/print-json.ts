@@ -1,7 +1,7 @@
 import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { leavesOf, type SqlType, type StructType } from '../tree/types.ts';
-import { printIntervalText } from './print-interval-text.ts';
+import { printWireInterval } from './print-interval-text.ts';
 import { isPresent, lambdaName } from './print-storage.ts';
 
 /** Prints a value as what DuckDB's `to_json` turns into the wire form of contract 2.12. */
@@ -41,7 +41,7 @@ export function printJson(sql: string, type: SqlType): string {
     case 'RANGE<DATE>':
     case 'RANGE<DATETIME>':
     case 'RANGE<TIMESTAMP>':
-      return printIntervalText(sql, type.kind);
+      return printWireInterval(sql, type.kind);
     case 'JSON':
       return `cast(${sql} as varchar)`;
     default:

@@ -72,6 +72,8 @@ test.each([
   ['GEOGRAPHY', 'POINT(1 2)', '"POINT(1 2)"'],
   ['INTERVAL', '1-2 3 4:5:6.5', '"1-2 3 4:5:6.5"'],
   ['RANGE', '[2026-01-01, UNBOUNDED)', '"[2026-01-01, UNBOUNDED)"'],
+  ['RANGE', '[2026-01-01T00:00:00, UNBOUNDED)', '"[2026-01-01T00:00:00, UNBOUNDED)"'],
+  ['RANGE', '[1767225600000000, 1767225600500000)', '"[1767225600000000, 1767225600500000)"'],
 ])('contract 2.12: %s %s is %s', async (type, value, expected) => {
   expect(await render({ type }, value)).toBe(expected);
   expect(await render({ type }, null)).toBe('null');
