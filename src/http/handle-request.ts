@@ -164,15 +164,16 @@ function openSpan(request: IncomingMessage, response: ServerResponse): Span | un
 function listen(serving: Serving, incoming: Incoming): void {
   const { receiveTimeoutMs: timeoutMs } = serving;
   const { request } = incoming;
-  if (lacksHost(request)) return void handle(serving, incoming, undefined);
-  if (!isShortGraphql(request)) {
-    answerFast(serving, incoming, undefined);
-    return;
+  if (lacksHost(request)) {
+    const message = 'The Host header is missing; HTTP/1.1 demands it';
+    refuse(serving, incoming, new GatewayError('invalid_request', message));
+  } else if (!isShortGraphql(request)) answerFast(serving, incoming, undefined);
+  else {
+    collectBody(request, { maxBytes: maxShortGraphql, timeoutMs }, body => {
+      if (body instanceof GatewayError) refuse(serving, incoming, body);
+      else answerFast(serving, incoming, body);
+    });
   }
-  collectBody(request, { maxBytes: maxShortGraphql, timeoutMs }, body => {
-    if (body instanceof GatewayError) refuse(serving, incoming, body);
-    else answerFast(serving, incoming, body);
-  });
 }
 
 /** Answers by what is remembered of the same words, if the memory of this process or the store confirms it; else by the handler. */
@@ -269,9 +270,6 @@ function lacksHost({ headers, httpVersionMinor }: IncomingMessage): boolean {
 
 async function answer(deps: Serving, context: RequestContext): Promise<HttpResponse> {
   const { method = '', url = '', headers } = context.request;
-  if (lacksHost(context.request)) {
-    throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 demands it');
-  }
   if (url.length > maxUrlLength) {
     throw new GatewayError(
       'uri_too_long',
