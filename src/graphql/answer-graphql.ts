@@ -270,15 +270,19 @@ async function encoded(
   operation: OperationContext,
   pipeline: PipelineDeps,
 ): Promise<HttpResponse> {
-  const { headers, body } = response;
+  const { body } = response;
   const encoding = chooseEncoding(request.headers['accept-encoding'], body.length);
-  if (!encoding) return { ...response, repeat: repeatOf(pipeline, response, operation) };
+  const headers = { ...response.headers, vary };
+  if (!encoding) return { ...response, headers, repeat: repeatOf(pipeline, response, operation) };
   return {
     ...response,
-    headers: { ...headers, 'content-encoding': encoding, vary: 'Accept-Encoding' },
+    headers: { ...headers, 'content-encoding': encoding },
     body: await encodeBody(body, encoding, { isKept: false, caller: operation.caller.tokenId }),
   };
 }
+
+/** What the form of a result depends on. */
+const vary = 'Accept, Accept-Encoding';
 
 /** A result with errors begins otherwise, and is not repeated. */
 const dataStart = Buffer.from('{"data":{');
@@ -305,7 +309,7 @@ function repeatOf(
   const sent = {
     'content-type': headers['content-type'],
     'cache-control': 'no-store',
-    vary: 'Accept-Encoding',
+    vary,
   };
   return {
     bytes: answers.reduce(

@@ -223,9 +223,10 @@ test.each([
   ['application/json, application/graphql-response+json', 'application/json'],
   ['text/event-stream, multipart/mixed, */*;q=0.1', 'application/json'],
   ['Application/*', 'application/json'],
-])('an answer to Accept: %s is %s', async (accept, type) => {
+])('an answer to Accept: %s is %s, and says what that depends on', async (accept, type) => {
   const { headers } = await gateway.graphql('{ __typename }', {}, { accept });
   expect(headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+  expect(headers.get('vary')).toBe('Accept, Accept-Encoding');
 });
 
 test('contract 3.1: an operation is answered whatever its URL ends with', async () => {
