@@ -18,7 +18,7 @@ import { listSubsets } from '../googlesql/list-subsets.ts';
 import { type EngineChild, EngineGoneError, OutdatedError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
-import { createEnginePool } from './engine-pool.ts';
+import { createEnginePool, type EnginePool } from './engine-pool.ts';
 import type { BoundValue, Catalog, EngineSettings } from './engine-protocol.ts';
 import { heldDigits } from './normalise-row.ts';
 import { runUntil } from './run-until.ts';
@@ -150,15 +150,24 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     },
     describe: statement => explain(unrun(statement), nobody()).then(({ columns }) => columns),
     async subsets({ sql, parameters }) {
-      const { tables } = await pool.catalog();
+      const { tables } = await tablesNow(pool, emit);
       const catalog = new Map(tables.map(table => [table.name, table]));
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
     },
-    tablesVersion: async () => (await pool.catalog()).version,
+    tablesVersion: async () => (await tablesNow(pool, emit)).version,
     usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
     check: (statement, of) => explain(unrun(statement), of).then(({ columns }) => columns),
     close: () => pool.close(),
   };
+}
+
+/** The tables as a process has them open; its errors are fit for the caller. */
+async function tablesNow(pool: EnginePool, emit: DuckDbEngineOptions['emit']): Promise<Catalog> {
+  try {
+    return await pool.catalog();
+  } catch (error) {
+    throw toCallersError(error, 'check', emit);
+  }
 }
 
 /** The same options with the signal of their deadline. */

@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { GatewayError } from '../../src/base/errors.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 const priced = `/*
@@ -162,4 +163,36 @@ describe('an unknown name is answered with the one that was probably meant', () 
       expect(await message(query, headers)).not.toMatch(/logs/i);
     }
   });
+});
+
+test('while the engine is away, the list has the subsets that were known before', async () => {
+  let isAway = false;
+  const away = async () => {
+    if (isAway) throw new GatewayError('unavailable', 'It is away');
+  };
+  const own = await openGateway({
+    engine: {
+      run: async () => expect.fail('It runs nothing'),
+      describe: async () => [{ name: 'n', type: 'INT64', mode: 'NULLABLE' }],
+      subsets: () => away().then(() => [{ name: 'things', columns: [] }]),
+      tablesVersion: () => away().then(() => '1'),
+    },
+    sqlFiles: {
+      'things.all.sql': `/*
+id: 7e57ab1e-0000-4000-8000-000000000009
+name: things.all
+description: Things.
+columns:
+  n: { type: INT64, description: A number. }
+sandbox: true
+*/
+with things as (select 1 as n) select n from things
+`,
+    },
+  });
+  onTestFinished(() => own.close());
+  const names = async () => (await own.get('/api/endpoints')).body.endpoints?.[0].subsets;
+  expect(await names()).toEqual([{ name: 'things', columns: [] }]);
+  isAway = true;
+  expect(await names()).toEqual([{ name: 'things', columns: [] }]);
 });

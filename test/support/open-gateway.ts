@@ -44,7 +44,8 @@ type OpenGatewayOptions = {
 };
 
 /** What the test plays of an engine; without `explain` it has none. */
-type FakeEngine = Pick<Engine, 'describe' | 'run'> & Partial<Pick<Engine, 'explain' | 'usage'>>;
+type FakeEngine = Pick<Engine, 'describe' | 'run'> &
+  Partial<Pick<Engine, 'explain' | 'usage' | 'subsets' | 'tablesVersion'>>;
 
 export type Answered = {
   readonly status: number;
