@@ -6,7 +6,8 @@ import { replacement } from './replacement.ts';
 const dottedDigits = /\d+(?:\.\d+)*/g;
 
 /** A release word makes `1.2.3.4-beta` a version. */
-const release = /^-(?:alpha|beta|rc|dev|pre|preview|snapshot|canary|nightly|final|release|stable|build)/i;
+const release =
+  /^-(?:alpha|beta|rc|dev|devel|development|pre|prerelease|preview|snapshot|canary|nightly|final|release|stable|build)(?![a-z])/i;
 
 /** `curl/1.2.3.4` is a product's version, unless the word names an address or a port follows. */
 const product = /(?:^|[^\w./@-])([a-z][\w+-]*)\/$/i;
@@ -48,7 +49,7 @@ function hasBoundaryBefore(text: string, at: number): boolean {
 }
 
 function isVersion(text: string, start: number, end: number): boolean {
-  const after = text.slice(end, end + 12);
+  const after = text.slice(end, end + 16);
   if (/^[a-z]/i.test(after) || release.test(after)) return true;
   if (text[start - 1] !== '/' || /^:\d/.test(after)) return false;
   const name = product.exec(text.slice(Math.max(0, start - longestProduct), start))?.[1];

@@ -34,7 +34,8 @@ function plainIpv4(text: string): string {
   );
   return text.replace(candidate, (address, at: number) => {
     const after = text.slice(at + address.length);
-    const release = /^-(?:alpha|beta|rc|dev|pre|preview|snapshot|canary|nightly|final|release|stable|build)/i;
+    const release =
+      /^-(?:alpha|beta|rc|dev(?:el(?:opment)?)?|pre(?:release|view)?|snapshot|canary|nightly|final|release|stable|build)(?![a-z])/i;
     const [, product] = /(?:^|[^\w./@-])([a-z][\w+-]*)\/$/i.exec(text.slice(0, at)) ?? [];
     const named =
       /^(?:ip|ipv4|addr|address|host|client|peer|src|dst|source|destination|remote|from|to|via|localhost)$/i;
