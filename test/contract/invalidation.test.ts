@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 const rows = {
@@ -20,11 +21,13 @@ const path = (project: string, sql = '') =>
   `/api/endpoints/query/usage.api-counts?interval=minutely&project=${project}&sql=${encodeURIComponent(sql)}`;
 const stateOf = async (asked: string) => (await gateway.get(asked)).headers.get('x-cache');
 
-function order(body: unknown, headers: Record<string, string> = {}) {
+const order = (body: unknown, headers: Record<string, string> = {}) => post(JSON.stringify(body), headers);
+
+function post(body: string, headers: Record<string, string> = {}) {
   return gateway.send('/admin/invalidate', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
+    body,
   });
 }
 
@@ -76,6 +79,22 @@ describe('POST /admin/invalidate', () => {
   ])('refuses %j', async (body, status, code) => {
     const answer = await order(body);
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+  });
+
+  test.each(['parameters', 'others'])('contract 11.2: many %s hold nobody up', async where => {
+    const many = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`k${n}`, 0]));
+    const parameters = { interval: 'hourly', project: 'ours' };
+    const inside = where === 'others' ? { ...many, parameters } : { parameters: { ...parameters, ...many } };
+    const text = JSON.stringify({ endpoint: 'usage.api-counts', ...inside });
+    const turns: number[] = [];
+    // The collector may fall into one of them.
+    for (let n = 0; n < 3; n++) {
+      const { result, turnMs } = await longestTurn(() => post(text));
+      expect(result.status).toBe(where === 'others' ? 400 : 200);
+      expect(result.text.length).toBeLessThan(2000);
+      turns.push(turnMs);
+    }
+    expect(Math.min(...turns)).toBeLessThan(100);
   });
 
   test('contract 8.5: is for tokens with the scope admin or invalidate alone', async () => {
