@@ -92,8 +92,11 @@ async function runNamed(deps: JobDeps, request: JobRequest, { named, reading }: 
 function mayStillRun(error: unknown): boolean {
   if (error instanceof GatewayError) return true;
   if (!(error instanceof BigQueryFailure)) return false;
-  return error.reason === 'jobUnreadable' || failureRow(error).remedy === 'retry';
+  return saysNothingOfJob.has(error.reason) || failureRow(error).remedy === 'retry';
 }
+
+/** Reasons of ours for answers that are not BigQuery's word on the job. */
+const saysNothingOfJob: ReadonlySet<string> = new Set(['jobUnreadable', 'redirected', 'noReason']);
 
 /** Milliseconds left; at least one, because 0 means no limit to BigQuery. */
 const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));

@@ -409,6 +409,15 @@ test('a job whose results can not be had is cancelled, and a lost cancel is sent
   expect(asked.at(-1)?.path).toMatch(/\/jobs\/gateway_[^/]+\/cancel$/);
 });
 
+test.each<[string, Deed]>([
+  ['HTML of a proxy', { status: 403, text: '<html>Sign in</html>' }],
+  ['a redirect', { status: 302, text: '', headers: { location: '/elsewhere' } }],
+])('%s in the place of results says nothing of the job, which is cancelled', async (_, deed) => {
+  const { run, counts } = await open({ results: [deed] });
+  await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
+  await vi.waitFor(() => expect(counts()).toEqual({ insert: 1, results: 1, cancel: 1 }));
+});
+
 test('no connection is left when the engine is closed', async () => {
   const scripted = await open({ results: [complete(['1']), 'hang'] });
   await scripted.run();
