@@ -136,7 +136,13 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
     // An element of an array is there.
     return to.presence ? record : `CASE WHEN ${sql} IS NOT NULL THEN ${record} END`;
   }
-  if (from.kind !== 'ARRAY' || to.kind !== 'ARRAY' || to.element.kind !== 'STRUCT') return sql;
+  if (to.kind === 'STRING') return textSql(sql, from);
+  if (to.kind !== 'ARRAY' || to.element.kind !== 'STRUCT') return sql;
+  if (from.kind === 'STRUCT') {
+    const record = convertLayout(sql, from, to.element, depth);
+    return `CASE WHEN ${sql} IS NOT NULL THEN ${to.single ? record : `[${record}]`} ELSE ${to.single ? 'NULL' : '[]'} END`;
+  }
+  if (from.kind !== 'ARRAY') return sql;
   if (!to.single && !from.single) {
     const item = `e${depth}`;
     return `list_transform(${sql}, lambda ${item}: ${convertLayout(item, from.element, to.element, depth + 1)})`;
@@ -146,6 +152,13 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
   const converted = convertLayout(one, from.element, to.element, depth);
   const none = to.single ? 'NULL' : '[]';
   return `CASE WHEN ${isThere} THEN ${to.single ? converted : `[${converted}]`} ELSE ${none} END`;
+}
+
+/** A value as text; arrays and records as JSON, where DuckDB has a form of its own. */
+function textSql(sql: string, from: SqlType): string {
+  if (from.kind !== 'ARRAY' && from.kind !== 'STRUCT') return sql;
+  const isThere = from.kind === 'ARRAY' ? `len(${sql}) > 0` : `${sql} IS NOT NULL`;
+  return `CASE WHEN ${isThere} THEN to_json(${sql})::VARCHAR END`;
 }
 
 /** The columns' type in which the records at these dotted paths are lists. */
@@ -168,7 +181,15 @@ export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySe
   return columns.map(({ name, type }) => ({ name, type: widen(type, name) }));
 }
 
-/** The stored columns plus the fields of a source that they lack: lists stay lists, and no field is removed. */
+/** Types that hold all values of another one. */
+const wider: Partial<Record<SqlType['kind'], readonly SqlType['kind'][]>> = {
+  // As of a number that was learned as an integer, and got a fraction.
+  INT64: ['FLOAT64', 'NUMERIC', 'BIGNUMERIC'],
+  DATE: ['DATETIME', 'TIMESTAMP'],
+  DATETIME: ['TIMESTAMP'],
+};
+
+/** The stored columns plus the fields of a source that they lack: lists stay lists, no field is removed, and no type becomes narrower. */
 export function extendLayout(
   stored: readonly CatalogColumn[],
   wanted: readonly CatalogColumn[],
@@ -184,12 +205,12 @@ function extendType(stored: SqlType, wanted: SqlType): SqlType {
   if (stored.kind === 'STRUCT' && wanted.kind === 'STRUCT') {
     return { ...stored, fields: extendLayout(stored.fields, wanted.fields) };
   }
-  // A number that was learned as an integer got a fraction.
-  if (stored.kind === 'INT64' && wanted.kind === 'FLOAT64') return wanted;
-  if (stored.kind !== 'ARRAY' || stored.element.kind !== 'STRUCT') return stored;
-  if (wanted.kind !== 'ARRAY' || wanted.element.kind !== 'STRUCT') return stored;
-  const fields = extendLayout(stored.element.fields, wanted.element.fields);
-  return { ...stored, element: { ...stored.element, fields } };
+  if (wider[stored.kind]?.includes(wanted.kind)) return wanted;
+  const [record, other] = [stored, wanted].map(type => (type.kind === 'ARRAY' ? type.element : type));
+  if (record?.kind !== 'STRUCT' || other?.kind !== 'STRUCT') return stored;
+  const fields = extendLayout(record.fields, other.fields);
+  if (stored.kind === 'ARRAY') return { ...stored, element: { ...record, fields } };
+  return { kind: 'ARRAY', single: true, element: { ...record, presence: true, fields } };
 }
 
 /** SQL that reads the bytes in a value, at whatever depth, which text formats have in base64. */

@@ -65,7 +65,9 @@ async function openFolder(columns: string) {
         access_mode: 'READ_ONLY',
       });
       try {
-        return (await (await instance.connect()).runAndReadAll(sql)).getRowObjectsJson();
+        const connection = await instance.connect();
+        await connection.run("SET TimeZone = 'UTC'");
+        return (await connection.runAndReadAll(sql)).getRowObjectsJson();
       } finally {
         instance.closeSync();
       }
@@ -101,6 +103,27 @@ test('columns that are declared in another letter case than before are the same 
     { total: 2, names: '["a","b"]' },
   ]);
 });
+
+test.each([
+  ['INT64', 'NUMERIC', '7', '"1.5"', ['7.000000000', '1.500000000']],
+  ['INT64', 'FLOAT64', '7', '1.5', ['7.0', '1.5']],
+  ['DATE', 'TIMESTAMP', '"2026-01-15"', '"2026-01-15T10:00:00Z"', ['2026-01-15 00:00:00+00', '2026-01-15 10:00:00+00']],
+  ['DATETIME', 'TIMESTAMP', '"2026-01-15"', '"2026-01-15T10:00:00Z"', ['2026-01-15 00:00:00+00', '2026-01-15 10:00:00+00']],
+  ['{ type: STRUCT, repeated: true, fields: { a: STRING } }', '{ type: STRUCT, fields: { a: STRING, b: STRING } }', '[{"a":"x"}]', '{"a":"y","b":"z"}', ["{'_p': true, 'a': x, 'b': NULL}", "{'_p': true, 'a': y, 'b': z}"]],
+  ['{ type: STRUCT, fields: { a: STRING } }', '{ type: STRUCT, repeated: true, fields: { a: STRING } }', '{"a":"x"}', '[{"a":"y"},{"a":"z"}]', ["[{'_p': true, 'a': x}]", "[{'_p': true, 'a': y}, {'_p': true, 'a': z}]"]],
+  ['STRING', '{ type: STRING, repeated: true }', '"x"', '["a","b"]', ['x', '["a","b"]']],
+  ['STRING', '{ type: STRUCT, fields: { a: STRING } }', '"x"', '{"a":"y"}', ['x', '{"a":"y"}']],
+])('a column that was %s and is declared as %s loses nothing of its rows', async (before, after, first, second, stored) => {
+  const folder = await openFolder('total: INT64');
+  await folder.declare(`total: INT64, value: ${before}`);
+  await folder.start();
+  await folder.load(`{"placed":"2026-01-15T11:00:00Z","total":2,"value":${first}}`);
+  await folder.declare(`total: INT64, value: ${after}`);
+  await folder.start();
+  await folder.load(`{"placed":"2026-01-15T12:00:00Z","total":3,"value":${second}}`);
+  const found = await folder.ask(`SELECT value::VARCHAR AS value FROM "shop.orders" WHERE total > 1 ORDER BY total`);
+  expect(found.map(({ value }) => value)).toEqual(stored);
+}); // biome-ignore format: a table
 
 test('a source whose name is in another letter case than before holds up no other', async () => {
   const folder = await openFolder('total: INT64');
