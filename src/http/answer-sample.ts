@@ -7,6 +7,14 @@ export type PageSample = { readonly token: string; readonly parameters: Readonly
 
 /** Names of this machine; an address that a foreign name leads to has that name in its Host header. */
 const ownHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
+const proxyHeaders = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
 const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
 /**
@@ -15,13 +23,14 @@ const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
  * @throws GatewayError `forbidden` for a page of another origin
  */
 export function answerSample(sample: PageSample | undefined, { request }: RequestContext): HttpResponse {
-  const { headers, socket } = request;
+  const { headers, socket, httpVersionMinor } = request;
   // Browsers set it themselves and let no page write it. A page of another origin could read the answer, for CORS allows any by default.
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') {
     throw new GatewayError('forbidden', 'Only the page of this gateway may ask');
   }
-  const isProxied = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined;
+  // To a proxy on this machine everybody would be here. nginx, as it comes, adds no header, but asks by HTTP/1.0, as no browser does.
+  const isProxied = httpVersionMinor === 0 || proxyHeaders.some(name => headers[name] !== undefined);
   const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
   const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;
   return {

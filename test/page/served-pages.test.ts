@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
+import { openRaw, readAnswers } from '../support/raw-connection.ts';
 import { bringPages } from './built-pages.ts';
 
 const pageSample = { token: 'sample_of_the_tests', parameters: { project: 'abc' } };
@@ -152,8 +153,22 @@ describe('the token of a first start', () => {
     ['a foreign name that leads here', { ...own, host: 'evil.example:4000' }, {}],
     ['a proxy before the gateway', { ...own, 'x-forwarded-for': '203.0.113.7' }, {}],
     ['another proxy', { ...own, forwarded: 'for=203.0.113.7' }, {}],
+    ['a proxy that says little', { ...own, 'x-real-ip': '203.0.113.7' }, {}],
   ])('does not go to %s', async (_who, headers, expected) => {
     expect(await ask(headers)).toEqual(expected);
+  });
+
+  test('does not go to nginx as it comes, which says nothing', async () => {
+    const asked = `Host: ${own.host}\r\nConnection: close\r\nSec-Fetch-Site: same-origin\r\n\r\n`;
+    for (const [version, expected] of [
+      ['1.1', pageSample],
+      ['1.0', {}],
+    ] as const) {
+      const connection = await openRaw(gateway.port);
+      connection.write(`GET /api/sample HTTP/${version}\r\n${asked}`);
+      const [answer] = readAnswers(await connection.ended);
+      expect(JSON.parse(answer?.body ?? '')).toEqual(expected);
+    }
   });
 
   test('is not handed out where the gateway did not make it', async () => {
