@@ -206,6 +206,36 @@ test('a new file that collides harms only itself, whichever name sorts first, an
   expect(registry.all().map(({ name }) => name)).toEqual(['shop-revenue']);
 });
 
+test.each([
+  ['moved away and made anew', (folder: string) => rename(folder, `${folder}-old`)],
+  ['removed and made anew', (folder: string) => rm(folder, { recursive: true })],
+])('a folder that is %s is followed on', async (_, replace) => {
+  const { directory, registry } = await openRegistry({ 'a.sql': file('a', 1) });
+  onTestFinished(() => rm(`${directory}-old`, { recursive: true, force: true }));
+  const names = () => registry.all().map(({ name }) => name);
+  await replace(directory);
+  await mkdir(directory);
+  for (const [at, name] of ['b', 'c'].entries()) {
+    await writeFile(join(directory, `${name}.sql`), file(name, at + 2));
+    await expect.poll(names, { timeout: 10_000 }).toContain(name);
+  }
+  expect(names()).toEqual(['b', 'c']);
+});
+
+test('where its folder is a link, it is followed to where the link points', async () => {
+  const { directory } = await openRegistry({ 'a.sql': file('a', 1) });
+  const { directory: other } = await openRegistry({ 'b.sql': file('b', 2) });
+  const link = `${directory}-link`;
+  onTestFinished(() => rm(link));
+  await symlink(directory, link);
+  const registry = await createEndpointRegistry({ directory: link, check: async () => {}, emit: () => {} });
+  onTestFinished(() => registry.close());
+  const names = () => registry.all().map(({ name }) => name);
+  await symlink(other, `${link}-next`);
+  await rename(`${link}-next`, link);
+  await expect.poll(names, { timeout: 10_000 }).toEqual(['b']);
+});
+
 test('a definition that its check refuses is not served', async () => {
   const check = async () => {
     throw new DefinitionError('a.sql', [{ line: 3, key: 'columns.n', message: 'is not there' }]);

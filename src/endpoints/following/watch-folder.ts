@@ -1,7 +1,11 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, type Stats, statSync, watch } from 'node:fs';
+import { stat } from 'node:fs/promises';
 
 /** Editors write a file in several steps; one look answers them all. */
 const settleMs = 50;
+
+/** Milliseconds between two looks at whether another folder has taken the place of this one. */
+const replacedMs = 1000;
 
 type WatchOptions = {
   /** Called when the folder has changed, never twice at a time. */
@@ -11,7 +15,7 @@ type WatchOptions = {
   readonly retry?: { readonly everyMs: number; readonly isNeeded: () => boolean };
 };
 
-/** Follows the changes of a folder's files. */
+/** Follows the changes of a folder's files, and the folder's own: one of the same name may replace it, or a link point to another. */
 export function watchFolder(
   directory: string,
   { onChange, onFailed, retry }: WatchOptions,
@@ -30,11 +34,13 @@ export function watchFolder(
       })
       .catch(onFailed);
   };
-  const watcher = watch(directory, { persistent: false }, () => {
-    clearTimeout(settling);
-    settling = setTimeout(look, settleMs).unref();
+  const stopFollowing = followFolder(directory, look, () => {
+    const watcher = watch(directory, { persistent: false }, () => {
+      clearTimeout(settling);
+      settling = setTimeout(look, settleMs).unref();
+    });
+    return watcher.on('error', onFailed);
   });
-  watcher.on('error', onFailed);
   const retrying =
     retry &&
     setInterval(() => {
@@ -42,9 +48,42 @@ export function watchFolder(
     }, retry.everyMs).unref();
   return {
     close() {
-      watcher.close();
+      stopFollowing();
       clearTimeout(settling);
       clearInterval(retrying);
     },
   };
+}
+
+/**
+ * Watches whichever folder has the name: the system tells of changes of the one that had it when the watch began.
+ * @returns a function that ends it
+ */
+function followFolder(directory: string, onReplaced: () => void, open: () => FSWatcher): () => void {
+  let watcher = open();
+  let watched = identityOf(statSync(directory));
+  let isClosed = false;
+
+  async function follow(): Promise<void> {
+    const found = identityOf(await stat(directory));
+    if (isClosed || found === watched) return;
+    const next = open();
+    watcher.close();
+    watcher = next;
+    watched = found;
+    onReplaced();
+  }
+
+  // While there is none, the last look has said so.
+  const timer = setInterval(() => void follow().catch(() => undefined), replacedMs).unref();
+  return () => {
+    isClosed = true;
+    clearInterval(timer);
+    watcher.close();
+  };
+}
+
+/** A new folder may get the number of one that was removed. */
+function identityOf({ dev, ino, birthtimeMs }: Stats): string {
+  return `${dev} ${ino} ${birthtimeMs}`;
 }
