@@ -87,6 +87,10 @@ const longField = z
     path: ['fields'],
     message: 'must stand with the type STRUCT, and with no other',
   })
+  .refine(({ fields: own = {} }) => !Object.keys(own).some(name => name.toLowerCase() === '_p'), {
+    path: ['fields'],
+    message: 'must not have a field _p: the engine has one in each record that is repeated',
+  })
   .refine(({ repeated, required }) => !(repeated && required), {
     path: ['required'],
     message: 'must not stand beside repeated: an array is never NULL',

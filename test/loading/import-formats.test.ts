@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { parseSource } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
@@ -194,6 +194,19 @@ test('a CSV whose first letter beyond ASCII comes late has its encoding all the 
     expect(await rowsOf(`SELECT note FROM orders WHERE id = ${id}`)).toEqual([
       [id === 301 ? 'Größe' : 'Größe €'],
     ]);
+  }
+});
+
+test('a file that ends too early leaves nothing where it was unpacked', async () => {
+  const temporary = await mkdtemp(join(directory, 'tmp-'));
+  vi.stubEnv('TMPDIR', temporary);
+  try {
+    const packed = gzipSync(JSON.stringify(Array.from({ length: 50_000 }, (_, id) => ({ id }))));
+    const torn = Readable.from([packed.subarray(0, -100)]);
+    await expect(openInput(torn, orders)).rejects.toThrow('unexpected end of file');
+    expect(await readdir(temporary)).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
   }
 });
 

@@ -87,20 +87,26 @@ export async function openInput(
   const isFile = typeof from === 'string' && !plain.isCompressed;
   const folder = isFile ? undefined : await mkdtemp(join(tmpdir(), 'import-'));
   const path = folder ? join(folder, 'rows') : String(from);
-  if (folder) await pipeline(plain.stream, createWriteStream(path));
-  else await close();
-  const shape = textOf(plain.head).startsWith('[') ? 'array' : 'unstructured';
-  const reading = await readByDuckDb(path, found, source, shape);
-  return {
-    ...reading,
-    format: found,
-    readBytes: () => bytes,
-    async close() {
-      await close();
-      reading.close();
-      if (folder) await rm(folder, { recursive: true, force: true });
-    },
-  };
+  const removeFolder = () => folder && rm(folder, { recursive: true, force: true });
+  try {
+    if (folder) await pipeline(plain.stream, createWriteStream(path));
+    else await close();
+    const shape = textOf(plain.head).startsWith('[') ? 'array' : 'unstructured';
+    const reading = await readByDuckDb(path, found, source, shape);
+    return {
+      ...reading,
+      format: found,
+      readBytes: () => bytes,
+      async close() {
+        await close();
+        reading.close();
+        await removeFolder();
+      },
+    };
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
 }
 
 /** A stream and its beginning. */
