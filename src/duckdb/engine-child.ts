@@ -220,7 +220,7 @@ function createOwedResults() {
       else if (report.type === 'outdated') found.result.reject(new OutdatedError());
       else {
         const { rowCount, isTruncated } = report;
-        found.result.resolve({ rowsJson: Buffer.concat(found.parts), rowCount, isTruncated });
+        found.result.resolve({ rowsJson: joined(found.parts), rowCount, isTruncated });
       }
     },
     fail(error: Error): void {
@@ -228,6 +228,14 @@ function createOwedResults() {
       owed.clear();
     },
   };
+}
+
+/** One part, as most results have, is not copied: what is outside of V8's heap counts when it decides to collect. */
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const [only] = parts;
+  return only && parts.length === 1
+    ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+    : Buffer.concat(parts);
 }
 
 /**
