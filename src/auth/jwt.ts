@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type JWTPayload, type JWTVerifyGetKey, errors as joseErrors, jwtVerify } from 'jose';
+import {
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  errors as joseErrors,
+  jwtVerify,
+} from 'jose';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -89,7 +95,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   const byCaller = new WeakMap<Caller, Verified>();
 
   async function verifyAnew(presented: string): Promise<Verified> {
-    const { payload } = await jwtVerify(presented, keyOf, {
+    const payload = await readPayload(presented, keyOf, {
       algorithms,
       issuer,
       audience,
@@ -129,6 +135,27 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
       return verified !== undefined && isCurrent(verified);
     },
   };
+}
+
+/** Checks a token, and reads what it says. Keys without an id may all be the one that it was signed with: each is tried. */
+async function readPayload(
+  presented: string,
+  keyOf: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(presented, keyOf, options)).payload;
+  } catch (error) {
+    if (!(error instanceof joseErrors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(presented, key, options)).payload;
+      } catch (failure) {
+        if (!(failure instanceof joseErrors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new joseErrors.JWSSignatureVerificationFailed();
+  }
 }
 
 function readCaller(

@@ -332,6 +332,17 @@ describe('the keys of the issuer', () => {
     expect(published.requests).toBe(2);
   });
 
+  test('contract 8.10: that have no id are tried one after the other', async () => {
+    const { verify, published } = await open();
+    published.keys = [jwkOf('RS256', 'next', next), jwkOf('RS256')].map(({ kid: _, ...key }) => key);
+    const unnamed = ({ privateKey }: { privateKey: KeyObject }, payload = claims(long)) =>
+      jwt(payload, { alg: 'RS256' }, byKey('RS256', privateKey));
+    for (const pair of [next, keyPairs.RS256]) expect((await verify(unnamed(pair))).tokenId).toMatch(/^jwt-/);
+    const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    expect(await refusal(verify, unnamed(foreign))).toContain('its signature');
+    expect(await refusal(verify, unnamed(keyPairs.RS256, claims({ iss: 'x' })))).toContain('"iss"');
+  });
+
   test('that are withdrawn are refused within ten minutes, in what is remembered too', async () => {
     const { verify, isCurrent, published } = await open();
     const token = signed(claims(long));
