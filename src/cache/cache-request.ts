@@ -15,6 +15,8 @@ export type CacheRequest = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
+  /** Who asks, as far as fairness is concerned: the id of an access token. Default: nobody in particular. */
+  readonly caller?: string | undefined;
   /** The caller's SQL as it was sent: its errors name places in it, so they are for requests of the same text. */
   readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;

@@ -119,9 +119,9 @@ async function compress(body: Buffer): Promise<Buffer> {
 
 /**
  * Reads a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. Long bodies are
- * decompressed on other threads.
+ * decompressed on other threads, callers in turn.
  */
-export async function decodeEntry(bytes: Buffer, canonical: string): Promise<Entry | undefined> {
+export async function decodeEntry(bytes: Buffer, canonical: string, caller = ''): Promise<Entry | undefined> {
   try {
     const version = versionOf(bytes);
     const known = heads.get(version);
@@ -130,7 +130,7 @@ export async function decodeEntry(bytes: Buffer, canonical: string): Promise<Ent
     const { isCompressed, bodyStart: start, bodyBytes, facts } = head;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
-    const body = isCompressed ? await decompress(stored, bodyBytes) : ownMemory(stored, bytes.length);
+    const body = isCompressed ? await decompress(stored, caller, bodyBytes) : ownMemory(stored, bytes.length);
     return { version, ...facts, body };
   } catch {
     return undefined;
@@ -143,9 +143,9 @@ const zstdDecompressAsync = promisify(zstdDecompress);
 const takePermit = createPermits(2);
 
 /** @param length of the plain body; undefined: it may be any */
-async function decompress(stored: Buffer, length = Infinity): Promise<Buffer> {
+async function decompress(stored: Buffer, caller: string, length = Infinity): Promise<Buffer> {
   if (length <= maxBytesNow) return zstdDecompressSync(stored);
-  const release = await takePermit('');
+  const release = await takePermit(caller);
   try {
     // One byte more than the body, which comes in one piece then.
     return await zstdDecompressAsync(stored, length < Infinity ? { chunkSize: length + 1 } : {});

@@ -37,6 +37,7 @@ export type LeasedLoadOptions = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
+  readonly caller?: string | undefined;
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
@@ -135,8 +136,11 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
 }
 
 /** The entry of a stored value; undefined if it has another layout or was invalidated, and is as good as absent. */
-async function readValid(value: Buffer, { key, generation }: LeasedLoadOptions): Promise<Entry | undefined> {
-  const entry = await decodeEntry(value, key.canonical);
+async function readValid(
+  value: Buffer,
+  { key, caller, generation }: LeasedLoadOptions,
+): Promise<Entry | undefined> {
+  const entry = await decodeEntry(value, key.canonical, caller);
   return entry?.generation === generation() ? entry : undefined;
 }
 

@@ -38,7 +38,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   /** Decodes a stored value, unless it is there already: what was made of it, redacted or compressed, stays in use. */
   function decode(
     value: Buffer,
-    key: CacheKey,
+    { key, caller }: CacheRequest,
     known: Entry | undefined,
   ): Entry | undefined | Promise<Entry | undefined> {
     const version = versionOf(value);
@@ -46,7 +46,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     if (there) return there;
     const running = decoding.get(version);
     if (running) return running;
-    const decoded = decodeEntry(value, key.canonical).finally(() => decoding.delete(version));
+    const decoded = decodeEntry(value, key.canonical, caller).finally(() => decoding.delete(version));
     decoding.set(version, decoded);
     return decoded;
   }
@@ -81,7 +81,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       const { removals } = local;
       const answer = await read(request.key);
       const { value } = answer;
-      const stored = value && (await decode(value, request.key, known));
+      const stored = value && (await decode(value, request, known));
       const entry = choose(request, answer, stored, local.removals === removals);
       return { entry, budget: { remainingMs: answer.remainingMs } };
     },

@@ -108,7 +108,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
     // The engine applies the window; a refusal must not depend on what the cache holds.
     if (definition.window) boundWindow(definition.window, query.parameters, deps.clock.now());
     const runs = planRuns(request.runQuery ?? deps.runQuery, query, caller, headers);
-    const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, runs);
+    const cacheRequest = cacheRequestOf(deps.queryTimeoutMs, query, runs, caller.tokenId);
     const mustLoad = headers.noCache && caller.scopes.has('no-cache');
     stages.done('params');
     const { optionsFor } = runs;
@@ -244,6 +244,7 @@ function cacheRequestOf(
   queryTimeoutMs: number,
   { definition, callerSql, key }: BoundQuery,
   { load, refreshLoad }: { readonly load: Load; readonly refreshLoad: Load },
+  caller?: string,
 ): CacheRequest {
   const { name: endpoint, cacheSeconds, staleSeconds, staleIfErrorSeconds } = definition;
   const lifetimes = {
@@ -251,7 +252,7 @@ function cacheRequestOf(
     staleMs: staleSeconds * 1000,
     staleIfErrorMs: staleIfErrorSeconds * 1000,
   };
-  return { endpoint, key, callerSql, lifetimes, waitMs: queryTimeoutMs, load, refreshLoad };
+  return { endpoint, key, caller, callerSql, lifetimes, waitMs: queryTimeoutMs, load, refreshLoad };
 }
 
 /** The labels that the gateway itself gives every query. */

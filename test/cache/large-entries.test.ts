@@ -36,15 +36,22 @@ test('gateways that waited for it then do not wait for one another', async () =>
   expect(await Promise.all(asked)).toEqual(Array(4).fill(expect.stringMatching(/^miss/)));
 });
 
-test('contract 11.2: large answers that are read at once hold nobody up', async () => {
+const rows = { columns: [], rowsJson: Buffer.from(`["${'x'.repeat(7e6)}"]`), rowCount: 1 };
+
+/** A gateway without memory over a store that has thirty large entries, and the requests for them. */
+async function openLarge() {
   const store = createMemoryStore({ maxBytes: 1e7, clock });
   const gateway = openCache({ clock, store, memoryBytes: 0 });
-  const rows = { columns: [], rowsJson: Buffer.from(`["${'x'.repeat(7e6)}"]`), rowCount: 1 };
   const requests = Array.from({ length: 30 }, (_, n) => {
     const { request } = countingRequest(`${n}`);
     return { ...request, load: { run: async () => rows } };
   });
   for (const request of requests) await gateway.cache.read(request, { signal: never });
+  return { gateway, requests };
+}
+
+test('contract 11.2: large answers that are read at once hold nobody up', async () => {
+  const { gateway, requests } = await openLarge();
   const { result, turnMs } = await longestTurn(() =>
     Promise.all(requests.map(request => gateway.cache.read(request, { signal: never }))),
   );
@@ -52,6 +59,18 @@ test('contract 11.2: large answers that are read at once hold nobody up', async 
     Array(30).fill(['hit', rows.rowsJson.length + 11]),
   );
   expect(turnMs).toBeLessThan(100);
+});
+
+test('contract 11.1: whoever reads many large answers at once is one of those who take turns', async () => {
+  const { gateway, requests } = await openLarge();
+  const answered: string[] = [];
+  const callers = requests.map((_, at) => (at === 29 ? 'modest' : 'greedy'));
+  const read = async (caller: string, at: number) => {
+    await gateway.cache.read({ ...requests[at]!, caller }, { signal: never });
+    answered.push(caller);
+  };
+  await Promise.all(callers.map(read));
+  expect(answered.indexOf('modest')).toBeLessThan(10);
 });
 
 test('requests that come together share what is decoded', async () => {
