@@ -79,6 +79,22 @@ describe('refusals', () => {
       'select t from (select 1 as a, 2 as a) t',
       /Duplicate field name a in a STRUCT is not supported at \[1:8\]/,
     ],
+    [
+      'select (select count(*) from `postgres.logs` b where b.id = a.event_message) as n from `postgres.logs` a group by a.id',
+      /neither grouped nor aggregated at \[1:8\]/,
+    ],
+    [
+      'select m.project, (select count(*) from unnest(m.request)) as n from `postgres.logs`, unnest(metadata) m group by m.project',
+      /neither grouped nor aggregated at \[1:19\]/,
+    ],
+    [
+      'select id from `postgres.logs` a group by id having exists(select (select a.event_message))',
+      /neither grouped nor aggregated/,
+    ],
+    [
+      'select count(*) as n from `postgres.logs` a order by n in (select 1 from unnest(a.metadata))',
+      /neither grouped/,
+    ],
     ["select id from `postgres.logs` order by 'id'", /Cannot ORDER BY literal values at \[1:41\]/],
     [
       'select distinct id from `postgres.logs` order by timestamp',

@@ -433,4 +433,23 @@ export const callerCases: readonly (readonly [sql: string, rows: readonly (reado
     'select distinct project from logs cross join unnest(metadata) order by project',
     [[null], ['p1'], ['p2']],
   ],
+  [
+    "select m.project, (select count(*) from lists l where concat('p', cast(l.id as string)) = m.project) as n from logs t, unnest(t.metadata) m group by m.project order by 1",
+    [
+      [null, '0'],
+      ['p1', '1'],
+      ['p2', '1'],
+    ],
+  ],
+  [
+    'select r.path, (select max(l.id) from lists l where l.id < length(r.path)) as n from logs t, unnest(t.metadata) m, unnest(m.request) r where m.score is not null group by r.path order by 1',
+    [
+      [null, null],
+      ['/rest/v1/todos', '4'],
+    ],
+  ],
+  [
+    "select m.project from logs t left join unnest(t.metadata) m group by m.project having exists (select 1 from facts f where concat('p', cast(f.id as string)) = m.project) order by (select -max(f.id) from facts f where concat('p', cast(f.id as string)) = m.project)",
+    [['p2'], ['p1']],
+  ],
 ];

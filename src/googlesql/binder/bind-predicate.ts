@@ -1,4 +1,3 @@
-import type { SqlPosition } from '../../base/errors.ts';
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
@@ -7,7 +6,7 @@ import { coerce, somethingOf, supertype, unclearArray } from '../tree/coercion.t
 import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { arrayOf, type SqlType, sameType, scalar, typeName } from '../tree/types.ts';
+import { arrayOf, scalar, typeName } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
@@ -34,10 +33,7 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
       return negate(inArray(bind(syntax.of), bind(syntax.array), syntax), syntax.not);
     case 'inQuery': {
       const inner = { ...context, aggregatesRefusedIn: undefined, windows: new Map() };
-      return negate(
-        inQuery(context, bind(syntax.of), context.binder.query(inner, syntax.query), syntax),
-        syntax.not,
-      );
+      return negate(inQuery(bind(syntax.of), context.binder.query(inner, syntax.query), syntax), syntax.not);
     }
     case 'like': {
       const patterns = syntax.patterns.map(pattern => ({ value: bind(pattern), at: pattern.at }));
@@ -146,12 +142,7 @@ function inArray(
   return { kind: 'call', type: bool, name: 'IN UNNEST', template, arguments: values };
 }
 
-function inQuery(
-  context: BindContext,
-  of: BoundExpression,
-  query: BoundQuery,
-  { at }: Pick<Predicate, 'at'>,
-): BoundExpression {
+function inQuery(of: BoundExpression, query: BoundQuery, { at }: Pick<Predicate, 'at'>): BoundExpression {
   const [column, ...others] = query.columns;
   if (others.length > 0) throw invalidQuery('Subquery of type IN must have only one output column', at);
   const value = somethingOf(column!.type);
@@ -163,24 +154,6 @@ function inQuery(
   }
   const type = supertype([of, value]);
   if (!type) throw invalidQuery('Subquery of type IN has an incompatible column type', at);
-  const isSame = column!.type.kind === 'NULL' || sameType(column!.type, type);
-  return {
-    kind: 'inQuery',
-    type: bool,
-    of: coerce(of, type, at),
-    query: isSame ? query : withColumn(context, query, type, at),
-  };
-}
-
-/** A query of one column, which becomes another type. */
-function withColumn(context: BindContext, query: BoundQuery, type: SqlType, at: SqlPosition): BoundQuery {
-  const relation = context.statement.nextId();
-  const column: BoundExpression = { kind: 'column', type: query.columns[0]!.type, relation, index: 0 };
-  const from = { kind: 'derived', relation, query } as const;
-  return {
-    subsets: [],
-    body: { kind: 'select', distinct: false, items: [coerce(column, type, at)], from },
-    orderBy: [],
-    columns: [{ ...query.columns[0]!, type }],
-  };
+  // DuckDB brings a narrower column to the type of what is looked for.
+  return { kind: 'inQuery', type: bool, of: coerce(of, type, at), query };
 }

@@ -9,6 +9,7 @@ import {
   holdsAnyAggregate,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
+import { pathsInSubqueries } from '../tree/query-reads.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Select } from '../tree/syntax-tree.ts';
 import type { SelectedItem } from './bind-select-list.ts';
@@ -107,7 +108,17 @@ function holdsUngrouped(expression: BoundExpression, grouped: Grouped): boolean 
   if (expression.kind === 'aggregate' && !expression.over) return false;
   if (grouped.keys.size > 0 && grouped.keys.has(grouped.keyOf(expression))) return false;
   if (expression.kind === 'column') return grouped.relations.has(expression.relation);
+  if (expression.kind === 'subquery' || expression.kind === 'inQuery') {
+    for (const path of pathsInSubqueries(expression)) if (isUngrouped(path, grouped)) return true;
+  }
   return childrenOf(expression).some(child => holdsUngrouped(child, grouped));
+}
+
+/** A path that a subquery reads: of the query around it, and no part of it is a key. */
+function isUngrouped(path: BoundExpression, grouped: Grouped): boolean {
+  if (grouped.keys.has(grouped.keyOf(path))) return false;
+  if (path.kind === 'field') return isUngrouped(path.of, grouped);
+  return path.kind === 'column' && grouped.relations.has(path.relation);
 }
 
 function relationsOf(from: BoundFrom | undefined): Set<number> {

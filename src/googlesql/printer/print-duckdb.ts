@@ -56,6 +56,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     [...sql.matchAll(/'[^']*'|"[^"]*"|\br\d+\b/g)].flatMap(([piece]) => depths.get(piece) ?? []);
   const printer: Printer = {
     places: new Map(),
+    groupedFields: new Map(),
     impliedRelations: new Set(),
     usedSubsets: new Map(),
     usedTables: new Set(),

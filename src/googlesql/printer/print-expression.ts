@@ -45,7 +45,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'column':
       return printer.places.get(placeKey(expression.relation, expression.index))!;
     case 'field':
-      return `(${print(expression.of)}).${quoteName(expression.name)}`;
+      return groupedField(printer, expression) ?? `(${print(expression.of)}).${quoteName(expression.name)}`;
     case 'struct': {
       const { fields } = expression.type;
       const values = expression.values.map(
@@ -90,6 +90,10 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'inQuery':
       return printInQuery(besideQuery(printer), expression);
   }
+}
+
+function groupedField({ groupedFields, keyOf }: Printer, field: BoundExpression): string | undefined {
+  return groupedFields.size > 0 ? groupedFields.get(keyOf(field)) : undefined;
 }
 
 function besideQuery(printer: Printer): Printer {

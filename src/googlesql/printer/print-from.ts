@@ -165,9 +165,13 @@ function naming<Texts extends string[]>(
   return [{ ...scan, keys: input.keys }, ...names];
 }
 
-/** A FROM clause with a scan of its own, its filters inside. */
-export function closedFrom(printer: Printer, from: PrintedFrom): PrintedFrom {
-  return wrapped(printer, from, []);
+/** A FROM clause with a scan of its own, its filters inside, and with more columns. */
+export function closedFrom(
+  printer: Printer,
+  from: PrintedFrom,
+  added: readonly { key: string; sql: string }[] = [],
+): PrintedFrom {
+  return wrapped(printer, from, added);
 }
 
 /** Closes what is printed so far into a derived table, with more columns; every column moves into it. */

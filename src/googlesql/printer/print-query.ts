@@ -15,6 +15,7 @@ import { sameStorage } from '../tree/coercion.ts';
 import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
+import { isPath, pathsInSubqueries } from '../tree/query-reads.ts';
 import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
@@ -29,7 +30,7 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
   const printer: Printer = { ...outer, own: undefined, isCondition: false };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
-  const inner = printBody(printer, query.body, printer.filteredColumns.get(query));
+  const inner = printBody(printer, query.body, { filtered: printer.filteredColumns.get(query), query });
   const body = isWrapped ? `select * from (${inner})` : inner;
   const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
   const slice = [
@@ -72,10 +73,10 @@ function readsOneSource({ body, limit }: BoundQuery): boolean {
   );
 }
 
-function printBody(printer: Printer, body: BoundBody, filtered: ReadonlySet<number> = new Set()): string {
+function printBody(printer: Printer, body: BoundBody, around: Around = {}): string {
   switch (body.kind) {
     case 'select':
-      return printSelect(printer, body, filtered);
+      return printSelect(printer, body, around);
     case 'query':
       // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
       return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
@@ -127,18 +128,25 @@ function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type
   return `timezone('UTC', cast(${sql} as timestamp))`;
 }
 
-/** @param filtered positions of items that a query around has conditions on, which DuckDB puts below all but groups */
-function printSelect(printer: Printer, select: BoundSelect, filtered: ReadonlySet<number>): string {
+type Around = {
+  /** Positions of items that a query around has conditions on, which DuckDB puts below all but groups. Default: none. */
+  readonly filtered?: ReadonlySet<number> | undefined;
+  /** The query whose body it is, for its ORDER BY; a branch of a set operation has none. */
+  readonly query?: BoundQuery;
+};
+
+function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set(), query }: Around): string {
   const conditional = select.groupBy ? [] : select.items.filter((_, i) => filtered.has(i));
   noteFiltered(printer, select, conditional);
   if (select.from) {
     for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
   }
-  const source = select.from && printSelectFrom(printer, select, select.from);
-  const conditions = [
-    ...(source?.filters ?? []),
-    ...(select.where ? printConjuncts(printer, select.where) : []),
-  ];
+  const scan = select.from && printSelectFrom(printer, select, select.from);
+  const where = select.where ? printConjuncts(printer, select.where) : [];
+  const source =
+    scan &&
+    withGroupedFields(printer, select, { ...scan, filters: [...scan.filters, ...where] }, query?.orderBy);
+  const conditions = source?.filters ?? where;
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
   const print = (expression: BoundExpression) =>
@@ -205,6 +213,30 @@ function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom)
   const { groupBy, having, qualify, items, distinct } = select;
   const needsScan = groupBy || having || qualify || distinct || items.some(holdsAnyAggregate);
   return source.sql || !needsScan ? source : closedFrom(printer, source);
+}
+
+/** Makes columns of the fields that the query is grouped by, where a subquery names one: see `Printer.groupedFields`. */
+function withGroupedFields(
+  printer: Printer,
+  { groupBy = [], items, having, qualify }: BoundSelect,
+  source: PrintedFrom,
+  orderBy: readonly BoundOrder[] = [],
+): PrintedFrom {
+  const keys = new Map(
+    groupBy.flatMap(key => (key.kind === 'field' && isPath(key) ? [[printer.keyOf(key), key]] : [])),
+  );
+  if (keys.size === 0) return source;
+  const read = new Set<number>();
+  const order = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
+  for (const value of [...items, having, qualify, ...order])
+    for (const path of value ? pathsInSubqueries(value) : [])
+      for (let at = path; at.kind === 'field'; at = at.of) read.add(printer.keyOf(at));
+  const named = [...keys].filter(([key]) => read.has(key));
+  if (named.length === 0) return source;
+  const added = named.map(([key, field]) => ({ key: `key ${key}`, sql: printer.expression(printer, field) }));
+  const closed = closedFrom(printer, source, added);
+  for (const [key] of named) printer.groupedFields.set(key, printer.places.get(`key ${key}`)!);
+  return closed;
 }
 
 /** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */

@@ -6,6 +6,8 @@ import type { JsonReads } from './json-reads.ts';
 export type Printer = {
   /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
   readonly places: Map<string, string>;
+  /** Where fields that are keys of GROUP BY are to be found, by `keyOf`: DuckDB's subqueries see keys that are columns only. */
+  readonly groupedFields: Map<number, string>;
   /** Relations whose record other conditions show to be there: their presence is not tested. */
   readonly impliedRelations: Set<number>;
   /** Subsets that something printed reads, and how often. */
