@@ -214,7 +214,7 @@ describe('content codings', () => {
     expect(rest.headers['content-encoding']).toBe('gzip');
     const query = encodeURIComponent('{ cachedRows(project: "ours") { id eventMessage } }');
     const graphql = await wire(`/graphql?query=${query}`, { 'accept-encoding': 'gzip' });
-    expect(graphql.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    expect(graphql.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept, Accept-Encoding' });
   });
 });
 
