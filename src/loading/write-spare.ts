@@ -2,6 +2,7 @@ import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { withFileLock } from '../base/with-file-lock.ts';
 import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
 import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
@@ -188,8 +189,9 @@ async function whileLocked(databasePath: string, act: () => Promise<void>): Prom
     try {
       instance = await DuckDBInstance.create(lock);
     } catch (error) {
-      if (!isHeldElsewhere(error)) throw error;
       if (performance.now() > giveUpMs) throw new DatabaseBusyError(databasePath, error);
+      if (isTorn(error)) await remakeLock(lock);
+      else if (!isHeldElsewhere(error)) throw error;
       await delay(50);
       continue;
     }
@@ -199,4 +201,27 @@ async function whileLocked(databasePath: string, act: () => Promise<void>): Prom
       instance.closeSync();
     }
   }
+}
+
+/** Whether a file is no database, or not a whole one. */
+function isTorn(error: unknown): boolean {
+  return /not a valid DuckDB database|Could not read enough bytes|Corrupt/i.test(String(error));
+}
+
+/**
+ * Makes the lock's file again, of which a full disk or a power cut left a part. By a rename: one that is gone for a moment could be made, and held, by
+ * two processes.
+ */
+async function remakeLock(lock: string): Promise<void> {
+  await withFileLock(lock, async () => {
+    const error = await DuckDBInstance.create(lock).then(
+      instance => instance.closeSync(),
+      (cause: unknown) => cause,
+    );
+    if (!isTorn(error)) return;
+    const whole = `${lock}.new`;
+    await rm(whole, { force: true });
+    (await DuckDBInstance.create(whole)).closeSync();
+    await rename(whole, lock);
+  });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test, vi } from 'vitest';
 import { repairReplicas } from '../../src/duckdb/data-folder/repair-replicas.ts';
+import { openForWriting } from '../../src/duckdb/database.ts';
 import { pointerOf, readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
 import { parseSource, readSources, type Source, type SourceFields } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
@@ -388,6 +389,27 @@ test('turns of one process follow each other', async () => {
   const failing = withTurn(databasePath, () => Promise.reject(new Error('full')));
   await Promise.all([turn('one'), turn('two'), expect(failing).rejects.toThrow('full')]);
   expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+});
+
+test.each([0, 1024, 12_288])(
+  'rows are stored where a full disk left %i bytes of the lock that writers have',
+  async bytes => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    const lock = join(rowsFolderOf(database.databasePath), 'writer.duckdb');
+    await writeFile(lock, Buffer.alloc(bytes));
+    await Promise.all([database.turn(), database.turn()]);
+    while (await database.turn());
+    expect(await database.ask(all)).toEqual(['1']);
+  },
+);
+
+test('a start that was killed at its very beginning does not keep the next one from starting', async () => {
+  const database = await openDatabase();
+  await writeFile(database.databasePath, '');
+  expect(await repairReplicas(database.databasePath, 7)).toEqual([]);
+  (await openForWriting(database.databasePath, [numbers])).close();
+  expect(await database.ask(all)).toEqual([]);
 });
 
 test('what a killed writer left of a copy goes with the next turn', async () => {

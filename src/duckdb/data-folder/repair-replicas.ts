@@ -24,6 +24,7 @@ export async function repairReplicas(
 ): Promise<DamagedFile[]> {
   const pointer = readPointer(databasePath);
   const refused: string[] = [];
+  await removeEmpty(databasePath);
   for (const file of replicasOf(databasePath)) {
     const isSuspect = async () => {
       if (!(await isThere(file))) return file === pointer && hasOther(databasePath, [file]);
@@ -83,6 +84,14 @@ async function setAside(
 async function hasOther(databasePath: string, refused: readonly string[]): Promise<boolean> {
   const others = replicasOf(databasePath).filter(file => !refused.includes(file));
   return (await Promise.all(others.map(isThere))).includes(true);
+}
+
+/** Removes a first file without bytes, which DuckDB does not open: a start left it that was killed at its very beginning, or had no room. */
+async function removeEmpty(databasePath: string): Promise<void> {
+  const isEmpty = async () => (await stat(databasePath).catch(() => undefined))?.size === 0;
+  if (!(await isEmpty()) || (await hasOther(databasePath, [databasePath]))) return;
+  await delay(lookAgainMs);
+  if ((await isEmpty()) && (await isRefused(databasePath))) await rm(databasePath);
 }
 
 /** Whether a file has any bytes: one without is what the first start leaves that is killed at its very beginning. */
