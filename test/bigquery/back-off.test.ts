@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { BigQueryFailure } from '../../src/bigquery/answers/bigquery-failure.ts';
-import { pauseBefore } from '../../src/bigquery/client/retries.ts';
+import { createRetryBudget, pauseBefore } from '../../src/bigquery/client/retries.ts';
 import { complete, openScripted, type Script, type ScriptedEngine } from './scripted-warehouse.ts';
 import { refusal } from './warehouse-http.ts';
 
@@ -25,6 +25,25 @@ test('pauses double from one second to 32, never shorter, and up to a quarter lo
     );
   expect(pauses(0)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);
   expect(pauses(1)).toEqual([1250, 2500, 5000, 10_000, 20_000, 40_000, 40_000, 40_000]);
+});
+
+test('a budget of retries that is used up has one more for every ten queries, and never more than at first', () => {
+  const budget = createRetryBudget(2);
+  const takeAll = () => {
+    let taken = 0;
+    while (budget.take()) taken += 1;
+    return taken;
+  };
+  const earn = (queries: number) => {
+    for (let n = 0; n < queries; n++) budget.earn();
+  };
+  expect(takeAll()).toBe(2);
+  earn(9);
+  expect(takeAll()).toBe(0);
+  earn(1);
+  expect(takeAll()).toBe(1);
+  earn(1000);
+  expect(takeAll()).toBe(2);
 });
 
 test('Retry-After is kept where it is longer than the back-off', () => {

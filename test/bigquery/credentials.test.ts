@@ -68,6 +68,15 @@ test.each<[string, CredentialsKind]>([
   },
 );
 
+test('an answer that refuses a token is read to its end: its connection is used again', async () => {
+  const { google, run } = await open();
+  await run();
+  const before = google.connections();
+  google.refuseTokens('t1');
+  await run();
+  expect([google.given(), google.connections()]).toEqual([2, before]);
+});
+
 test('requests that meet an expired token together share the new one', async () => {
   const { google, run } = await open();
   await run();

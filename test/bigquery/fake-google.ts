@@ -80,6 +80,7 @@ export async function fakeGoogle<Warehouse extends PlainWarehouse>(
     return /^(oauth2|sts)\.googleapis\.com:443$/.test(host) ? tokenPort : undefined;
   };
 
+  let connections = 0;
   const proxy = createServer();
   const sockets = new Set<Socket>();
   proxy.on('connect', ({ url = '' }, socket: Socket) => {
@@ -87,6 +88,7 @@ export async function fakeGoogle<Warehouse extends PlainWarehouse>(
     socket.on('error', () => undefined);
     const port = portOf(url);
     if (!port) return socket.destroy();
+    if (port === warehousePort) connections += 1;
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const inner = new TLSSocket(socket, { isServer: true, cert, key });
     const server = connect(port, '127.0.0.1');
@@ -106,6 +108,8 @@ export async function fakeGoogle<Warehouse extends PlainWarehouse>(
     cert,
     /** Tokens that were given out. */
     given: () => given,
+    /** Connections to BigQuery that were made. */
+    connections: () => connections,
     /** From now on BigQuery takes none of these. */
     refuseTokens(...tokens: string[]) {
       refusedTokens = new Set(tokens);

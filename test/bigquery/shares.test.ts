@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLargeResults } from '../../src/bigquery/large-results.ts';
 import { complete, openScripted, type ScriptedEngine, savedSql } from './scripted-warehouse.ts';
+import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 
@@ -41,6 +42,27 @@ test('contract 11.1: a statement that is explained takes a place, too: nobody fl
   await engine.close();
   await Promise.all([greedy, newcomer]);
   expect(asked).toHaveLength(3);
+});
+
+test('a query gives its place back, however it ends, and so does an explained one', async () => {
+  const fine = complete(['1']);
+  opened = await openScripted(
+    { results: [fine, refusal(400, 'invalidQuery'), 'hang', fine] },
+    { maxConcurrentQueries: 1 },
+  );
+  const { engine, run } = opened;
+  const codeOf = (ended: Promise<unknown>) => ended.then(() => 'rows', error => error.code); // biome-ignore format: one line
+  expect(await codeOf(run())).toBe('rows');
+  expect(await codeOf(run())).toBe('invalid_query');
+  const leaving = new AbortController();
+  const left = codeOf(run({}, { signal: leaving.signal }));
+  await vi.waitFor(() => expect(kinds(opened!, 'results')).toBe(3));
+  leaving.abort();
+  expect(await left).toBe('cancelled');
+  const statement = { endpoint: 'logs.all', sql: savedSql, parameters: [], maxRows: 10 };
+  const { signal } = new AbortController();
+  expect(await codeOf(engine.explain(statement, { signal, timeoutMs: 5000 }))).toBe('rows');
+  expect(await codeOf(run({}, { timeoutMs: 5000 }))).toBe('rows');
 });
 
 test('contract 2.16: queries of one token over its places get 429, over all places 503', async () => {

@@ -32,14 +32,15 @@ const jitter = 0.25;
 
 /** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
 export function createRetryBudget(most = 20): RetryBudget {
-  let left = most;
+  // Ten tenths, added up, are less than one.
+  let tenths = most * 10;
   return {
     earn() {
-      left = Math.min(most, left + 0.1);
+      tenths = Math.min(most * 10, tenths + 1);
     },
     take() {
-      if (left < 1) return false;
-      left -= 1;
+      if (tenths < 10) return false;
+      tenths -= 10;
       return true;
     },
   };
