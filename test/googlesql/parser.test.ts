@@ -71,3 +71,20 @@ it('refuses nesting without end, however it nests, in an instant', () => {
     expect(() => parseQuery(text)).toThrow(/nested too deeply/);
   }
 });
+
+it('finds where brackets close behind a type that closes two at once', () => {
+  const type = 'array<struct<a array<int64>>>';
+  const inner = `((select 1 as v) z join ((select cast([] as ${type})) union all (select [])) q on true)`;
+  const text = `select 1 from ((select cast([] as ${type}) as x) y join ${inner} on true)`;
+  expect(parseQuery(text).body).toMatchObject({
+    from: {
+      kind: 'join',
+      left: { kind: 'derived', alias: { name: 'y' } },
+      right: {
+        kind: 'join',
+        left: { kind: 'derived', alias: { name: 'z' } },
+        right: { kind: 'derived', alias: { name: 'q' }, query: { body: { kind: 'setOperation' } } },
+      },
+    },
+  });
+});

@@ -24,6 +24,8 @@ export function createTokenCursor(text: string) {
   const tokens = [...lex(text)];
   let index = 0;
   let depth = 0;
+  // Found once: to look for them at each level would take a long text 200 times.
+  let closings: ReadonlyMap<number, number> | undefined;
 
   const peek = (ahead = 0): Token => tokens[Math.min(index + ahead, tokens.length - 1)]!;
   const isKeyword = (...words: readonly string[]) => words.every((word, i) => peek(i).keyword === word);
@@ -85,6 +87,7 @@ export function createTokenCursor(text: string) {
         const { line, column } = peek().at;
         const single = { ...peek(), value: '>' };
         tokens.splice(index, 1, single, { ...single, at: { line, column: column + 1 } });
+        closings = undefined;
       }
       this.needSymbol('>');
     },
@@ -132,16 +135,23 @@ export function createTokenCursor(text: string) {
 
     /** The tokens after the parenthesis that closes the one under the cursor. */
     peekAfterClosing(count: number): readonly Token[] {
-      let open = 0;
-      let ahead = 0;
-      do {
-        if (isSymbol('(', ahead)) open += 1;
-        if (isSymbol(')', ahead)) open -= 1;
-        ahead += 1;
-      } while (open > 0 && peek(ahead).kind !== 'end');
+      closings ??= closingsOf(tokens);
+      const ahead = (closings.get(index) ?? tokens.length) + 1 - index;
       return Array.from({ length: count }, (_, i) => peek(ahead + i));
     },
   };
+}
+
+/** Where the parenthesis stands that closes each one; those that stay open have none. */
+function closingsOf(tokens: readonly Token[]): ReadonlyMap<number, number> {
+  const closings = new Map<number, number>();
+  const open: number[] = [];
+  for (const [i, { kind, value }] of tokens.entries()) {
+    if (kind !== 'symbol') continue;
+    if (value === '(') open.push(i);
+    else if (value === ')' && open.length > 0) closings.set(open.pop()!, i);
+  }
+  return closings;
 }
 
 function describe(token: Token): string {
