@@ -12,7 +12,8 @@ const all = (names: string, ...signatures: readonly string[]) =>
 const scalarSignatures: readonly string[] = [
   // Text
   'COLLATE(STRING, STRING) STRING',
-  ...all('SEARCH', '(STRING, STRING) BOOL', '(JSON, STRING) BOOL', '(ARRAY<STRING>, STRING) BOOL'),
+  // Of records and whole rows, too.
+  ...all('CONTAINS_SUBSTR SEARCH', '(T, STRING) BOOL'),
   // Where DuckDB's functions can't read the pattern
   ...all('REGEXP_EXTRACT REGEXP_SUBSTR', '(STRING, STRING) STRING'),
   'REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>',
@@ -54,6 +55,7 @@ const scalarSignatures: readonly string[] = [
 /** The same for aggregate functions. */
 const aggregateSignatures: readonly string[] = [
   ...all('SUM AVG MIN MAX', '(BIGNUMERIC) BIGNUMERIC'),
+  ...all('SUM AVG', '(INTERVAL) INTERVAL'),
   ...all('BIT_AND BIT_OR BIT_XOR', '(BYTES) BYTES'),
   ...all('HLL_COUNT.INIT', '(BIGNUMERIC) BYTES', '(BIGNUMERIC, INT64) BYTES'),
   'APPROX_TOP_SUM(C, BIGNUMERIC, INT64) TOP<T> OF BIGNUMERIC',
