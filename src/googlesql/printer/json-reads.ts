@@ -30,8 +30,8 @@ type TextRead = {
   readonly paths: Map<string, JsonPath & { readonly position: number }>;
 };
 
-/** A column, or a field in its records: `r1.event_message`, `((r1."metadata")."request")."url"`. */
-const columnText = /^\(*(r\d+)\.(?:"(?:[^"]|"")*"|\w+)(?:\)\.(?:"(?:[^"]|"")*"|\w+))*$/;
+/** A column, or a field in its records: `r$1.event_message`, `((r$1."metadata")."request")."url"`. */
+const columnText = /^\(*(r\$\d+)\.(?:"(?:[^"]|"")*"|\w+)(?:\)\.(?:"(?:[^"]|"")*"|\w+))*$/;
 
 export function createJsonReads(): JsonReads {
   const sources = new Set<string>();

@@ -51,9 +51,9 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let depth = 0;
   let left = maxPrintedExpressions;
   const depths = new Map<string, number>();
-  // What stands in quotes is a caller's text or name: `'r1'` names nothing.
+  // What stands in quotes is a caller's text or name: `'r$1'` names nothing.
   const depthsIn = (sql: string) =>
-    [...sql.matchAll(/'[^']*'|"[^"]*"|\br\d+\b/g)].flatMap(([piece]) => depths.get(piece) ?? []);
+    [...sql.matchAll(/'[^']*'|"[^"]*"|\br\$\d+\b/g)].flatMap(([piece]) => depths.get(piece) ?? []);
   const printer: Printer = {
     places: new Map(),
     groupedFields: new Map(),
@@ -76,7 +76,8 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
       return sql;
     },
     newAlias: () => {
-      const alias = `r${depths.size + 1}`;
+      // No column has a dollar sign in its name: one of an inner query would hide this.
+      const alias = `r$${depths.size + 1}`;
       depths.set(alias, depth);
       return alias;
     },

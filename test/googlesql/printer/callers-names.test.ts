@@ -10,7 +10,7 @@ const database = openSmallDatabase('single');
 const names = [
   ...['$1', '$2', `\${1}`, '$*', '$$', '$or', '$over', '$jsonText', '$p1', '$now'],
   ...["'", "''", "a'b", "it's, isn't", '"', '""', '\'"', '"\'', "x' || 'y", 'x" || "y'],
-  ...['r1', 'r2.c0', 'v', 'e', 'e1', 'c0', 'bq_int64(', 'try(', 'lambda ', 'random()', '--', '/*', '*/', ');', '({[', ')}]'],
+  ...['r1', 'r$1', 'r$2.c0', 'v', 'e', 'e1', 'c0', 'bq_int64(', 'try(', 'lambda ', 'random()', '--', '/*', '*/', ');', '({[', ')}]'],
 ];
 
 const quoted = (name: string) => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
@@ -56,10 +56,10 @@ test('contract 4.5: a name that asks for the text beside it adds nothing to the 
 test('a text that is spelled as a name of ours names nothing', async () => {
   const { rows } = await database;
   for (let n = 1; n < 8; n++) {
-    const elements = `(select array_agg(e) from unnest([1]) one left join unnest(['r${n}', 'b']) e on e = 'r${n}')`;
-    expect(await rows(`select ${elements} as x`)).toEqual([{ x: [`r${n}`] }]);
-    const outer = `select (select max(concat(a, 'r${n}')) from unnest([1, 2])) as x from unnest(['a', 'b']) a order by 1`;
-    expect(await rows(outer)).toEqual([{ x: `ar${n}` }, { x: `br${n}` }]);
+    const elements = `(select array_agg(e) from unnest([1]) one left join unnest(['r$${n}', 'b']) e on e = 'r$${n}')`;
+    expect(await rows(`select ${elements} as x`)).toEqual([{ x: [`r$${n}`] }]);
+    const outer = `select (select max(concat(a, 'r$${n}')) from unnest([1, 2])) as x from unnest(['a', 'b']) a order by 1`;
+    expect(await rows(outer)).toEqual([{ x: `ar$${n}` }, { x: `br$${n}` }]);
   }
 });
 
@@ -74,4 +74,20 @@ test('a source may be named as subsets are in printed SQL', async () => {
   const compiled = compileForDuckDb({ sql, catalog, parameterNames: [], maxRows: 10 });
   const answer = await connection.runAndReadAll(compiled.sql);
   expect(answer.getRows().map(([row]) => JSON.parse(String(row)))).toEqual([{ x: sources }]);
+});
+
+test('a source may have columns that are named as tables are in printed SQL', async () => {
+  const { connection } = await database;
+  const id = { name: 'id', type: { kind: 'INT64' } as const };
+  const record = { kind: 'STRUCT', presence: false, fields: [id] } as const;
+  const records = ['r1', 'r2', 'r3', 'c0', '_r1', 'v'].map(name => ({ name, type: record }));
+  await connection.run(
+    `create table inner_one as select 1 as id, ${records.map(({ name }) => `{'id': 77} as ${name}`).join(', ')}`,
+  );
+  await connection.run('create table outer_one as select 1 as id');
+  const columns = { outer_one: [id], inner_one: [id, ...records] };
+  const catalog = new Map(Object.entries(columns).map(([name, list]) => [name, { name, columns: list }]));
+  const sql = 'select (select count(*) from inner_one i where i.id = o.id) as n from outer_one o';
+  const compiled = compileForDuckDb({ sql, catalog, parameterNames: [], maxRows: 10 });
+  expect((await connection.runAndReadAll(compiled.sql)).getRows()).toEqual([['{"n":1}']]);
 });
