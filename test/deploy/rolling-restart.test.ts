@@ -195,6 +195,19 @@ test('a gateway that is killed costs no caller an answer', async () => {
 }, 120_000);
 
 test('nginx keeps metrics and administration inside', async () => {
-  expect((await ask('/metrics')).status).toBe(404);
-  expect((await ask('/admin/warm')).status).toBe(404);
+  for (const path of ['/metrics', '/metrics/', '//metrics', '/admin/warm', '/admin/warm/']) {
+    expect([path, (await ask(path)).status]).toEqual([path, 404]);
+  }
+});
+
+test('nginx passes on as many events as a gateway takes, and the gateway refuses more', async () => {
+  const events = (megabytes: number) => [
+    { event_message: 'x', padding: 'x'.repeat(megabytes * 1024 * 1024) },
+  ];
+  const path = '/api/logs?source_name=postgres.logs';
+  for (const own of [path, path.replace('/api', '')]) {
+    // A single event has a megabyte at most; the body as a whole was read.
+    expect(JSON.parse((await ask(own, events(3))).text).error.code).toBe('invalid_body');
+    expect(JSON.parse((await ask(own, events(16))).text).error.code).toBe('body_too_large');
+  }
 });
