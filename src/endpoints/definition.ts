@@ -66,7 +66,7 @@ const seconds = z
 const reservedParameters = new Set(['sql', 'lql', 'explain', 'format']);
 
 /** Labels that the gateway sets itself. */
-const reservedLabels = new Set(['endpoint', 'token_id', 'request_id']);
+const reservedLabels = new Set(['endpoint', 'token_id', 'request_id', 'trace_id']);
 
 /** Labels of one query, the gateway's own among them. Source: BigQuery, "Requirements for labels". */
 const maxLabels = 64;

@@ -104,8 +104,9 @@ test.each([
   ['a parameter that hides explain=', valid.replace('  size:', '  explain:'), 'one.sql:5: parameters: must not be named'],
   ['a parameter that hides format=', valid.replace('  size:', '  format:'), 'one.sql:5: parameters: must not be named'],
   ['a label that no warehouse takes', valid.replace('cacheSeconds: 60', 'labels: [Team]'), 'one.sql:15: labels.0: must be 1 to 63'],
-  ['more labels than a query may have', valid.replace('cacheSeconds: 60', `labels: [${Array.from({ length: 62 }, (_, n) => `l${n}`)}]`), 'one.sql:15: labels: Too big: expected array to have <=61 items'],
+  ['more labels than a query may have', valid.replace('cacheSeconds: 60', `labels: [${Array.from({ length: 61 }, (_, n) => `l${n}`)}]`), 'one.sql:15: labels: Too big: expected array to have <=60 items'],
   ['a label of the gateway itself', valid.replace('cacheSeconds: 60', 'labels: [token_id]'), 'one.sql:15: labels.0: is set by'],
+  ['the label of a trace', valid.replace('cacheSeconds: 60', 'labels: [trace_id]'), 'one.sql:15: labels.0: is set by'],
   ['a column without GraphQL name', valid.replace('  n:', '  __n:'), 'one.sql:11: columns.__n'],
 ])('names file, line and key of %s', (_what, text, message) => {
   expect(problemsOf(text).message).toContain(message);
