@@ -7,9 +7,9 @@ import type { Engine } from '../engine/engine.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { readCallerSql } from './bind-parameters.ts';
 import type { RefusedStatement } from './explain-endpoint.ts';
-import { requireFixedSubsets } from './fixed-parameters.ts';
+import { requireFixedSubsets, requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, type PlanDeps } from './plan-request.ts';
-import { redactError } from './representation.ts';
+import { type Redaction, redactError } from './representation.ts';
 
 type CheckDeps = Pick<PlanDeps, 'tokens' | 'endpoints' | 'redactKinds'> & {
   readonly engine: Pick<Engine, 'check'>;
@@ -42,17 +42,22 @@ export async function checkSql(
   requireScope(caller, 'sandbox');
   if (!sandbox)
     throw new GatewayError('invalid_parameter', `The saved query "${name}" takes no SQL of callers`);
-  if (caller.fixedParameters) requireFixedSubsets(definition, caller.fixedParameters);
-  if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
-  const mustRedact = caller.scopes.has('force-redact') || (headers.redactPii ?? redactPii);
-  const callerSql = readCallerSql(definition, { sql: await readSql() });
+  if (caller.fixedParameters) {
+    requireTaken(definition, caller.fixedParameters);
+    requireFixedSubsets(definition, caller.fixedParameters);
+  }
+  // An error is redacted unless the request has asked for unredacted rows.
+  const kinds = definition.redactKinds ?? redactKinds;
+  let redact: Redaction = kinds;
   try {
+    if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
+    const callerSql = readCallerSql(definition, { sql: await readSql() });
+    const mustRedact = caller.scopes.has('force-redact');
+    redact = mustRedact || (headers.redactPii ?? redactPii) ? kinds : undefined;
     const statement = { sql, parameters: parameters.map(withoutValue), ...(callerSql && { callerSql }) };
     return await engine.check(statement, { signal, caller: caller.tokenId });
   } catch (thrown) {
-    const error = toGatewayError(
-      redactError(thrown, mustRedact ? (definition.redactKinds ?? redactKinds) : undefined),
-    );
+    const error = toGatewayError(redactError(thrown, redact));
     const { code, message, position } = error;
     if (code === 'invalid_query' || code === 'sandbox_refused') return { code, message, position };
     throw error;

@@ -14,20 +14,13 @@ type Raw = Readonly<Record<string, unknown>>;
 /**
  * Puts the values that a token fixes in the place of what its caller sent (contract 8.8). A regular expression gets the pattern that
  * matches the value literally (contract 8.9).
- * @throws GatewayError `forbidden` where the caller sent another value, or the saved query does not take the parameter at all:
- * then nothing would keep its rows within the value
+ * @throws GatewayError `forbidden` where the caller sent another value, or as `requireTaken`
  */
 export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: FixedParameters): Raw {
   // All else is as the caller sent it; a body may have a hundred thousand members, too many to copy.
   const bound: Record<string, unknown> = Object.create(raw);
   for (const [name, value] of Object.entries(fixed)) {
-    const parameter = definition.parameters.find(each => each.name === name);
-    if (!parameter) {
-      throw new GatewayError(
-        'forbidden',
-        `The access token fixes the parameter "${name}", which the saved query "${definition.name}" does not take`,
-      );
-    }
+    const parameter = takenParameter(definition, name);
     const literal = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
     // In a list it is one element, its commas too.
     const only = parameter.repeated ? [literal] : literal;
@@ -41,6 +34,26 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
     bound[name] = only;
   }
   return bound;
+}
+
+/**
+ * Refuses a saved query that does not take each fixed parameter: nothing would keep its rows within the values.
+ * @throws GatewayError `forbidden`
+ */
+export function requireTaken(definition: EndpointDefinition, fixed: FixedParameters): void {
+  for (const name of Object.keys(fixed)) takenParameter(definition, name);
+}
+
+function takenParameter(
+  { name: endpoint, parameters }: EndpointDefinition,
+  name: string,
+): ParameterDefinition {
+  const parameter = parameters.find(each => each.name === name);
+  if (parameter) return parameter;
+  throw new GatewayError(
+    'forbidden',
+    `The access token fixes the parameter "${name}", which the saved query "${endpoint}" does not take`,
+  );
 }
 
 /** Whether both are one value of the parameter, in whatever spelling. */

@@ -5,6 +5,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { withoutValue } from '../endpoints/typed-parameter.ts';
 import type { Engine, Subset } from '../engine/engine.ts';
+import { requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, mayRead } from './plan-request.ts';
 
 /** A saved query, as far as a caller may know it. */
@@ -69,6 +70,7 @@ export async function listEndpoint(
 ): Promise<ListedEndpoint> {
   const definition = findEndpoint(deps.endpoints, reference, caller);
   requireEndpoint(caller, definition.name);
+  if (caller.fixedParameters) requireTaken(definition, caller.fixedParameters);
   return listed(deps, caller, definition);
 }
 
@@ -91,7 +93,7 @@ function withoutSubsets(error: unknown): undefined {
 
 type Known = { readonly version: string; readonly subsets: Promise<readonly Subset[]> };
 
-/** The subsets of each definition, found out once for the tables that there are. */
+/** The subsets of each definition, looked up once for each version of the tables. */
 const known = new WeakMap<EndpointDefinition, Known>();
 
 async function subsetsOf(

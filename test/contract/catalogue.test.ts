@@ -91,6 +91,8 @@ describe('contract 10.5', () => {
     expect(namesOf(listed)).toEqual(['usage.api-counts']);
     expect(listed.endpoints[0].parameters[0]).toMatchObject({ name: 'interval', fixed: true });
     expect(listed.endpoints[0].example).not.toContain('interval');
+    expect((await gateway.get(`${catalogue}/usage.api-counts`, bound)).status).toBe(200);
+    expect((await gateway.get(`${catalogue}/logs.all`, bound)).status).toBe(403);
     expect((await gateway.get(catalogue, { 'x-api-key': 'no such token' })).status).toBe(401);
     expect((await gateway.send(catalogue, { method: 'POST' })).status).toBe(405);
   });

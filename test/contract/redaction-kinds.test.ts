@@ -99,6 +99,23 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     });
   });
 
+  test('of a check of SQL, and of what it could not read', async () => {
+    const check = async (body: string, headers: Record<string, string>) => {
+      const type = { 'content-type': 'application/json' };
+      const path = '/api/endpoints/plain.messages/check';
+      return (await gateway.send(path, { method: 'POST', headers: { ...type, ...headers }, body })).text;
+    };
+    const bodies = ['ada@example.com', JSON.stringify({ sql: 'select `ada@example.com` from messages' })];
+    for (const body of bodies) {
+      const text = await check(body, redact);
+      expect([body, text]).toEqual([body, expect.stringContaining('REDACTED')]);
+      expect([body, text]).toEqual([body, expect.not.stringContaining('ada@example.com')]);
+    }
+    expect(await check(bodies[1]!, {})).toContain('ada@example.com');
+    const unread = await check('{}', { 'lf-endpoint-redact-pii': 'ada@example.com' });
+    expect(unread).toContain('is \\"REDACTED\\"');
+  });
+
   test("in GraphQL's own words, unless plain rows are asked for", async () => {
     const query = 'query ($message: String) { plainMessages(message: $message) { message } }';
     const ask = (headers: Record<string, string>) =>
