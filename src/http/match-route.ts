@@ -119,6 +119,9 @@ const untraced: ReadonlySet<Route['name']> = new Set(['health', 'livez', 'readyz
  */
 export function tracedRoute(path: string): string | undefined | false {
   if (restPath.test(path)) return path.replace(/[^/]+$/, '{endpoint}');
+  if (checkPath.test(path)) return '/api/endpoints/{endpoint}/check';
+  if (rowsPath.test(path)) return '/api/sources/{source}/rows';
+  if (assetPath.test(path)) return '/assets/{file}';
   const listed = cataloguePath.exec(path);
   if (listed) return listed[1] === undefined ? path : '/api/endpoints/{endpoint}';
   const name = Object.hasOwn(fixedRoutes, path) ? fixedRoutes[path] : undefined;
