@@ -8,7 +8,7 @@ export const scopeMeanings = {
   explain: 'Ask what a query would do and cost: `?explain=true`.',
   'no-cache': 'Run the query whatever is stored: `Cache-Control: no-cache`.',
   warm: 'See what is kept fresh: `GET /admin/warm`.',
-  invalidate: 'Make stored answers void: `POST /admin/invalidate`.',
+  invalidate: 'Invalidate stored answers: `POST /admin/invalidate`.',
   metrics: 'Read `GET /metrics` where `METRICS_NEED_TOKEN=true`.',
   write: 'Load rows, `POST /api/sources/<name>/rows`, and send events, `POST /api/logs`.',
   admin: 'All of `warm`, `invalidate` and `metrics`.',

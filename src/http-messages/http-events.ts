@@ -30,7 +30,7 @@ export type HttpEvent =
     }
   /** A request, or a field of a GraphQL operation, was answered with an error. */
   | { readonly type: 'http.refused'; readonly code: string }
-  /** A connection was ended for one of the limits. */
+  /** A connection was ended: for one of the limits, or in the middle of a response. */
   | { readonly type: 'http.connection_ended'; readonly reason: EndReason }
   /** The server stops: it answers the requests that have arrived, and accepts no more. */
   | { readonly type: 'http.stopping'; readonly connections: number }

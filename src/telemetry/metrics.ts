@@ -155,7 +155,7 @@ function createInstruments(registry: Registry) {
     engineUp,
     running,
     http: counter('http_requests_total', 'HTTP answers, by method and status.', ['method', 'status']),
-    connectionsEnded: counter('http_connections_ended_total', 'Connections that were ended for a limit, by reason: slow_sender, slow_reader, unread_limit or connection_limit.', ['reason']),
+    connectionsEnded: counter('http_connections_ended_total', 'Connections that were ended for a limit, or because the rest of an answer could not be written, by reason: slow_sender, slow_reader, unread_limit, connection_limit, or unwritten.', ['reason']),
     tokenRefusals: counter('token_refusals_total', 'Requests that were refused for their token, by code of the error; in GraphQL fields, too.', ['code']),
     tokenBytes: counter('token_bytes_total', 'Bytes that queries read for the requests of a token, by its id: of the first 200 tokens; `other` for further ones, `jwt` for JSON Web Tokens.', ['token_id']),
     httpSeconds: histogram('http_request_seconds', 'Time from the request to the last byte handed to the socket, by method.', ['method']),

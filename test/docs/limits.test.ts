@@ -34,6 +34,8 @@ const rest: readonly Limit[] = [
   ['`sql` of #', 1, size => sql(padded('select 1 as n', size)), 'invalid_parameter'],
   ['# columns in one SELECT', 1, size => sql(`select ${Array.from({ length: size }, (_, n) => `1 as c${n}`)}`), 'invalid_query'],
   ['chain # operators', 1, size => sql(`select 1${' + 1'.repeat(size)} as n`), 'invalid_query'],
+  ['nest # calls', 1, size => sql(`select ${'abs('.repeat(size)}1${')'.repeat(size)} as n`), 'invalid_query'],
+  ['# grouping sets', 1, size => sql(`select count(*) as n from edge_logs group by rollup(${Array.from({ length: size - 1 }, (_, n) => `length(id) + ${n}`)})`), 'invalid_query'],
 ]; // biome-ignore format: a table
 
 const ofGraphql: readonly Limit[] = [

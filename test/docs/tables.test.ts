@@ -48,13 +48,14 @@ test('docs/configuration.md lists the variables of the code with their defaults,
   );
 });
 
-test('.env.example sets every variable to its default', () => {
-  const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
-  const settings = lines
-    .map(line => line.replace(/^# (?=[A-Z_]+=$)/, ''))
-    .filter(line => /^[A-Z_]+=/.test(line));
+test('.env.example sets every variable to its default, each below its meaning', () => {
+  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+  const [, ...settings] = text.trimEnd().split('\n\n');
   expect(settings).toEqual(
-    Object.entries(variables).map(([name, { schema }]) => `${name}=${defaultOf(schema)}`),
+    Object.entries(variables).map(([name, { schema, meaning }]) => {
+      const value = defaultOf(schema);
+      return `# ${meaning}\n${value === '' ? '# ' : ''}${name}=${value}`;
+    }),
   );
 });
 
