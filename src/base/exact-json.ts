@@ -25,7 +25,7 @@ export function parseExactJson(text: string): unknown {
   return mayHaveBigInteger(text) ? exactJson.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** Hints at a number with more digits than FLOAT64 keeps in any case, which are 15. */
+/** Finds numbers that may have more than 15 digits, which is all that every FLOAT64 keeps. */
 const maybeLongNumber = /(?:\d\.?){16}/;
 
 /** Whether `parseExactNumbers` takes its slow path. */

@@ -125,7 +125,7 @@ async function answerOnce(
   });
 }
 
-/** A signal that aborts when all of these have, and a function that lets go of them: some last as long as the process. */
+/** A signal that aborts when all of these have aborted, and a function that removes its listeners: some signals last as long as the process. */
 function abortWithTheLast(signals: readonly AbortSignal[]): { signal: AbortSignal; letGo: () => void } {
   const controller = new AbortController();
   let left = signals.length;

@@ -19,7 +19,7 @@ export type WarehouseToCheck = {
   readonly catalog: Catalog;
 };
 
-/** The time of a check, and the retries of one of its requests: all have their own. */
+/** The deadline of a check, and what starts the retries of one of its requests: each request has its own. */
 type Waiting = { readonly limit: Limit; readonly startRetries: () => Retries };
 
 /** The findings about one table. */
@@ -117,10 +117,10 @@ async function readNothing(warehouse: WarehouseToCheck, waiting: Waiting, name: 
   // A bound that no row reaches: tables may require one.
   const bounded = `${all} where timestamp > timestamp '9999-12-31 00:00:00+00'`;
   const first = await dryRun(warehouse, waiting, bounded);
-  // The bound does not fit where there is no such column, or one of another type.
+  // Refused as invalid where the table has no such column, or one of another type.
   if (first.failure?.reason !== 'invalidQuery') return { text: bounded, ...first };
   const second = await dryRun(warehouse, waiting, all);
-  // There is such a table, and it requires a bound of another column: of its own columns nothing is known.
+  // The table exists, and requires a filter over another column: its columns stay unknown.
   if (second.failure?.message.includes('without a filter over column')) return { text: all };
   return { text: all, ...second };
 }

@@ -95,7 +95,7 @@ function mayStillRun(error: unknown): boolean {
   return saysNothingOfJob.has(error.reason) || failureRow(error).remedy === 'retry';
 }
 
-/** Reasons of ours for answers that are not BigQuery's word on the job. */
+/** Reasons of ours for failures of a request, which say nothing about the job itself. */
 const saysNothingOfJob: ReadonlySet<string> = new Set(['jobUnreadable', 'redirected', 'noReason']);
 
 /** Milliseconds left; at least one, because 0 means no limit to BigQuery. */
@@ -138,7 +138,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
     const timeoutMs = Math.min(pollMs, wholeMs(limit));
     try {
       const read = await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
-      // A failed job answers nothing else any more.
+      // A failed job would not have answered: the earlier failure was that of a request.
       hasFailed = false;
       return read;
     } catch (error) {
@@ -149,7 +149,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
         throw new BigQueryFailure('jobLost', message, { status, cause: error });
       }
       if (!jobReasons.has(reason)) throw error;
-      // The first time it may be the request that failed; the second time in a row it is the job, and more requests would not help.
+      // Once, the request may have failed; twice in a row, the job has, and further requests would not help.
       if (hasFailed) throw new BigQueryFailure('jobUnreadable', message, { cause: error });
       hasFailed = true;
       throw error;

@@ -21,7 +21,7 @@ export function createBackoff(clock: Clock, random: () => number): Backoff {
   return {
     isActive(digest) {
       const leftMs = (failing.get(digest)?.untilMs ?? 0) - clock.now();
-      // More than the longest is left only where the clock was set back.
+      // More than the longest can only be left if the clock was set back.
       return leftMs > 0 && leftMs <= longestMs;
     },
     failed(digest) {

@@ -204,7 +204,7 @@ async function read(
         loadAlways(parts, request, inner),
       );
     const answer = await load();
-    // The query of others who must have new rows may have begun before; the next one has not.
+    // The query that this call joined may have begun before it; the next one begins after it.
     return answer.entry.createdAtMs >= askedAtMs ? answer : load();
   }
   return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));

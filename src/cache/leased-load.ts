@@ -41,7 +41,7 @@ export type LeasedLoadOptions = {
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
-  /** An entry whose query began earlier does not do; milliseconds since 1970. Default: any does. */
+  /** Entries whose query began earlier are not accepted; milliseconds since 1970. Default: all are. */
   readonly notBeforeMs?: number | undefined;
   readonly reason: LoadReason;
   /** The generation of the key's group right now. */

@@ -85,7 +85,7 @@ export function createLoader(deps: LoaderDeps): Loader {
       backoff.succeeded(key.digest);
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
       const isCurrent = local.removals === removals;
-      // Without an answer of the store, nobody but this process knows whether the entry was invalidated meanwhile.
+      // The store did not answer, so only this process knows whether the entry was invalidated meanwhile.
       if (standing === 'stored' || (standing === 'unknown' && isCurrent))
         local.keep(key, entry, { isCompared: standing === 'stored' && isCurrent });
       return { entry, receipt };

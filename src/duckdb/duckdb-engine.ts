@@ -161,7 +161,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   };
 }
 
-/** The tables as a process has them open; its errors are fit for the caller. */
+/** The tables that a process has open. Errors are translated for the caller. */
 async function tablesNow(pool: EnginePool, emit: DuckDbEngineOptions['emit']): Promise<Catalog> {
   try {
     return await pool.catalog();

@@ -230,7 +230,7 @@ function createOwedResults() {
   };
 }
 
-/** One part, as most results have, is not copied: what is outside of V8's heap counts when it decides to collect. */
+/** Most results are one part, which is not copied: memory outside of V8's heap brings its next collection closer. */
 function joined(parts: readonly Uint8Array[]): Buffer {
   const [only] = parts;
   return only && parts.length === 1

@@ -16,7 +16,7 @@ export type Findings = {
   readonly epochUnits?: Map<string, Set<EpochUnit>>;
 };
 
-/** Values of a row, NULLs included: a short list of empty records would become one of millions of fields. */
+/** Most values of a row, NULLs included: a short list of empty records would otherwise grow to millions of fields. */
 const maxValues = 1_000_000;
 
 /** Ignored fields that are remembered: rows of strangers may each have others. */
@@ -48,15 +48,15 @@ export function normaliseRow(
   return normaliseRecord(columns, whole, '', { required: new Set(source.required), findings, room });
 }
 
-type Surroundings = {
+type RowContext = {
   /** Dotted paths of the fields that must be there. */
   readonly required: ReadonlySet<string>;
   readonly findings: Findings;
-  /** What the row may still hold. */
+  /** How many more values the row may hold. */
   readonly room: { values: number };
 };
 
-function takeRoom(room: Surroundings['room'], values: number): void {
+function takeRoom(room: RowContext['room'], values: number): void {
   room.values -= values;
   if (room.values < 0) throw new RowError(`has more than ${maxValues} values`);
 }
@@ -65,18 +65,18 @@ function normaliseRecord(
   fields: SourceFields,
   record: Record<string, unknown>,
   path: string,
-  surroundings: Surroundings,
+  context: RowContext,
 ): Record<string, unknown> {
   const declared = Object.entries(fields);
-  takeRoom(surroundings.room, declared.length);
+  takeRoom(context.room, declared.length);
   for (const name of Object.keys(record)) {
-    const { ignoredFields } = surroundings.findings;
+    const { ignoredFields } = context.findings;
     if (!Object.hasOwn(fields, name) && ignoredFields.size < maxIgnored) ignoredFields.add(path + name);
   }
   return Object.fromEntries(
     declared.map(([name, field]) => {
-      const value = normaliseField(field, ownValue(record, name), path + name, surroundings);
-      if (value === null && surroundings.required.has(path + name)) {
+      const value = normaliseField(field, ownValue(record, name), path + name, context);
+      if (value === null && context.required.has(path + name)) {
         throw new RowError(`${path + name} is missing`);
       }
       return [name, value];
@@ -84,39 +84,34 @@ function normaliseRecord(
   );
 }
 
-/** A field of a record; every object has a `constructor` that is none. */
+/** An own field of a record: every object inherits `constructor`, which is no field. */
 function ownValue(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-function normaliseField(
-  field: SourceField,
-  value: unknown,
-  path: string,
-  surroundings: Surroundings,
-): unknown {
-  const { findings } = surroundings;
+function normaliseField(field: SourceField, value: unknown, path: string, context: RowContext): unknown {
+  const { findings } = context;
   if (typeof field === 'string') return normaliseScalar(field, value, path, findings);
   if (!Array.isArray(field)) {
     if (value === null || value === undefined) return null;
     if (!isObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
-    return normaliseRecord(field, value, `${path}.`, surroundings);
+    return normaliseRecord(field, value, `${path}.`, context);
   }
   if (value === null || value === undefined) return [];
   // A single value counts as an array of one: other log pipelines omit the brackets.
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  takeRoom(surroundings.room, list.length);
+  takeRoom(context.room, list.length);
   const [element] = field;
   if (typeof element === 'string') {
     return list.filter(item => item !== null).map(item => normaliseScalar(element, item, path, findings));
   }
-  if (list.length > 1) surroundings.findings.severalElements.add(path);
+  if (list.length > 1) context.findings.severalElements.add(path);
   return list
     .filter(item => item !== null)
     .map(item => {
       if (!isObject(item))
         throw new RowError(`${path} is ${show(item)}; allowed: an object or an array of objects`);
-      return normaliseRecord(element, item, `${path}.`, surroundings);
+      return normaliseRecord(element, item, `${path}.`, context);
     });
 }
 

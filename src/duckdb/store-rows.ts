@@ -96,7 +96,7 @@ async function storeOnce(
     time && from && to
       ? ` AND ${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
       : '';
-  // Rows from before the column was there have no id: beside a NULL nothing is NOT IN.
+  // Rows from before the column existed have no id, and `NOT IN` is never true of a list with a NULL.
   const haveIds = ids.map(id => `${quoteName(id)} IS NOT NULL`).join(' AND ');
   await connection.run(
     `INSERT INTO ${quoteName(name)} BY NAME SELECT * FROM _incoming WHERE (${list}) NOT IN (SELECT (${list}) FROM ${quoteName(name)} WHERE ${haveIds}${near});

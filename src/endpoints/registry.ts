@@ -51,9 +51,9 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     const next = chooseServed(read, served);
     const loaded = [...next.served.values()].filter(each => served.get(each.file) !== each);
     const removed = [...served.values()].filter(({ file }) => !next.served.has(file));
-    const isNews = ({ file, message }: DefinitionError) =>
+    const isNew = ({ file, message }: DefinitionError) =>
       broken.get(file)?.message !== message || texts.get(file) !== read.texts.get(file);
-    const news = [...next.broken.values()].filter(isNews);
+    const newlyBroken = [...next.broken.values()].filter(isNew);
     served = new Map([...next.served].sort(([a], [b]) => (a < b ? -1 : 1)));
     ({ texts } = read);
     ({ broken } = next);
@@ -66,7 +66,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
     if (isStarting && served.size === 0 && broken.size > 0) throw allOf([...broken.values()]);
     isStarting = false;
     if (loaded.length + removed.length > 0) version++;
-    for (const { file, message } of news) emit({ type: 'endpoint.broken', file, message });
+    for (const { file, message } of newlyBroken) emit({ type: 'endpoint.broken', file, message });
     for (const { name, file } of loaded) emit({ type: 'endpoint.loaded', endpoint: name, file });
     for (const { name, file } of removed) emit({ type: 'endpoint.removed', endpoint: name, file });
   }

@@ -92,7 +92,7 @@ export type Engine = {
    * @throws as `describe`
    */
   subsets(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Subset[]>;
-  /** Equal as long as the tables of the sources are: what `subsets` has said still holds. */
+  /** Stays equal as long as the tables of the sources are unchanged, and with them the answer of `subsets`. */
   tablesVersion(): Promise<string>;
   /**
    * Resolves every name and type of a caller's SQL by the front-end alone: no warehouse is asked.

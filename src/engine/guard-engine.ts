@@ -28,7 +28,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
 
   function rejectWhileDown(): void {
     const leftMs = closedUntilMs - clock.now();
-    // More than the back-off is left only where the clock was set back.
+    // More than the back-off can only be left if the clock was set back.
     if (failures < maxFailures || leftMs <= 0 || leftMs > backoffMs) return;
     throw new GatewayError('unavailable', 'The query engine does not answer; it is tried again in a moment');
   }

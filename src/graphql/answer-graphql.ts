@@ -88,7 +88,7 @@ export function createGraphqlHandler(
     landingPage: false,
     cors: false,
     logging: false,
-    // Yoga would answer each URL with this end itself, by an empty 200; no URL has a line end.
+    // Yoga answers every URL that ends like this with an empty 200; no URL ends with a line break.
     healthCheckEndpoint: '\n',
     maskedErrors: { maskError },
     parserAndValidationCache: {
@@ -116,7 +116,7 @@ export function createGraphqlHandler(
     // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
     const caller = found instanceof Promise ? await found : found;
     countRequests(caller.meter, 1);
-    // Yoga gets no other: for a client that accepts a stream it would make one.
+    // Yoga is given this type only: for a client that accepts a stream it would open one.
     const accept = preferredType(request.headers.accept, mediaTypes);
     if (!accept) throw notAcceptable();
     const asked = { requestId, facts, signal, headers, caller };
@@ -125,7 +125,7 @@ export function createGraphqlHandler(
     const budget = openBudget(inner => largeOperations.take(inner, { caller: caller.tokenId }));
     try {
       const operation = openContext(pipeline, asked, budget);
-      // Yoga knows few spellings of this type, which every POST has by now.
+      // Every POST has this type by now, in a spelling that Yoga may not know.
       const sent = { accept, 'content-type': 'application/json' };
       const response = await yoga.fetch(
         `http://gateway/graphql?${queryText}`,

@@ -31,7 +31,7 @@ export const limits: Plugin = {
     setRequestParser(async request => {
       try {
         const parsed = await requestParser(request);
-        // A list of requests is refused whatever is in it.
+        // A list of requests is refused later, whatever it holds.
         if (!Array.isArray(parsed)) limitValues(parsed as GraphQLParams); // none of the parsers answers by itself
         return parsed;
       } catch (thrown) {

@@ -4,7 +4,7 @@ import { streamBody } from '../http-messages/read-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
-import { type BodyCoding, bodyCodings, maxEventsBytes } from '../loading/events/read-coded.ts';
+import { type BodyEncoding, bodyEncodings, maxEventsBytes } from '../loading/events/read-encoded.ts';
 import { admitLoad, type LoadingDeps, type LoadRouteDeps, missingSource } from './answer-rows.ts';
 import { json } from './json-response.ts';
 
@@ -20,9 +20,9 @@ export async function answerLogs(
   await admitLoad(pipeline.tokens, request.headers, 'events');
   if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
   const source = findSource(loading, readQueryString(queryText));
-  const coding = readCoding(request.headers['content-encoding']);
+  const encoding = readContentEncoding(request.headers['content-encoding']);
   const body = streamBody(request, { maxBytes: maxEventsBytes, timeoutMs });
-  const { events, rejected, problem } = await loading.loader.loadEvents(source.name, { body, coding });
+  const { events, rejected, problem } = await loading.loader.loadEvents(source.name, { body, encoding });
   if (events === 0 && rejected > 0) {
     throw new GatewayError('invalid_body', `The request body has no event: ${problem}`);
   }
@@ -38,13 +38,13 @@ function findSource(loading: LoadingDeps, { source_name: name, source: id }: Rec
   throw new GatewayError('invalid_request', `Source ${wanted} reads its files in place; it takes no events`);
 }
 
-function readCoding(header: string | undefined): BodyCoding | undefined {
+function readContentEncoding(header: string | undefined): BodyEncoding | undefined {
   const name = header?.trim().toLowerCase().replace(/^x-/, '');
   if (!name || name === 'identity') return undefined;
-  const coding = bodyCodings.find(each => each === name);
-  if (coding) return coding;
+  const encoding = bodyEncodings.find(each => each === name);
+  if (encoding) return encoding;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(header)}; allowed: ${bodyCodings.join(', ')}`,
+    `Content-Encoding is ${JSON.stringify(header)}; allowed: ${bodyEncodings.join(', ')}`,
   );
 }

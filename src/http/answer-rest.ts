@@ -154,7 +154,7 @@ function headersOf(request: IncomingMessage, answer: Answer, form: BodyForm): Ou
     'server-timing': serverTiming(answer),
   };
   if (request.method === 'POST' || !hasBody(request)) return headers;
-  // Caches keep the answer to a GET by its URL, which does not say what its body asked for.
+  // Caches store the answer to a GET under its URL, which does not show what the body asked for.
   const { 'x-accel-expires': _, ...others } = headers;
   return { ...others, 'cache-control': 'no-store' };
 }

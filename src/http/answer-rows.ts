@@ -21,7 +21,7 @@ export type LoadingDeps = {
   readonly isLeftOut: (name: string) => boolean;
 };
 
-/** What both doors for loading need. */
+/** What both routes that load rows need. */
 export type LoadRouteDeps = {
   readonly pipeline: Pick<PipelineDeps, 'tokens'>;
   readonly loading: LoadingDeps | undefined;

@@ -29,7 +29,7 @@ export function answerSample(sample: PageSample | undefined, { request }: Reques
   if (site !== undefined && site !== 'same-origin') {
     throw new GatewayError('forbidden', 'Only the page of this gateway may ask');
   }
-  // To a proxy on this machine everybody would be here. nginx, as it comes, adds no header, but asks by HTTP/1.0, as no browser does.
+  // Behind a proxy on this machine every caller would look local. nginx by default adds no header, but sends HTTP/1.0, which no browser does.
   const isProxied = httpVersionMinor === 0 || proxyHeaders.some(name => headers[name] !== undefined);
   const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
   const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;

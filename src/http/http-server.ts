@@ -75,7 +75,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     handler.refuse(request, response, new GatewayError('too_many_requests', message));
   }
 
-  /** Has a request answered, unless it is one too many on its connection. */
+  /** Answers a request, unless its connection has too many waiting. */
   function receive(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     // The connection was refused already, as one too many.
     if (request.socket.writableEnded) return;

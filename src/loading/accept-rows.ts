@@ -104,7 +104,7 @@ export async function acceptRows({
       }
       try {
         const row = JSON.stringify(normaliseRow(source, read(given), block.findings));
-        // Whoever stores it reads it as a line.
+        // It is stored as one line.
         if (row.length > maxLineLength)
           throw new RowError(`takes more than ${maxLineLength} characters as a row of ${source.name}`);
         block.rows.push(row);

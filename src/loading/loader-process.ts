@@ -11,7 +11,7 @@ import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
 import { acceptEvents, type EventsAcceptance } from './events/accept-events.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import { createLearningPace } from './events/learning-pace.ts';
-import { type BodyCoding, readCoded } from './events/read-coded.ts';
+import { type BodyEncoding, readEncoded } from './events/read-encoded.ts';
 import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { type Retention, withRetention } from './retention.ts';
@@ -37,7 +37,7 @@ export type LoaderCommand =
       readonly id: number;
       readonly source: string;
       readonly file: string;
-      readonly coding: BodyCoding | undefined;
+      readonly encoding: BodyEncoding | undefined;
     }
   /** Accepted rows may be waiting. */
   | { readonly type: 'store' }
@@ -57,7 +57,7 @@ export type LoaderReport =
       readonly message: string;
       readonly bodyFault?: BodyError['code'] | undefined;
     }
-  /** Nothing is left to do of the first so many commands. */
+  /** The first `commands` commands are done. */
   | { readonly type: 'at rest'; readonly commands: number }
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
@@ -97,7 +97,7 @@ process.on('message', async (command: LoaderCommand) => {
   await store();
   if (--working === 0) report({ type: 'at rest', commands });
 });
-// Whatever it is doing can be done again.
+// Safe at any moment: whatever is in progress is done again by the next process.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 async function act(command: LoaderCommand): Promise<void> {
@@ -160,10 +160,10 @@ async function acceptFile({ source: name, file }: Accept): Promise<Acceptance> {
 async function acceptEventsFile({
   source: name,
   file,
-  coding,
+  encoding,
 }: Extract<Accept, { type: 'accept events' }>): Promise<EventsAcceptance> {
   const source = find(declared, name);
-  const body = await readCoded(file, coding);
+  const body = await readEncoded(file, encoding);
   const acceptance = await acceptEvents({ ...settings, folder, source, body, nowMs: Date.now(), pace });
   const { events, rejected, lostValues } = acceptance;
   emit({ type: 'rows.accepted', source: name, rows: events, rejected });

@@ -12,7 +12,7 @@ import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
 import type { EventsAcceptance } from './events/accept-events.ts';
-import type { BodyCoding } from './events/read-coded.ts';
+import type { BodyEncoding } from './events/read-encoded.ts';
 import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
 import type { LoadingEvent } from './loading-events.ts';
 
@@ -41,7 +41,10 @@ export type Loader = {
 };
 
 /** A body with events, as it comes. */
-export type EventsBody = { readonly body: AsyncIterable<Buffer>; readonly coding: BodyCoding | undefined };
+export type EventsBody = {
+  readonly body: AsyncIterable<Buffer>;
+  readonly encoding: BodyEncoding | undefined;
+};
 
 type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
@@ -115,9 +118,9 @@ export function createLoader(options: LoaderOptions): Loader {
       places.within(place =>
         take(rows, place, (loader, file) => loader.accept({ type: 'accept', source, file })),
       ),
-    loadEvents: (source, { body, coding }) =>
+    loadEvents: (source, { body, encoding }) =>
       places.within(place =>
-        take(body, place, (loader, file) => loader.accept({ type: 'accept events', source, file, coding })),
+        take(body, place, (loader, file) => loader.accept({ type: 'accept events', source, file, encoding })),
       ),
     wake: () => running().send({ type: 'store' }),
     bringSample: sample => running().send({ type: 'sample', sample }),
@@ -135,7 +138,7 @@ export function createLoader(options: LoaderOptions): Loader {
 /** A request whose rows are taken; `reject` ends it. */
 type Place = PromiseWithResolvers<never> & { readonly startedMs: number; isReceived: boolean };
 
-/** Lets so many requests bring rows at the same time: one that sends byte by byte must not keep others from sending. */
+/** Lets `maxTaking` requests bring rows at the same time: one that sends byte by byte must not keep others from sending. */
 function createPlaces() {
   const taken = new Set<Place>();
 
@@ -199,7 +202,7 @@ function startChild(
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
   let isUnwanted = false;
-  // A turn may take minutes, and says nothing meanwhile.
+  // A turn may take minutes without a message.
   let [sent, done] = [0, 0];
   const idle = setTimeout(() => {
     if (done < sent) return void idle.refresh();

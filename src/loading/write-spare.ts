@@ -72,7 +72,7 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
   });
 }
 
-/** The current file; the other one where it is gone, which has all rows that wait in no file; a new one where neither is there. */
+/** The current file. If it is gone, the other one takes its place, which lacks only rows that still wait in their files; without either, a new one. */
 async function needCurrent(databasePath: string, sources: readonly Source[]): Promise<Current> {
   const current = readCurrent(databasePath);
   if (await bytesOf(current.path)) return current;
@@ -164,12 +164,12 @@ async function bytesOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-/** The last turn of this process, or of those that wait for it. */
+/** The last turn that was asked for in this process. */
 let ownTurn: Promise<void> = Promise.resolve();
 
 /**
  * Runs an action while nobody else does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
- * ends, however that happens, which no lock that Node offers does. It keeps out other processes alone: within one, turns follow each other.
+ * ends, however that happens, which no lock that Node offers does. It only keeps out other processes; within one, turns run one after another.
  * @throws SetupError in a folder of a newer version; what `act` throws
  */
 export function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {

@@ -16,8 +16,8 @@ type MarkDeps = {
 const explainMs = 10_000;
 
 /**
- * Makes the function to call when queries see new rows of some sources. Entries of saved queries that read them are void, so that the next
- * request has the new rows; where rows keep coming within their `cacheSeconds` they are stale instead, and served while one refresh
+ * Makes the function to call when queries see new rows of some sources. Entries of saved queries that read them are invalidated, so that the
+ * next request has the new rows; where rows keep coming within their `cacheSeconds` they are stale instead, and served while one refresh
  * runs: else nothing of an endpoint over a stream of rows would ever be a hit.
  */
 export function createLoadMarker({ endpoints, engine, cache, clock }: MarkDeps) {
@@ -25,7 +25,7 @@ export function createLoadMarker({ endpoints, engine, cache, clock }: MarkDeps) 
   /** By endpoint: when rows of its sources came last. */
   const lastLoads = new Map<string, number>();
 
-  /** The sources of a saved query, those among them that only callers' SQL may read. */
+  /** The sources of a saved query, including those that only callers' SQL can read. */
   async function sourcesFor(definition: EndpointDefinition): Promise<readonly string[]> {
     const { name: endpoint, sql, parameters, maxRows, sandbox } = definition;
     const statement = { endpoint, sql, parameters: parameters.map(withoutValue), maxRows };

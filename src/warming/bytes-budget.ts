@@ -10,7 +10,7 @@ export function createBytesBudget(perHour: number, clock: Clock): BytesBudget {
   let spent: { readonly atMs: number; readonly bytes: number }[] = [];
   return {
     get isUsedUp() {
-      // By the distance: what was read before the clock was set back would count until that time has come again.
+      // The distance in either direction: after the clock was set back, earlier readings would otherwise count until it has caught up.
       spent = spent.filter(({ atMs }) => Math.abs(clock.now() - atMs) < hourMs);
       return perHour > 0 && spent.reduce((sum, { bytes }) => sum + bytes, 0) >= perHour;
     },

@@ -62,7 +62,7 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
   };
 }
 
-/** The same clock, which stands still instead of being set back: what is due stays due. */
+/** A clock that stands still instead of going back: what is due stays due. */
 function neverBack(clock: Clock): Clock {
   let lastMs = clock.now();
   let setBackMs = 0;

@@ -92,7 +92,7 @@ export const defaultHalfLifeMs = 3_600_000;
 
 /**
  * The score of a key: the binary logarithm of its reads, weighted more the later it came. Only differences
- * matter, so no score needs ageing: heats are compared, and a later read outweighs any number of old ones.
+ * matter, so no score needs ageing, and a later read outweighs any number of old ones.
  * Source: Cormode et al., "Forward Decay" (ICDE 2009), with exponential decay.
  */
 export function scoreAfterRead(score: number | undefined, nowMs: number, halfLifeMs: number): number {

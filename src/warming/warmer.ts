@@ -39,7 +39,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
   const { schedule, warmGroup, clock, emit, random = Math.random, concurrency = 1 } = options;
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  /** Each warms one group after another. */
+  /** The loops in progress; each warms one group after another. */
   const lanes: (Promise<void> | undefined)[] = [];
 
   async function runAll(): Promise<void> {
@@ -70,7 +70,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
       const totals = { due: keys, refreshed, failed, runs, bytes, savedBytes, lateMs };
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
-        // What a worker that stops leaves undone is another one's at once.
+        // Another worker takes over at once what a stopping one leaves undone.
         dueInMs: closing.signal.aborted ? 0 : nextDueMs(periodMs, failures),
         failures,
         dropped,
@@ -89,7 +89,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
   }
 
   function runDue(): Promise<void> {
-    // A lane that is still at a large group holds up no other.
+    // A lane that is busy with a large group does not hold up the others.
     for (let at = 0; at < concurrency; at++) {
       lanes[at] ??= runAll().finally(() => {
         lanes[at] = undefined;

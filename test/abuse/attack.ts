@@ -1,6 +1,6 @@
 import type { Target } from './target.ts';
 
-/** Scopes without which some attacks would be refused at the door, with 403. */
+/** Scopes without which some attacks would be refused at once, with 403. */
 export type AttackScope = 'write' | 'explain';
 
 /** What one caller with an ordinary token does to a gateway, as one row of a table. */

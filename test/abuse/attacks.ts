@@ -1,7 +1,7 @@
 import { answerAttacks } from './answer-attacks.ts';
 import type { Attack } from './attack.ts';
-import { doorAttacks, writeAttacks } from './door-attacks.ts';
 import { graphqlAttacks } from './graphql-attacks.ts';
+import { handlerAttacks, writeAttacks } from './handler-attacks.ts';
 import { hitAttacks } from './hit-attacks.ts';
 import { keptAttacks, packedAttacks, strangeAttacks } from './hostile-attacks.ts';
 import { cacheAttacks, httpAttacks } from './http-attacks.ts';
@@ -19,7 +19,7 @@ export const attacks: readonly Attack[] = [
   ...keptAttacks,
   ...graphqlAttacks,
   ...sqlAttacks,
-  ...doorAttacks,
+  ...handlerAttacks,
   ...writeAttacks,
   ...packedAttacks,
   ...hitAttacks(attackToken),

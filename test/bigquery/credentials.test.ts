@@ -56,7 +56,7 @@ test.each<[string, CredentialsKind]>([
   ['the identity of another cloud', 'workload'],
   ['the service account of the machine', 'machine'],
 ])(
-  'with %s a token that BigQuery calls void, although our clock does not, is replaced once',
+  'with %s a token that BigQuery calls expired, although our clock does not, is replaced once',
   async (_, kind) => {
     const { google, run, tokens } = await open(kind);
     await run();

@@ -47,7 +47,7 @@ let unique = 0;
 /** A URL that nobody asked for before; what is not declared is ignored by the key. */
 const once = () => `${route}&n=${unique++}`;
 
-/** The answer's bytes as they came over the wire: fetch would undo the coding, and sends no body by GET. */
+/** The answer's bytes as they came over the wire: fetch would undo the encoding, and sends no body by GET. */
 function wire(path: string, headers: Record<string, string> = {}, method = 'GET', sent = '') {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number;
@@ -178,7 +178,7 @@ describe('contract 5.11: ETag and If-None-Match', () => {
   });
 });
 
-describe('content codings', () => {
+describe('content encodings', () => {
   test.each([
     ['gzip', 'gzip'],
     ['br, gzip', 'br'],

@@ -68,7 +68,7 @@ describe.each(['kept', 'unkept'])('contract 2.14: %s', name => {
   });
 });
 
-describe('contract 2.14: the other doors', () => {
+describe('contract 2.14: the other handlers', () => {
   test.each(formatNames)('an export as %s', async format => {
     const headersOf = async (upto: number) => {
       const path = `/api/endpoints/query/kept?upto=${upto}&format=${format}`;

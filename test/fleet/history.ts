@@ -36,7 +36,7 @@ export type Run = {
   readonly endMs: number;
 };
 
-/** An order to make one entry void, or all. */
+/** An order to invalidate one entry, or all. */
 export type Invalidation = {
   readonly gateway: number;
   /** Absent: all entries. */

@@ -117,7 +117,7 @@ describe('invalidation reaches every gateway', () => {
     const state = async (gateway: FleetGateway, asked: string) =>
       (await gateway.get(asked)).headers['x-cache'];
     const states = (asked: string) => Promise.all(gateways.map(gateway => state(gateway, asked)));
-    /** The news may reach this gateway a moment after the answer of the one that was told. */
+    /** The message may reach this gateway a moment after the answer of the one that was asked. */
     const misses = (gateway: FleetGateway, asked: string) =>
       expect.poll(() => state(gateway, asked)).toBe('MISS');
     await states(path);

@@ -37,7 +37,7 @@ const keys = {
 };
 
 /**
- * Starts gateways as processes over one Redis and one counting warehouse, asks them, makes entries void, and meanwhile pauses,
+ * Starts gateways as processes over one Redis and one counting warehouse, asks them, invalidates entries, and meanwhile pauses,
  * kills and restarts Redis and gateways and moves their clocks as the seed says.
  * @param tell hears what is done, in words
  */

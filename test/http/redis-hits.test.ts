@@ -92,7 +92,7 @@ const reads = async () =>
 
 test.each([
   ['REST', get('rest')],
-  ['REST in a coding', get('coded', 'Accept-Encoding: gzip\r\n')],
+  ['REST in an encoding', get('coded', 'Accept-Encoding: gzip\r\n')],
   ['GraphQL', post],
 ])('%s: known bytes are answered when Redis has confirmed their rows, without a query', async (_, bytes) => {
   const connection = await openRaw(gateway.port);

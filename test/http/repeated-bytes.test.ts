@@ -91,7 +91,7 @@ describe('the same bytes once more are answered without being parsed', () => {
     ['short rows', get(text(10))],
     ['rows that are not joined to the head', get(text(40_000))],
     ['rows from another origin', get(text(10), 'Origin: https://a.example\r\n')],
-    ['rows in a coding', get(text(4000), 'Accept-Encoding: gzip\r\n')],
+    ['rows in an encoding', get(text(4000), 'Accept-Encoding: gzip\r\n')],
     ['a short operation', post('/graphql', operation(10))],
     ['a long operation', post('/graphql', operation(1000))],
     ['rows that the caller has', ''],

@@ -112,7 +112,7 @@ describe('the same request once more', () => {
     expect((await wire(drawn, condition, { method: 'POST', body: '{}' })).status).toBe(200);
   });
 
-  test('in each coding has a tag of that coding, and a 304 that names no coding', async () => {
+  test('in each encoding has a tag of that encoding, and a 304 that names none', async () => {
     const tags = new Set<unknown>();
     for (const coding of ['gzip', 'br', 'zstd']) {
       const accept = { 'accept-encoding': coding };

@@ -84,7 +84,7 @@ test('a loader that is killed inside statements, and torn files, lose no acknowl
     const body = (async function* () {
       yield Buffer.from(JSON.stringify(sent));
     })();
-    const taken = await loader.loadEvents(source, { body, coding: undefined }).catch(error => {
+    const taken = await loader.loadEvents(source, { body, encoding: undefined }).catch(error => {
       if (!(error instanceof GatewayError)) throw error;
       return undefined;
     });

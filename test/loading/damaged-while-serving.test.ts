@@ -11,7 +11,7 @@ import { openGateway } from '../support/open-gateway.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 const events = 3000;
 
@@ -36,14 +36,14 @@ async function openWithEvents() {
   await sendEvents(0, events);
   const isStored = async () =>
     (await readdir(join(gateway.directory, 'rows'))).every(name => !name.endsWith('.rows'));
-  await expect.poll(isStored, { timeout: patienceMs, interval: 20 }).toBe(true);
+  await expect.poll(isStored, { timeout: timeoutMs, interval: 20 }).toBe(true);
   // The turn that removed the rows' file may still write.
   const isAtRest = () =>
     Promise.all(replicasOf(path).map(messagesAt)).then(
       () => true,
       () => false,
     );
-  await expect.poll(isAtRest, { timeout: patienceMs, interval: 20 }).toBe(true);
+  await expect.poll(isAtRest, { timeout: timeoutMs, interval: 20 }).toBe(true);
   const sql = encodeURIComponent('select count(distinct event_message) as n from postgres_logs');
   return {
     ...gateway,
@@ -88,13 +88,13 @@ test('a file that is damaged inside is named and set aside while the gateway ser
   const { file, keptAs } = await gateway.event('database.damaged');
   expect([file, keptAs]).toEqual([damaged, expect.stringContaining(`${damaged}.damaged-`)]);
   await expect
-    .poll(async () => (await gateway.ask()).body, { timeout: patienceMs, interval: 20 })
+    .poll(async () => (await gateway.ask()).body, { timeout: timeoutMs, interval: 20 })
     .toEqual({
       result: [{ n: events }],
     });
   await gateway.sendEvents(events, events + 5);
   await expect
-    .poll(async () => (await gateway.ask()).body, { timeout: patienceMs, interval: 20 })
+    .poll(async () => (await gateway.ask()).body, { timeout: timeoutMs, interval: 20 })
     .toEqual({
       result: [{ n: events + 5 }],
     });

@@ -55,7 +55,7 @@ const sees = (columns: string, message: string, row: object) =>
     )
     .toEqual({ result: [row] });
 
-describe('at the door', () => {
+describe('over HTTP', () => {
   test('a name of 128 characters is learned, a longer one is not', async () => {
     const [kept, long] = ['k'.repeat(learningLimits.nameLength), 'l'.repeat(learningLimits.nameLength + 1)];
     await send({ event_message: 'names', metadata: { [kept]: 1, [long]: 2 } });

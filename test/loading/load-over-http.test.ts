@@ -39,7 +39,7 @@ select state from orders
 `;
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -78,7 +78,7 @@ const ask = async (name: string) => (await gateway.get(`/api/endpoints/query/${n
 
 /** Waits until the rows can be seen. */
 const sees = (name: string, rows: object[]) =>
-  expect.poll(() => ask(name), { timeout: patienceMs, interval: 50 }).toEqual(rows);
+  expect.poll(() => ask(name), { timeout: timeoutMs, interval: 50 }).toEqual(rows);
 
 test('rows that were acknowledged are seen once, and lines that are none are reported', async () => {
   const answer = await post('shop.orders', [
@@ -123,7 +123,7 @@ test('requests at the same time lose and double nothing', async () => {
   expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(Array(20).fill(200));
   await expect
     .poll(async () => (await ask('shop.now')).find(({ state }: { state: string }) => state === 'many'), {
-      timeout: patienceMs,
+      timeout: timeoutMs,
     })
     .toEqual({ state: 'many', orders: 1000, lines: 0 });
 });
@@ -134,13 +134,13 @@ test('an entry is void after the first load, and stale while rows keep coming', 
   gateway.clock.advance(1000);
   expect(await state()).toBe('HIT');
   await post('shop.events', [{ order_id: 4, state: 'void' }]);
-  await expect.poll(state, { timeout: patienceMs, interval: 20 }).toBe('MISS');
+  await expect.poll(state, { timeout: timeoutMs, interval: 20 }).toBe('MISS');
   expect(await ask('shop.kept')).toContainEqual({ state: 'void', orders: 1, lines: 0 });
   // The new entry was made in the same millisecond as the mark.
   gateway.clock.advance(1000);
-  await expect.poll(state, { timeout: patienceMs, interval: 20 }).toBe('HIT');
+  await expect.poll(state, { timeout: timeoutMs, interval: 20 }).toBe('HIT');
   await post('shop.events', [{ order_id: 5, state: 'stale' }]);
-  await expect.poll(state, { timeout: patienceMs, interval: 20 }).toBe('STALE');
+  await expect.poll(state, { timeout: timeoutMs, interval: 20 }).toBe('STALE');
   await sees('shop.kept', expect.arrayContaining([{ state: 'stale', orders: 1, lines: 0 }]));
 });
 
@@ -150,7 +150,7 @@ test("a caller's SQL over a subset that the saved query itself does not read see
   expect(await count()).toEqual([{ n: 0 }]);
   gateway.clock.advance(1000);
   await post('shop.notes', [{ order_id: 7, state: 'new' }]);
-  await expect.poll(count, { timeout: patienceMs, interval: 50 }).toEqual([{ n: 1 }]);
+  await expect.poll(count, { timeout: timeoutMs, interval: 50 }).toEqual([{ n: 1 }]);
 });
 
 test.each([

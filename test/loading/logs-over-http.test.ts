@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -64,7 +64,7 @@ const ask = async (sql: string, name = 'shop.all', more = '') => {
 
 /** Waits until the rows can be seen. */
 const sees = (sql: string, rows: unknown, name?: string, more?: string) =>
-  expect.poll(() => ask(sql, name, more), { timeout: patienceMs, interval: 50 }).toEqual(rows);
+  expect.poll(() => ask(sql, name, more), { timeout: timeoutMs, interval: 50 }).toEqual(rows);
 
 const event = (event_message: string) => ({ event_message, level: 'info' });
 
@@ -119,7 +119,7 @@ test.each([
   ['a body of no objects', '[1,"a",[{}]]', {}, 400, 'invalid_body'],
   ['no gzip at all', 'abc', { headers: { 'content-encoding': 'gzip' } }, 400, 'invalid_body'],
   [
-    'a coding that is not offered',
+    'an encoding that is not offered',
     'abc',
     { headers: { 'content-encoding': 'br' } },
     415,
@@ -222,7 +222,7 @@ describe('an event at the edge, as Vector sends it', () => {
     };
     expect(await fields()).not.toContain('unheard_of');
     await log({ event_message: 'pool', metadata: { unheard_of: 1 } }, 'pgbouncer.logs.prod');
-    await expect.poll(fields, { timeout: patienceMs, interval: 50 }).toContain('unheard_of');
+    await expect.poll(fields, { timeout: timeoutMs, interval: 50 }).toContain('unheard_of');
   });
 
   test('of a wrong type is kept, and its text with it', async () => {

@@ -246,13 +246,13 @@ test('senders that send byte by byte make way for one that comes when all places
   for (const { promise } of [never, broken]) promise.catch(() => undefined);
   broken.reject(new Error('read'));
   const slow = Array.from({ length: 32 }, () =>
-    loader.loadEvents(source.name, { body: dripping(never.promise), coding: undefined }).then(
+    loader.loadEvents(source.name, { body: dripping(never.promise), encoding: undefined }).then(
       () => 'taken',
       error => error.code,
     ),
   );
   // A body that fails at once says that it was read.
-  const failing = { body: dripping(broken.promise), coding: undefined };
+  const failing = { body: dripping(broken.promise), encoding: undefined };
   await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('Too many requests bring rows');
   now.mockReturnValue(2001);
   await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('can not be written');

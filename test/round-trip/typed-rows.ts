@@ -80,7 +80,7 @@ export const typedRows: readonly object[] = [
 const shown = (forms: typeof shownByRest, name: keyof typeof given, at: number) =>
   (forms[name] ?? shownByRest[name])?.[at] ?? JSON.stringify(givenValue(name, at));
 
-/** A row as one door shows it, as JSON text: integers have digits that no number of JavaScript has. */
+/** A row as one handler shows it, as JSON text: integers have digits that no number of JavaScript has. */
 function rowText(forms: typeof shownByRest, at: number): string {
   const scalars = typedColumns.map(name => `"${name}":${shown(forms, name, at)}`);
   const lists = typedColumns.map(

@@ -5,7 +5,7 @@ import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { studioQuestions } from './studio-questions.ts';
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const counts = () => Promise.all(pages.map(({ table }) => ask(`select count(*) as n from ${table}`)));
   const expected = pages.map(({ source }) => [{ n: source ? sent(source).length : 0 }]);
   await vi.waitFor(async () => expect(await counts()).toEqual(expected), {
-    timeout: patienceMs,
+    timeout: timeoutMs,
     interval: 100,
   });
 });

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 
 /** Milliseconds. A condition that holds is seen at once; only one that never holds costs this much. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 const { waitFor } = vi;
 
@@ -11,5 +11,5 @@ const { waitFor } = vi;
  */
 vi.waitFor = (condition, options) => {
   const { timeout = 0, ...others } = typeof options === 'number' ? { timeout: options } : (options ?? {});
-  return waitFor(condition, { interval: 20, ...others, timeout: Math.max(timeout, patienceMs) });
+  return waitFor(condition, { interval: 20, ...others, timeout: Math.max(timeout, timeoutMs) });
 };

@@ -55,7 +55,7 @@ const useMs = 60_000;
 const totalMs = 200;
 const quotaTimeoutMs = 50;
 
-/** Milliseconds without news of other gateways after which the next request asks for it at once. */
+/** Milliseconds since the last exchange with the ledger after which the next request starts one at once. */
 const pauseMs = 1000;
 
 /** Subjects of JSON Web Tokens that a gateway has meters for. */

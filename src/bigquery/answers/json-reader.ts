@@ -8,7 +8,7 @@ export type JsonHandler = {
   /** The name of an object's member; its value follows. */
   key(name: string): void;
   string(value: string): void;
-  /** A value of at least `longBytes` bytes that is written as it reads: ASCII without escapes, in pieces as they arrived. */
+  /** A string of at least `longBytes` bytes of ASCII without escapes, whose JSON text is the value itself; in the pieces in which it arrived. */
   longText(pieces: readonly Buffer[]): void;
   /** A number, `true`, `false` or `null`. */
   literal(text: string): void;
@@ -244,7 +244,7 @@ export function textOf(pieces: readonly Buffer[]): string {
   return Buffer.concat(pieces).toString();
 }
 
-/** Whether bytes are ASCII that a JSON string may contain as it is; they have no quote and no backslash. */
+/** Whether bytes without a quote or a backslash are ASCII that a JSON string may contain unescaped. */
 function isPlain(bytes: Buffer): boolean {
   if (!isAscii(bytes)) return false;
   // Not by `every`, which calls a function for each byte.

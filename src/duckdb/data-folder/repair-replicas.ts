@@ -56,8 +56,8 @@ export async function repairBlock(
 }
 
 /**
- * Renames damaged files, and makes the file current that was so, or else the other one. That comes first: whoever is killed in between must not
- * leave a pointer to a file that is gone.
+ * Renames damaged files, once `current.json` names a file that stays: a process that is killed in between must not leave a pointer to a file
+ * that is gone.
  */
 async function setAside(
   databasePath: string,
@@ -106,7 +106,7 @@ function nothingLeft(refused: readonly string[]): SetupError {
   return new SetupError('No file of the database can be read.', problems);
 }
 
-/** Makes the file current that was so, or else the other one, whichever is there and not damaged. */
+/** Keeps the current file as such, or takes the other one: whichever is there and not damaged. */
 async function pointToWhole(
   databasePath: string,
   current: string | undefined,

@@ -184,7 +184,7 @@ function readText(files: SourceFiles, form: Form, names: readonly string[]): str
   if (files.format === 'parquet') return all;
   if (files.format === 'csv') return all.replace(/\)$/, ', all_varchar = true)');
   const texts = names.map(name => `${quoteText(name)}: 'VARCHAR'`).join(', ');
-  // A function: in a text `$$` and `$&` mean something.
+  // A function, because `$$` and `$&` mean something in a replacement text.
   return all.replace(/\)$/, () => `, columns = {${texts}})`);
 }
 
@@ -200,7 +200,7 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
   if (isLarge(type)) return `bool_and(TRY_CAST(${text} AS BIGINT) IS NOT NULL OR ${written} IS NULL)`;
   if (type.typeId === DuckDBTypeId.BOOLEAN) return `bool_or(lower(${text}) NOT IN ('true', 'false'))`;
   if (type.typeId === DuckDBTypeId.DOUBLE) {
-    // DuckDB has no larger integers than BIGINT in CSV, and takes longer codes for these.
+    // DuckDB infers no integer type larger than BIGINT from CSV: longer codes come as DOUBLE.
     const isCode = `bool_or(regexp_full_match(${text}, '[+-]?(0[0-9]+|[0-9]{30,})'))`;
     const isNumeric = `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
     return `CASE WHEN ${isCode} THEN 'code' ELSE ${isNumeric}::VARCHAR END`;

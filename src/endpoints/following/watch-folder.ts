@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 /** Editors write a file in several steps; one look answers them all. */
 const settleMs = 50;
 
-/** Milliseconds between two looks at whether another folder has taken the place of this one. */
+/** Milliseconds between two checks whether another folder has taken the place of this one. */
 const replacedMs = 1000;
 
 type WatchOptions = {
@@ -23,7 +23,7 @@ export function watchFolder(
   let settling: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   let isNext = false;
-  /** Looks once more when the look that is under way has ended, however often that is asked for. */
+  /** Looks again when the look in progress has ended; calls until then count as one. */
   const look = () => {
     if (isNext) return;
     isNext = true;
@@ -56,7 +56,7 @@ export function watchFolder(
 }
 
 /**
- * Watches whichever folder has the name: the system tells of changes of the one that had it when the watch began.
+ * Watches whichever folder has the name now: the system only reports changes of the folder that had it when the watch began.
  * @returns a function that ends it
  */
 function followFolder(directory: string, onReplaced: () => void, open: () => FSWatcher): () => void {
@@ -74,7 +74,7 @@ function followFolder(directory: string, onReplaced: () => void, open: () => FSW
     onReplaced();
   }
 
-  // While there is none, the last look has said so.
+  // While the folder is gone, there is nothing to watch; the look at its removal has reported that.
   const timer = setInterval(() => void follow().catch(() => undefined), replacedMs).unref();
   return () => {
     isClosed = true;
@@ -83,7 +83,7 @@ function followFolder(directory: string, onReplaced: () => void, open: () => FSW
   };
 }
 
-/** A new folder may get the number of one that was removed. */
+/** Not the inode alone: a new folder may get that of one that was removed. */
 function identityOf({ dev, ino, birthtimeMs }: Stats): string {
   return `${dev} ${ino} ${birthtimeMs}`;
 }

@@ -96,7 +96,7 @@ function united(context: BindContext, operation: Operation, written: readonly Bo
   return { body: { kind: 'setOperation', operator, all, parts: settled, columns }, columns };
 }
 
-/** A branch in which what is written out has the types that the whole operation found for it; columns are cast where they are printed. */
+/** Gives the literals of a branch the types of the whole operation; its columns are cast when they are printed. */
 function withTypes(part: BoundPart, types: readonly OutputColumn[], at: SetOperation['at']): BoundPart {
   const isWritten = part.columns.map((_, i) => {
     const { type } = types[i]!;

@@ -2,7 +2,7 @@ import type { BoundExpression } from '../tree/bound-tree.ts';
 import { columnsOf, emptyScope, type NamedValue, type RangeVariable, type Scope } from '../tree/scope.ts';
 
 /**
- * What is left of a SELECT's names once DISTINCT has left the selected values only; nothing of a query around it.
+ * The names of a SELECT that are still in scope after DISTINCT, which keeps the selected values only. Names of outer queries are not.
  * @param placeOf where a value is to be found now; undefined for one that was not selected
  */
 export function onlySelected(

@@ -46,7 +46,7 @@ export function orderTerm(item: OrderItem, by: BoundOrder['by']): BoundOrder {
 
 const plainLiterals: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'STRING', 'BYTES', 'BOOL', 'NULL']);
 
-/** A literal without the name of its type. It orders and groups nothing; an integer may be a position. */
+/** A literal without the name of its type: not allowed as a sort or group key, unless it is an integer that is a position. */
 export function isPlainLiteral(
   expression: Expression,
 ): expression is Extract<Expression, { kind: 'literal' }> {

@@ -4,7 +4,7 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression } from '../../tree/syntax-tree.ts';
 
 /**
- * What LIMIT or OFFSET says: an INT64, a literal or a parameter.
+ * Binds the operand of LIMIT or OFFSET: an INT64 literal or parameter.
  * @throws GatewayError `invalid_query` for anything else; NULL and negative values of a parameter fail when the query runs
  */
 export function rowCount(
@@ -14,13 +14,13 @@ export function rowCount(
 ): RowCount | undefined {
   if (!expression) return undefined;
   const written = expression.kind === 'cast' ? expression.of : expression;
-  // A cast that changes nothing is allowed, and leaves what it is of.
+  // A cast to the type that the operand has is allowed; binding removes it.
   const value = ['literal', 'parameter'].includes(written.kind)
     ? context.binder.expression(context, expression)
     : undefined;
   if (value?.type.kind === 'INT64') {
     if (value.kind === 'parameter') return call(clause, checkedCount(clause), [value], value.type);
-    // No query has more rows than that.
+    // No result has more rows than the largest safe integer.
     if (value.kind === 'literal' && !value.value.startsWith('-'))
       return Math.min(Number(value.value), Number.MAX_SAFE_INTEGER);
   }
@@ -30,6 +30,6 @@ export function rowCount(
   );
 }
 
-/** NULL would be no limit to DuckDB, and a negative number a fault of ours. */
+/** DuckDB would take NULL for no limit, and answer a negative number with an error that reads like a bug of ours. */
 const checkedCount = (clause: string) =>
   `(case when $1 >= 0 then $1 else bq_fail('${clause} expects a non-negative integer, not ' || coalesce(cast($1 as varchar), 'NULL')) end)`;

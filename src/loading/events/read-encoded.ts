@@ -5,26 +5,26 @@ import { BodyError } from './split-events.ts';
 /** Of zstd: a window of 8 MB. Source: RFC 9659, which forbids larger ones; a decoder takes as much memory. */
 const windowLogMax = 23;
 
-/** Content codings of a body with events. */
+/** Content encodings of a body with events. */
 const decoders = {
   gzip: createGunzip,
   deflate: createInflate,
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: windowLogMax } }),
 };
-export type BodyCoding = keyof typeof decoders;
+export type BodyEncoding = keyof typeof decoders;
 
-export const bodyCodings = Object.keys(decoders) as readonly BodyCoding[]; // the keys of a literal
+export const bodyEncodings = Object.keys(decoders) as readonly BodyEncoding[]; // the keys of a literal
 
 /** Bytes of a body after decoding: Vector's batches have ten million at most. */
 export const maxEventsBytes = 16 * 1024 * 1024;
 
 /**
  * Reads a file into memory, decoded.
- * @throws BodyError if it is not of that coding, or too large; the system's error
+ * @throws BodyError if it is not of that encoding, or too large; the system's error
  */
-export async function readCoded(file: string, coding: BodyCoding | undefined): Promise<Buffer> {
+export async function readEncoded(file: string, encoding: BodyEncoding | undefined): Promise<Buffer> {
   const raw = createReadStream(file);
-  const plain = coding ? raw.pipe(decoders[coding]()) : raw;
+  const plain = encoding ? raw.pipe(decoders[encoding]()) : raw;
   raw.on('error', error => plain.destroy(error));
   const parts: Buffer[] = [];
   let length = 0;
@@ -38,7 +38,7 @@ export async function readCoded(file: string, coding: BodyCoding | undefined): P
     }
   } catch (cause) {
     if (cause instanceof BodyError || raw.errored) throw cause;
-    throw new BodyError(`is not ${coding}: ${cause instanceof Error ? cause.message : cause}`);
+    throw new BodyError(`is not ${encoding}: ${cause instanceof Error ? cause.message : cause}`);
   } finally {
     raw.destroy();
     plain.destroy();

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { maxEventsBytes, readCoded } from '../../src/loading/events/read-coded.ts';
+import { maxEventsBytes, readEncoded } from '../../src/loading/events/read-encoded.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-async function read(bytes: Buffer, coding: Parameters<typeof readCoded>[1]): Promise<Buffer> {
+async function read(bytes: Buffer, encoding: Parameters<typeof readEncoded>[1]): Promise<Buffer> {
   const file = join(await temporaryDirectory(), 'body');
   await writeFile(file, bytes);
-  return readCoded(file, coding);
+  return readEncoded(file, encoding);
 }
 
 const spaces = (bytes: number) => Buffer.alloc(bytes, ' ');
@@ -26,7 +26,7 @@ test.each([
   ['gzip', gzipSync(spaces(maxEventsBytes + 1))],
   ['deflate', deflateSync(spaces(maxEventsBytes + 1))],
   ['zstd', zstd(maxEventsBytes + 1, 23)],
-] as const)('contract 11.3: a bomb of %s is refused when its limit is reached', async (coding, bomb) => {
+] as const)('contract 11.3: a bomb of %s is refused when its limit is reached', async (encoding, bomb) => {
   expect(bomb.length).toBeLessThan(100_000);
-  await expect(read(bomb, coding)).rejects.toMatchObject({ code: 'body_too_large' });
+  await expect(read(bomb, encoding)).rejects.toMatchObject({ code: 'body_too_large' });
 });

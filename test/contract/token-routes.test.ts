@@ -46,7 +46,7 @@ async function ask({ path, init = {} }: Asked, token: string | undefined) {
 }
 
 /** One request to each route; `open` where nobody needs a token. A new route is an error of types here until it has its row. */
-const doors: Record<Route['name'], 'open' | Asked> = {
+const routes: Record<Route['name'], 'open' | Asked> = {
   rest: get(logs),
   catalogue: get('/api/endpoints'),
   rows: post('/api/sources/postgres.logs/rows', '{}'),
@@ -71,7 +71,7 @@ const doors: Record<Route['name'], 'open' | Asked> = {
   sample: 'open',
 };
 
-const closed = Object.entries(doors).flatMap(([name, asked]) =>
+const closed = Object.entries(routes).flatMap(([name, asked]) =>
   asked === 'open' ? [] : [[name, asked] as const],
 );
 
@@ -101,7 +101,7 @@ describe('contract 8.4: the route', () => {
   );
 
   test('each route is one of these', () => {
-    expect(Object.keys(doors).toSorted()).toEqual(Object.keys(routeMethods).toSorted());
+    expect(Object.keys(routes).toSorted()).toEqual(Object.keys(routeMethods).toSorted());
   });
 });
 
@@ -111,7 +111,7 @@ const without = (scope: Scope): TokenGrants => ({
   ...((scope === 'sandbox' || scope === 'introspect') && { without: [scope] }),
 });
 
-/** Each right, at each door that it opens. */
+/** Each right, on each route that it opens. */
 const rights: Partial<Record<Scope, Record<string, Asked>>> = {
   sandbox: {
     'REST, query string': get(`${logs}&sql=${encodeURIComponent(sql)}`),
@@ -144,12 +144,12 @@ const rights: Partial<Record<Scope, Record<string, Asked>>> = {
 }; // biome-ignore format: a table
 
 describe.each(Object.entries(rights))('contract 8.6: without %s is refused', (scope, asks) => {
-  test.each(Object.entries(asks))('%s', async (door, asked) => {
+  test.each(Object.entries(asks))('%s', async (name, asked) => {
     const refused = await ask(asked, await gateway.issue(without(scope as Scope)));
     // MCP has no such tool for such a token.
     expect(refused.text).toMatch(/"code":"forbidden"|No tool has the name/);
     // To explain is a right of its own.
-    const also: Scope[] = door === 'explain' ? ['explain'] : [];
+    const also: Scope[] = name === 'explain' ? ['explain'] : [];
     const allowed = await ask(asked, await gateway.issue({ scopes: [scope as Scope, ...also] }));
     expect(allowed.text).not.toMatch(/"code":"forbidden"|No tool has the name/);
     expect(allowed.status).toBeLessThan(401);
@@ -170,7 +170,7 @@ describe('contract 8.6: a token for one saved query', () => {
     invalidation: post('/admin/invalidate', { endpoint: 'usage.api-counts' }),
   };
 
-  test.each(Object.entries(asks))('is refused another one: %s', async (_door, asked) => {
+  test.each(Object.entries(asks))('is refused another one: %s', async (_name, asked) => {
     const grants: TokenGrants = { scopes: ['explain', 'admin'] };
     const { text } = await ask(asked, await gateway.issue({ ...grants, endpoints: ['logs.all'] }));
     expect(text).toMatch(/"code":"forbidden"|No tool has the name/);
@@ -203,7 +203,7 @@ test.each<[string, (token: Record<string, string>) => Asked]>([
     'an error',
     headers => get(`${logs}&sql=select+cast(event_message+as+int64)+as+n+from+edge_logs`, headers),
   ],
-])('contract 9.1: a token with force-redact gets no personal data: %s', async (_door, asked) => {
+])('contract 9.1: a token with force-redact gets no personal data: %s', async (_name, asked) => {
   const unredacted = { 'lf-endpoint-redact-pii': 'false' };
   const forced = await ask(asked(unredacted), await gateway.issue({ scopes: ['force-redact'] }));
   expect(forced.text).not.toContain('203.0.113.7');
@@ -214,7 +214,7 @@ test.each<[string, Asked, (answer: Awaited<ReturnType<typeof ask>>) => unknown]>
   ['REST', get('/api/endpoints/query/usage.api-counts?project=n&interval=daily', { 'cache-control': 'no-cache' }), ({ headers }) => headers.get('x-cache')],
   ['an export', get('/api/endpoints/query/usage.api-counts?project=n&interval=daily&format=csv', { 'cache-control': 'no-cache' }), ({ headers }) => headers.get('x-cache')],
   ['GraphQL', graphql('{ usageApiCounts(project: "n", interval: DAILY) { timestamp } }', { 'cache-control': 'no-cache' }), ({ text }) => /"state":"(\w+)"/.exec(text)?.[1]?.toUpperCase()],
-])('contract 8.6: only a token with no-cache runs the query again: %s', async (_door, asked, stateOf) => {
+])('contract 8.6: only a token with no-cache runs the query again: %s', async (_name, asked, stateOf) => {
   const [plain, may] = [await gateway.issue(), await gateway.issue({ scopes: ['no-cache'] })];
   const ran = () => gateway.events.filter(({ type }) => type === 'engine.query').length;
   await ask(asked, plain);

@@ -68,8 +68,8 @@ const post = (gateway: OpenGateway, where: string, body: object, headers: Record
     body: JSON.stringify(body),
   });
 
-/** What each door says of a value; a list has it alone. */
-const doors: Record<string, (gateway: OpenGateway, asked: (typeof cases)[number]) => Promise<string>> = {
+/** What each handler says of a value; a list has it alone. */
+const handlers: Record<string, (gateway: OpenGateway, asked: (typeof cases)[number]) => Promise<string>> = {
   'REST, GET': async (gateway, { name, value }) =>
     (await gateway.get(`${path}?${new URLSearchParams([[name, value]])}`)).text,
   'REST, POST': async (gateway, { name, value, isList }) =>
@@ -113,7 +113,7 @@ const doors: Record<string, (gateway: OpenGateway, asked: (typeof cases)[number]
 };
 
 describe.each(['the embedded engine', 'the warehouse'])('contract 10.4: over %s', engine => {
-  test.each(Object.entries(doors))('%s refuses what is out of bounds before the engine, naming parameter, value and bound', async (_door, ask) => {
+  test.each(Object.entries(handlers))('%s refuses what is out of bounds before the engine, naming parameter, value and bound', async (_handler, ask) => {
     const gateway = gateways.get(engine)!;
     const started = () => gateway.events.filter(({ type }) => type === 'engine.query_started').length;
     const before = started();

@@ -3,8 +3,8 @@ import type { Attack } from './attack.ts';
 import { at, bulk, endless, list } from './attack-texts.ts';
 import type { Target } from './target.ts';
 
-/** What comes in by other doors than questions for rows: agents, exports, checks, pages, metrics. */
-export const doorAttacks: readonly Attack[] = [
+/** What other handlers than those of rows get: agents' messages, exports, checks, pages, metrics. */
+export const handlerAttacks: readonly Attack[] = [
   { name: 'agents that list tools', senders: 64, send: to => mcp(to, 'tools/list', {}) },
   { name: 'agents with 60,000 arguments', send: to => mcp(to, 'tools/call', { name: 'logs_all', arguments: wide }) },
   { name: 'agents with 9,000 arguments', send: to => mcp(to, 'tools/call', { name: 'logs_all', arguments: narrow }) },
