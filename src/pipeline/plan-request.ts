@@ -87,7 +87,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
   const caller = found instanceof Promise ? await found : found;
   if (!request.isCounted) countRequests(caller.meter, 1);
-  const served = typeof endpoint === 'string' ? findServed(deps.endpoints, endpoint, caller) : endpoint;
+  const served = typeof endpoint === 'string' ? findServed(deps, endpoint, caller) : endpoint;
   const { definition, version: endpointsVersion } = served;
   addFacts(request.facts, { endpoint: definition.name, tokenId: caller.tokenId });
   requireEndpoint(caller, definition.name);
@@ -145,9 +145,14 @@ function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, head
   return { load, refreshLoad, optionsFor };
 }
 
-function findServed(endpoints: PlanDeps['endpoints'], reference: string, caller: Caller): ServedEndpoint {
+function findServed({ endpoints, redactKinds }: PlanDeps, reference: string, caller: Caller): ServedEndpoint {
   const { version } = endpoints;
-  return { definition: findEndpoint(endpoints, reference, caller), version };
+  try {
+    return { definition: findEndpoint(endpoints, reference, caller), version };
+  } catch (thrown) {
+    // Whether rows would be redacted is for the saved query to say, which there is none of.
+    throw redactError(thrown, redactKinds);
+  }
 }
 
 /** What a worker asks for one key: a request of nobody's. */

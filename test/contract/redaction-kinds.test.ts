@@ -99,6 +99,11 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     });
   });
 
+  test('of a saved query that is not there', async () => {
+    const { status, body } = await ask('ada@example.com', {});
+    expect([status, body.error.message]).toEqual([404, 'No endpoint has the name or UUID "REDACTED"']);
+  });
+
   test('of a check of SQL, and of what it could not read', async () => {
     const check = async (body: string, headers: Record<string, string>) => {
       const type = { 'content-type': 'application/json' };
