@@ -193,7 +193,7 @@ function documentCache<Value extends object>() {
 
 /**
  * Leaves JSON as the only form of a POST: what a page of another origin may send without a preflight, such as a form, is 415. Tokens come in
- * headers, which such a page can't set; this is a second lock.
+ * headers, which such a page can't set, so this is a second line of defence.
  */
 function rejectForms({ method, headers }: RequestContext['request']): void {
   const type = headers['content-type'] ?? '';

@@ -16,7 +16,7 @@ const rows = 1000;
 
 type Form = { readonly head: Buffer; readonly row: Buffer; readonly tail: Buffer; readonly coding?: string };
 
-function formOf(separator: string): Form {
+function openForm(separator: string): Form {
   const [first, row, tail] = [
     `${head}"totalRows":"${rows}","rows":[{"f":[{"v":"${megabyte}`,
     separator + megabyte,
@@ -31,8 +31,8 @@ function packed({ head, row, tail }: Form): Form {
   return { head: pack(head), row: pack(row), tail: pack(tail), coding: 'gzip' };
 }
 
-const cells = formOf('"}]},{"f":[{"v":"');
-const forms: Readonly<Record<string, Form>> = { rows: cells, packed: packed(cells), value: formOf('') };
+const cells = openForm('"}]},{"f":[{"v":"');
+const forms: Readonly<Record<string, Form>> = { rows: cells, packed: packed(cells), value: openForm('') };
 
 function* answer({ head, row, tail, coding }: Form): Generator<Buffer> {
   const lines = ['HTTP/1.1 200 OK', 'content-type: application/json', 'connection: close'];
