@@ -78,6 +78,11 @@ export function requireFixedSubsets(definition: EndpointDefinition, fixed: Fixed
   }
 }
 
+/** Whether a caller's SQL over the subsets of a saved query stays within the fixed values; `requireFixedSubsets` says where not. */
+export function keepsWithin(definition: EndpointDefinition, fixed: FixedParameters): boolean {
+  return Object.keys(fixed).every(name => openSubset(definition, name) === undefined);
+}
+
 const openSubsets = new WeakMap<EndpointDefinition, Map<string, string | undefined>>();
 
 /** Name of the first subset that reads a source, but does not use a parameter; found once for each definition. */

@@ -5,7 +5,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { withoutValue } from '../endpoints/typed-parameter.ts';
 import type { Engine, Subset } from '../engine/engine.ts';
-import { requireTaken } from './fixed-parameters.ts';
+import { keepsWithin, requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, mayRead } from './plan-request.ts';
 
 /** A saved query, as far as a caller may know it. */
@@ -81,7 +81,8 @@ async function listed(
   caller: Caller,
   definition: EndpointDefinition,
 ): Promise<ListedEndpoint> {
-  const maySendSql = definition.sandbox && caller.scopes.has('sandbox');
+  const { scopes, fixedParameters = {} } = caller;
+  const maySendSql = definition.sandbox && scopes.has('sandbox') && keepsWithin(definition, fixedParameters);
   const subsets = maySendSql ? await subsetsOf(engine, definition).catch(withoutSubsets) : undefined;
   return { definition, subsets, fixed: fixedBy(caller) };
 }

@@ -101,6 +101,10 @@ describe('contract 8.8: with a fixed parameter', () => {
     expect((await rest('open.subset')).body.result).toHaveLength(ourRows);
     const sql = 'sql=select+id+from+all_rows';
     expect((await rest(`open.subset?${sql}`)).status).toBe(403);
+    const listed = async (headers: Record<string, string>) =>
+      (await gateway.get('/api/endpoints/open.subset', headers)).body.subsets;
+    expect(await listed({})).toHaveLength(1);
+    expect(await listed(bound)).toBeUndefined();
     expect((await rest(`open.subset?${sql}&project=xyz`, {})).body.result).toHaveLength(21);
   });
 
