@@ -196,11 +196,17 @@ async function startParts(
     return { done: true, value: undefined };
   }
 
+  /** A loop over the parts does not end them where they fail. */
+  async function endWith(error: unknown): Promise<never> {
+    await end();
+    throw error;
+  }
+
   try {
     let first: IteratorResult<Buffer, undefined> | undefined = await orAborted(writeNext(), signal);
     const parts: WrittenParts = {
       async next() {
-        const given = first ?? (await writeNext());
+        const given = first ?? (await writeNext().catch(endWith));
         first = undefined;
         return given;
       },
@@ -209,8 +215,7 @@ async function startParts(
     };
     return parts;
   } catch (error) {
-    await end();
-    throw error;
+    return endWith(error);
   }
 }
 

@@ -128,6 +128,8 @@ describe('a long result is written part by part', () => {
     await parts.next();
     await formatter.close();
     await expect(parts.next()).rejects.toMatchObject({ code: 'unavailable' });
+    // A loop over the parts does not end them then.
+    expect(await parts.next()).toEqual({ done: true, value: undefined });
     await expect((await formatter.open('csv', longer(), asked())).next()).resolves.toMatchObject({
       done: false,
     });
