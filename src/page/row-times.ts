@@ -31,7 +31,13 @@ export function toIso(micros: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros - ms * 1000).padStart(3, '0')}Z`;
 }
 
-/** What makes a row the same row in another answer. */
-export function keyOf(row: Row): string {
-  return typeof row.id === 'string' ? row.id : writeExactJson(row);
+/**
+ * The rows of another answer that are not shown yet. Rows are told apart by all that they hold: an `id` may be that of what they are
+ * about, and several have it.
+ * @param time the column that says when a row happened
+ */
+export function newRows(time: string, found: readonly Row[], shown: readonly Row[]): Row[] {
+  const times = new Set(found.map(row => row[time]));
+  const known = new Set(shown.filter(row => times.has(row[time])).map(row => writeExactJson(row)));
+  return found.filter(row => !known.has(writeExactJson(row)));
 }

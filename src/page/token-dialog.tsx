@@ -35,7 +35,16 @@ export function TokenDialog({ isOpen, problem, onToken, onClose }: TokenDialogPr
         <label class="label" for="token-field">
           Token
         </label>
-        <input ref={field} id="token-field" type="password" autoComplete="off" required />
+        <input
+          ref={field}
+          id="token-field"
+          type="password"
+          autoComplete="off"
+          required
+          // No header can have other characters, such as the quotes of a text that a token was copied from.
+          pattern="[ -~]+"
+          title="Letters, digits and signs of ASCII"
+        />
         <p class="hint">
           Kept in this tab alone, until it is closed. The gateway prints one at its start while none is
           issued; <code>npm run token -- issue --name me</code> issues one.

@@ -4,7 +4,7 @@ import type { Answer, Client, Facts, Row } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { requestValues } from './form/request-values.ts';
 import { guessColumns } from './result/format.ts';
-import { keyOf, newestMicros, oldestMicros, timeColumn, toIso } from './row-times.ts';
+import { newestMicros, newRows, oldestMicros, timeColumn, toIso } from './row-times.ts';
 
 /** What the page knows of the latest query. */
 export type QueryState = {
@@ -167,8 +167,7 @@ function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
   // The bound is exclusive, and another row may have the newest one's very time.
   const asked = newest === undefined ? values : { ...values, [start]: toIso(newest - 1) };
   const merge: Merge = ({ rows: found, facts }, shown) => {
-    const known = new Set(shown.rows.slice(0, 2000).map(keyOf));
-    const fresh = found.filter(row => !known.has(keyOf(row)));
+    const fresh = newRows(time, found, shown.rows);
     // The same array where nothing is new: nothing is drawn.
     const merged = fresh.length === 0 ? shown.rows : [...fresh, ...shown.rows].slice(0, maxLiveRows);
     return { ...shown, rows: merged, facts };
@@ -179,11 +178,11 @@ function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
 function olderOf(endpoint: Endpoint, { columns, rows, values, isComplete }: ShownAnswer) {
   const { end } = timeBounds(endpoint);
   const time = timeColumn(columns);
-  const oldest = time === undefined ? undefined : oldestMicros(time, rows);
-  if (end === undefined || oldest === undefined || values.sql !== undefined || isComplete) return undefined;
+  if (end === undefined || time === undefined || values.sql !== undefined || isComplete) return undefined;
+  const oldest = oldestMicros(time, rows);
+  if (oldest === undefined) return undefined;
   const merge: Merge = ({ rows: found, facts }, shown) => {
-    const known = new Set(shown.rows.slice(-2000).map(keyOf));
-    const older = found.filter(row => !known.has(keyOf(row)));
+    const older = newRows(time, found, shown.rows);
     const { ms, bytes } = shown.facts;
     return {
       ...shown,

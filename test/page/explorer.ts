@@ -373,6 +373,8 @@ export function testExplorer(pages: Pages): void {
     const { page, complaints, close } = await openPage(pages.context, address, {
       headers: { 'x-forwarded-for': '203.0.113.9' },
     });
+    await page.getByLabel('Token', { exact: true }).fill('“sqg_0”');
+    expect(await page.evaluate(`document.querySelector('#token-field').validity.patternMismatch`)).toBe(true);
     await page.getByLabel('Token', { exact: true }).fill('not a token');
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByRole('dialog').getByRole('alert').waitFor();

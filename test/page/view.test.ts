@@ -3,7 +3,8 @@ import type { Column, Endpoint } from '../../src/page/api/catalogue.ts';
 import { parseExactJson, writeExactJson } from '../../src/page/api/exact-json.ts';
 import { rangeOf } from '../../src/page/editor/error-range.ts';
 import { examplesOf } from '../../src/page/editor/examples.ts';
-import { endsBefore } from '../../src/page/form/time-values.ts';
+import { requestValues } from '../../src/page/form/request-values.ts';
+import { endsBefore, fromLocalField, toLocalField } from '../../src/page/form/time-values.ts';
 import { add, formatAmount, sumOf, toAmount } from '../../src/page/result/amount.ts';
 import { type ChartModel, chartModel, isMeasurement } from '../../src/page/result/chart-model.ts';
 import { rowsWithin } from '../../src/page/result/filter-rows.ts';
@@ -15,7 +16,7 @@ import { shortNames } from '../../src/page/result/short-names.ts';
 import { summaryOf } from '../../src/page/result/summary.ts';
 import { graphqlOperation, takeAlong } from '../../src/page/result/take-along.ts';
 import { writeCsv } from '../../src/page/result/write-csv.ts';
-import { toIso } from '../../src/page/row-times.ts';
+import { newRows, toIso } from '../../src/page/row-times.ts';
 import { readView, writeView } from '../../src/page/view-url.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
@@ -290,6 +291,41 @@ test('a range that ends before it starts holds nothing', () => {
     false,
     false,
   ]);
+  // A text without a zone is in UTC, wherever the browser is.
+  for (const other of ['2026-01-15 12:00:00', '2026-01-15T14:00+02:00', '2026-01-15T06:30:00-0530']) {
+    expect([other, endsBefore(noon, other), endsBefore(other, noon)]).toEqual([other, true, true]);
+    expect(endsBefore(other, '2026-01-15T12:00:01')).toBe(false);
+  }
+});
+
+test.each([
+  ['2026-01-15T12:30:05.123456Z', '2026-01-15T12:30:05'],
+  ['2026-01-15 12:30:05', '2026-01-15T12:30:05'],
+  ['2026-01-15T12:30', '2026-01-15T12:30:00'],
+  ['2026-01-15', '2026-01-15T00:00:00'],
+  ['2026-01-15T12:30:05+02:00', '2026-01-15T10:30:05'],
+  ['2026-01-15T23:30:05.5 -01', '2026-01-16T00:30:05'],
+  ['2026-01-15T12:30:05 Europe/Berlin', ''],
+  ['soon', ''],
+  ['', ''],
+])('the calendar shows %s in UTC', (value, shown) => {
+  expect(toLocalField(value)).toBe(shown);
+  if (shown !== '') expect(toLocalField(fromLocalField(shown, 'TIMESTAMP'))).toBe(shown);
+});
+
+test('a list of one element is a list, and its empty lines are no elements', () => {
+  const parameter = { name: 'names', type: 'STRING', repeated: true, description: '' };
+  const endpoint = { ...endpoints[0]!, parameters: [parameter] };
+  const { values } = readView('#/x?names=second%2C+with+a+comma')!;
+  expect(requestValues(endpoint, values, 0)).toEqual({ names: ['second, with a comma'] });
+  expect(requestValues(endpoint, { names: ['a', '', 'b', ''] }, 0)).toEqual({ names: ['a', 'b'] });
+  expect(requestValues(endpoint, { names: [''] }, 0)).toEqual({});
+});
+
+test('rows of one id are several, a row that is shown already is none', () => {
+  const shown = [{ id: 'a', t: 2, n: 1 }, { id: 'b', t: 1, n: 1 }]; // biome-ignore format: a table
+  const more = [{ id: 'a', t: 2, n: 1 }, { id: 'a', t: 3, n: 1 }, { id: 'b', t: 1, n: 2 }]; // biome-ignore format: a table
+  expect(newRows('t', more, shown)).toEqual(more.slice(1));
 });
 
 test.each([

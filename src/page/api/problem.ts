@@ -30,12 +30,15 @@ export function problemIn(body: unknown, response: Response): Problem | undefine
   const retryAfter = Number(response.headers.get('retry-after'));
   return new Problem(typeof message === 'string' ? message : `${response.status} ${response.statusText}`, {
     status: response.status,
-    code: typeof code === 'string' ? code : 'unauthorized',
+    code: typeof code === 'string' ? code : codeOf(response),
     position: position && { line: Number(position.line), column: Number(position.column) },
     retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined,
     requestId: typeof request_id === 'string' ? request_id : undefined,
   });
 }
+
+/** Of an answer without a code of ours: `COMPAT=logflare` has none with its 401. */
+const codeOf = ({ status }: Response) => (status === 401 ? 'unauthorized' : 'unknown');
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;

@@ -135,7 +135,8 @@ function TextField({ parameter, value, onChange }: FieldProps) {
         rows={3}
         placeholder={placeholder || 'one a line'}
         value={[value].flat().join('\n')}
-        onInput={event => onChange(event.currentTarget.value.split('\n').filter(Boolean))}
+        // With its empty lines: without the last one, no further line could be typed.
+        onInput={event => onChange(event.currentTarget.value.split('\n'))}
       />
     );
   }

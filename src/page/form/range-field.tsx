@@ -57,7 +57,11 @@ export function RangeField({ start, end, values, onChange }: RangeFieldProps) {
               <CalendarField
                 parameter={parameter}
                 value={resolveTime(String(values[parameter.name] ?? ''), Date.now(), parameter.type)}
-                onChange={text => onChange({ ...values, [parameter.name]: text }, false)}
+                onChange={text => {
+                  // A time of which a part is being typed is empty, and its field stays.
+                  setOpen(true);
+                  onChange({ ...values, [parameter.name]: text }, false);
+                }}
               />
             </div>
           ))}

@@ -1,12 +1,12 @@
-import { type Endpoint, isTime, type Values } from '../api/catalogue.ts';
+import { type Endpoint, isTime, type Parameter, type Values } from '../api/catalogue.ts';
 import { resolveTime } from './time-values.ts';
 
 /** The values to send: without empty ones, with times that move with the clock resolved. */
 export function requestValues(endpoint: Endpoint, values: Values, nowMs: number): Values {
   const sent: Record<string, string | readonly string[]> = {};
   for (const parameter of endpoint.parameters) {
-    const value = values[parameter.name];
-    if (parameter.fixed || value === undefined || value.length === 0) continue;
+    const value = givenValue(parameter, values);
+    if (parameter.fixed || value === undefined) continue;
     const isMoving = isTime(parameter) && typeof value === 'string';
     sent[parameter.name] = isMoving ? resolveTime(value, nowMs, parameter.type) : value;
   }
@@ -17,10 +17,19 @@ export function requestValues(endpoint: Endpoint, values: Values, nowMs: number)
 
 /** Names of the required parameters that have no value yet. */
 export function missingValues({ parameters }: Endpoint, values: Values): string[] {
-  const isMissing = (name: string) => (values[name] ?? '').length === 0;
   return parameters
-    .filter(each => each.required && !each.fixed && isMissing(each.name))
+    .filter(each => each.required && !each.fixed && givenValue(each, values) === undefined)
     .map(({ name }) => name);
+}
+
+/**
+ * The value of a parameter, without the empty lines of a list; undefined if there is none. A list is one of a single element too,
+ * which the address has as a text: the gateway would split that at its commas.
+ */
+function givenValue({ name, repeated }: Parameter, values: Values): Values[string] | undefined {
+  const value = values[name] ?? '';
+  const given = repeated ? [value].flat().filter(Boolean) : value;
+  return given.length === 0 ? undefined : given;
 }
 
 /** The values of a form that nobody has filled in: those of the sample, first choices and examples of what is required. */

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { FieldProps } from './field-props.ts';
 import { fromLocalField, isMoving, presets, resolveTime, toLocalField } from './time-values.ts';
 
@@ -5,13 +6,17 @@ import { fromLocalField, isMoving, presets, resolveTime, toLocalField } from './
 export function TimeField({ parameter, value, onChange }: FieldProps) {
   const { name, type, required } = parameter;
   const text = String(value);
+  // A time of which a part is being typed is empty, and its field stays.
+  const [isTyped, setTyped] = useState(false);
+  const isCalendar = !isMoving(text) && (text !== '' || isTyped);
   return (
     <div class="time-field">
       <select
         aria-label={`${name}: moving with the clock`}
-        value={text === '' || isMoving(text) ? text : 'at'}
+        value={isCalendar ? 'at' : text}
         onChange={event => {
           const chosen = event.currentTarget.value;
+          setTyped(false);
           onChange(chosen === 'at' ? resolveTime(presets[1].value, Date.now(), type) : chosen, true);
         }}
       >
@@ -23,7 +28,16 @@ export function TimeField({ parameter, value, onChange }: FieldProps) {
         ))}
         <option value="at">at (UTC)…</option>
       </select>
-      {text !== '' && !isMoving(text) && <CalendarField {...{ parameter, value, onChange }} />}
+      {isCalendar && (
+        <CalendarField
+          parameter={parameter}
+          value={value}
+          onChange={next => {
+            setTyped(true);
+            onChange(next);
+          }}
+        />
+      )}
     </div>
   );
 }

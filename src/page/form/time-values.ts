@@ -17,10 +17,10 @@ export function resolveTime(value: string, nowMs: number, type: string): string 
   return type === 'DATETIME' ? text.slice(0, -1) : text;
 }
 
-/** The text of a `datetime-local` field, which knows no zone, for an instant; empty for anything else. */
+/** The text of a `datetime-local` field, which knows no zone, for an instant: its time in UTC; empty for anything else. */
 export function toLocalField(value: string): string {
-  const found = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?/.exec(value);
-  return found ? found[0].replace(' ', 'T') : '';
+  const ms = toMillis(value);
+  return Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 19);
 }
 
 /** The instant that a `datetime-local` field says, read as UTC. */
@@ -31,4 +31,13 @@ export function fromLocalField(text: string, type: string): string {
 }
 
 /** Whether a range holds no time; not where a bound is absent or no time. */
-export const endsBefore = (from: string, to: string): boolean => Date.parse(to) <= Date.parse(from);
+export const endsBefore = (from: string, to: string): boolean => toMillis(to) <= toMillis(from);
+
+const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/i;
+
+/** Milliseconds since 1970 of a time as the gateway reads it, in UTC if the text has no zone; NaN for anything else. */
+function toMillis(text: string): number {
+  const [, day, clock = '00:00', hours, minutes = '00'] = time.exec(text) ?? [];
+  if (day === undefined) return NaN;
+  return Date.parse(`${day}T${clock}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
+}
