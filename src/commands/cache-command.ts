@@ -1,5 +1,5 @@
 import type { Config } from '../composition/config.ts';
-import { parseCommand, readAssignments, UsageError } from './command-line.ts';
+import { parseCommand, readParameters, UsageError } from './command-line.ts';
 import { invalidateFromCommand } from './invalidate-from-command.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function runCacheCommand(config: Config, args: string[]): Promise<v
     throw new UsageError('cache takes invalidate and the name or UUID of an endpoint');
   }
   const isOneEntry = values.param !== undefined || values.sql !== undefined;
-  const parameters = { ...readAssignments(values.param ?? []), ...(values.sql && { sql: values.sql }) };
+  const parameters = { ...readParameters(values.param), ...(values.sql && { sql: values.sql }) };
   const scope = await invalidateFromCommand(config, endpoint, isOneEntry ? parameters : undefined);
   process.stdout.write(
     scope === 'entry'

@@ -37,15 +37,26 @@ export function refuseUnknown(
 }
 
 /**
- * Reads the values of `--param`.
+ * Reads what `--param` was given, in its order.
  * @throws UsageError for one that is not `<name>=<value>`
  */
-export function readAssignments(texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    texts.map(text => {
-      const at = text.indexOf('=');
-      if (at < 1) throw new UsageError(`--param is ${JSON.stringify(text)}; allowed: <name>=<value>`);
-      return [text.slice(0, at), text.slice(at + 1)];
-    }),
-  );
+export function readAssignments(texts: readonly string[] = []): [name: string, value: string][] {
+  return texts.map(text => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`--param is ${JSON.stringify(text)}; allowed: <name>=<value>`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  });
+}
+
+/**
+ * Reads the values of parameters; one that is given twice is a list.
+ * @throws UsageError as `readAssignments`
+ */
+export function readParameters(texts: readonly string[] | undefined): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of readAssignments(texts)) {
+    const earlier = values.get(name);
+    values.set(name, earlier === undefined ? value : [earlier, value].flat());
+  }
+  return Object.fromEntries(values);
 }

@@ -10,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
 import { findEndpoint } from '../pipeline/plan-request.ts';
 import { openCheckingEngine } from './checks/open-checking-engine.ts';
-import { parseCommand, readAssignments, refuseUnknown, UsageError } from './command-line.ts';
+import { parseCommand, readParameters, refuseUnknown, UsageError } from './command-line.ts';
 import { testEndpoints } from './endpoint-tests.ts';
 import { writeNewEndpoint } from './new-endpoint.ts';
 
@@ -55,7 +55,7 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
       return withEngine(config, deps, engine => lint(config, print, engine));
     case 'explain': {
       const [name = ''] = names;
-      const raw = { ...readAssignments(values.param ?? []), sql: values.sql };
+      const raw = { ...readParameters(values.param), sql: values.sql };
       return withEngine(config, deps, async engine => {
         const registry = await openRegistry(config, engine);
         const broken = registry.broken.find(({ file }) => file === `${name}.sql`);

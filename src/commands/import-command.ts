@@ -111,7 +111,13 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     );
   }
   const rejects = options.rejectsFile === undefined ? undefined : createWriteStream(options.rejectsFile);
-  if (rejects) await once(rejects, 'open');
+  try {
+    if (rejects) await once(rejects, 'open');
+  } catch (error) {
+    // Who writes to standard input may never end it.
+    await input.close();
+    throw error;
+  }
   let shown = 0;
   const onReject = (line: number, reason: string, text: string) => {
     rejects?.write(`${JSON.stringify({ line, reason, text })}\n`);

@@ -3,25 +3,22 @@ import { GatewayError } from '../base/errors.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Config } from '../composition/config.ts';
 import { createEndpointRegistry } from '../endpoints/registry.ts';
+import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
+import { findEndpoint } from '../pipeline/plan-request.ts';
 import { createRedisStore } from '../store/redis-store.ts';
+import { refuseUnknown } from './command-line.ts';
 
 /**
  * Invalidates stored answers from the command line, in Redis and in the memory of all gateways.
  * @param parameters of the one entry; absent: all entries of the endpoint
- * @throws GatewayError; Error if the gateways share no cache
+ * @throws UsageError, GatewayError; Error if the gateways share no cache
  */
 export async function invalidateFromCommand(
   config: Config,
   endpoint: string,
-  parameters: Readonly<Record<string, string>> | undefined,
+  parameters: RawParameters | undefined,
 ): Promise<'endpoint' | 'entry'> {
-  if (!config.REDIS_URL) {
-    throw new GatewayError(
-      'unavailable',
-      'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
-    );
-  }
   const emit = () => undefined;
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
@@ -29,6 +26,14 @@ export async function invalidateFromCommand(
     emit,
     watch: false,
   });
+  // One that is ignored would invalidate another entry than was meant.
+  if (parameters) refuseUnknown(findEndpoint(endpoints, endpoint), Object.keys(parameters));
+  if (!config.REDIS_URL) {
+    throw new GatewayError(
+      'unavailable',
+      'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
+    );
+  }
   const store = createRedisStore({ url: config.REDIS_URL });
   const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
   try {

@@ -12,7 +12,7 @@ type Command = {
   readonly usage: string;
   /** Whether it explains its own `--help`. */
   readonly helpsItself?: boolean;
-  /** Whether it takes no words after its name but options. */
+  /** Whether it takes nothing after its name. */
   readonly isAlone?: boolean;
   readonly run: (context: Context, args: string[]) => Promise<void>;
 };
@@ -87,7 +87,6 @@ const commands: Record<string, Command> = {
     run: async ({ config }, args) => (await import('./cache-command.ts')).runCacheCommand(config(), args),
   },
   doctor: {
-    isAlone: true,
     usage: 'doctor [--json]                       print what is wrong with the set-up, and how to fix it',
     run: ({ config }, args) => doctorCommand(config(), args),
   },
@@ -131,6 +130,10 @@ function usageAfter(name: string, command: Command | undefined): string {
 const isHelp = (argument: string | undefined) =>
   argument === '--help' || argument === '-h' || argument === 'help';
 
+/** Further on, the bare word is the value of an option. */
+const asksForHelp = ([first, ...more]: readonly string[]) =>
+  isHelp(first) || more.includes('--help') || more.includes('-h');
+
 /**
  * Runs one command to its end. A failure is explained on standard error, with exit code 1, or 2 for one that was mistyped.
  * @param args the name of the command, and what follows it
@@ -138,9 +141,12 @@ const isHelp = (argument: string | undefined) =>
 export async function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const [name = '', ...rest] = args;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  process.stdout.on('error', error => {
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-  });
+  // A reader that has left, as `head` does, ends no command in the middle.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', error => {
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    });
+  }
   try {
     if (isHelp(name)) return void process.stdout.write(usage());
     if (!command) {
@@ -149,12 +155,8 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
         name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}${near}`,
       );
     }
-    if (!command.helpsItself && rest.some(isHelp)) return void process.stdout.write(`${usageOf(command)}\n`);
-    if (command.isAlone)
-      refuseWords(
-        name,
-        rest.filter(word => !word.startsWith('-')),
-      );
+    if (!command.helpsItself && asksForHelp(rest)) return void process.stdout.write(`${usageOf(command)}\n`);
+    if (command.isAlone) refuseWords(name, rest);
     await command.run({ environment, config: () => readConfig(environment) }, rest);
   } catch (error) {
     // Of broken files there may be several.
@@ -187,13 +189,17 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Promise<void> {
   const { runQueryCommand } = await import('./client/query-command.ts');
   const ended = new AbortController();
-  process.once('SIGINT', () => ended.abort());
+  let isInterrupted = false;
+  process.once('SIGINT', () => {
+    isInterrupted = true;
+    ended.abort();
+  });
   // Its reader has gone, as `head` does: what is left is not asked for.
   process.stdout.once('error', () => ended.abort());
   const { isTTY, columns } = process.stdout;
   // no-color.org: any value but the empty one.
   const hasColour = !environment.NO_COLOR && environment.TERM !== 'dumb';
-  await runQueryCommand(
+  const isDone = await runQueryCommand(
     {
       environment,
       out: { write: writeOut },
@@ -203,6 +209,8 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
     },
     args,
   );
+  // A shell ends its own loop only where the signal has ended the command.
+  if (isInterrupted && !isDone) process.kill(process.pid, 'SIGINT');
 }
 
 async function importCommand(config: Config, args: string[]): Promise<void> {
@@ -232,7 +240,8 @@ async function operationsCommand(config: Config, args: string[]): Promise<void> 
 }
 
 async function doctorCommand(config: Config, args: string[]): Promise<void> {
-  const { values } = parseCommand(args, { json: { type: 'boolean' } });
+  const { values, positionals } = parseCommand(args, { json: { type: 'boolean' } });
+  refuseWords('doctor', positionals);
   const { runDoctor } = await import('./doctor.ts');
   if (!(await runDoctor(config, { clock: systemClock, print, json: values.json }))) process.exitCode = 1;
 }

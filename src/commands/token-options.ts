@@ -3,6 +3,7 @@ import { defaultScopes, type Scope, scopes } from '../auth/scopes.ts';
 import { maxFixedLength, type TokenGrants } from '../auth/token-record.ts';
 import type { TokenLimits } from '../auth/usage/token-limits.ts';
 import type { Clock } from '../base/clock.ts';
+import { parseTimestamp } from '../base/parse-timestamp.ts';
 import { readAssignments, UsageError } from './command-line.ts';
 
 /** The options of `token issue` that say what the token allows. */
@@ -83,14 +84,16 @@ function readLimits(values: GrantValues): TokenLimits | undefined {
 }
 
 function readFixed(texts: readonly string[]): Record<string, string> {
-  const fixed = readAssignments(texts);
-  for (const [name, value] of Object.entries(fixed)) {
+  const fixed = new Map<string, string>();
+  for (const [name, value] of readAssignments(texts)) {
+    if (fixed.has(name)) throw new UsageError(`--param ${name} is given twice; allowed: one value`);
+    fixed.set(name, value);
     if (value !== '' && value.length <= maxFixedLength) continue;
     throw new UsageError(
       `--param ${name} has ${value.length} characters; allowed: a value of 1 to ${maxFixedLength} characters`,
     );
   }
-  return fixed;
+  return Object.fromEntries(fixed);
 }
 
 function readCount(option: string, text: string | undefined, unit: string): number | undefined {
@@ -102,10 +105,10 @@ function readCount(option: string, text: string | undefined, unit: string): numb
 function readExpiry(text: string | undefined, clock: Clock): string | undefined {
   if (text === undefined) return undefined;
   const lifetimeMs = readDuration(text);
-  const date = lifetimeMs === undefined ? new Date(text) : new Date(clock.now() + lifetimeMs);
-  const isDate = !Number.isNaN(date.getTime());
-  if (isDate && date.getTime() > clock.now()) return date.toISOString();
-  const problem = isDate ? ', which is not in the future' : '';
+  // Not by Date: it takes a bare 3600 for a year.
+  const endMs = lifetimeMs === undefined ? Number(parseTimestamp(text)) / 1000 : clock.now() + lifetimeMs;
+  if (endMs > clock.now()) return new Date(endMs).toISOString();
+  const problem = Number.isNaN(endMs) ? '' : ', which is not in the future';
   throw new UsageError(
     `--expires is ${JSON.stringify(text)}${problem}; allowed: a date such as 2027-01-31, or a time from now such as 90d`,
   );

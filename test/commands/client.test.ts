@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +35,9 @@ beforeAll(async () => {
 });
 
 /** Runs the command against the gateway; the screen is none unless given. */
-async function query(line: string, more: Partial<QueryDeps> = {}) {
+const query = (line: string, more: Partial<QueryDeps> = {}) => runWith(line.split(' '), more);
+
+async function runWith(args: readonly string[], more: Partial<QueryDeps> = {}) {
   const written: Buffer[] = [];
   const notes: string[] = [];
   await runQueryCommand(
@@ -46,7 +49,7 @@ async function query(line: string, more: Partial<QueryDeps> = {}) {
       signal: new AbortController().signal,
       ...more,
     },
-    line.split(' '),
+    args,
   );
   return { out: Buffer.concat(written), notes };
 }
@@ -94,6 +97,13 @@ describe('query', () => {
     await expect(query(line)).rejects.toThrow(message);
   });
 
+  test('a mistake that quotes a row does not steer the terminal', async () => {
+    const sql = "select cast(concat('\\u001b]0;title', event_message) as int64) from edge_logs";
+    const run = runWith(['logs.all', '--project', 'ours', '--sql', sql]);
+    await expect(run).rejects.toThrow(' ]0;title');
+    await expect(run).rejects.not.toThrow('\u001b');
+  });
+
   test('there is no token, or a wrong one', async () => {
     const environment = { GATEWAY_URL: gateway.origin };
     await expect(query('logs.all', { environment })).rejects.toThrow(/There is no token.* or a profile$/);
@@ -138,11 +148,12 @@ test('arguments: options of the command, parameters of the saved query', () => {
     '--sql',
     '-- all\nselect 1',
     '--param',
-    'sql2=x',
+    'ids=3',
+    '--param=ids=4',
   ];
   expect(readQueryArguments(args)).toEqual({
     endpoint: 'logs.all',
-    parameters: [['project', 'a=b'], ['ids', '1'], ['ids', '2'], ['sql2', 'x'], ['sql', '-- all\nselect 1']],
+    parameters: [['project', 'a=b'], ['ids', '1'], ['ids', '2'], ['ids', '3'], ['ids', '4'], ['sql', '-- all\nselect 1']],
     format: undefined,
     everySeconds: undefined,
     url: undefined,
@@ -248,6 +259,22 @@ test('mcp over standard input answers the official client', async () => {
   await client.close();
 });
 
+test('mcp over standard input answers requests, and no notification', async () => {
+  const message = (more: object) => `${JSON.stringify({ jsonrpc: '2.0', ...more })}\n`;
+  const { stdout, stderr } = spawnSync(process.execPath, [cli, 'mcp', '--url', 'http://127.0.0.1:9'], {
+    encoding: 'utf8',
+    env: { GATEWAY_TOKEN: testToken },
+    input: message({ method: 'notifications/initialized' }) + message({ method: 'tools/list', id: 0 }),
+  });
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  ).toMatchObject([{ id: 0, error: { code: -32603 } }]);
+  expect(stderr).not.toBe('');
+});
+
 test('a file .env is read, and the environment wins; help needs neither', async () => {
   const directory = await temporaryDirectory();
   await writeFile(join(directory, '.env'), 'PORT=four\nQUERY_TIMEOUT_MS=never\n');
@@ -265,6 +292,12 @@ test('a file .env is read, and the environment wins; help needs neither', async 
     2,
     'No command is named "quer"; Did you mean query?\n\nsqg --help lists all commands.\n',
   ]);
+  // Behind an option the word is its value.
+  expect(run('query', 'x', '--search', 'help', '--url', 'http://127.0.0.1:9', '--token', 't')).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('did not answer'),
+  });
   const help = run('cache', '--help');
   expect([help.status, help.stdout]).toEqual([0, expect.stringContaining('cache invalidate <endpoint>')]);
 });
@@ -291,6 +324,16 @@ describe('completion', () => {
     expect(complete('sqg', 'query', 'logs.all', '--iso')).toBe('--iso_timestamp_start --iso_timestamp_end');
     expect(complete('sqg', 'query', 'usage')).toBe('usage.api-counts');
     expect(complete('sqg', 'query', 'x', '--format', 'c')).toBe('chart csv');
+  });
+
+  test('bash runs no name of a file', async () => {
+    const directory = await temporaryDirectory();
+    const [bad, marker] = ['$(touch marker).sql', join(directory, 'marker')];
+    for (const name of [bad, 'good.sql']) await writeFile(join(directory, name), '');
+    const script = `${completionScript('bash', ['query'])}\ncd "$1"; COMP_WORDS=(sqg query ''); COMP_CWORD=2; SQL_DIR=. _sqg; echo "\${COMPREPLY[*]}"`;
+    const completed = execFileSync('bash', ['-c', script, 'bash', directory], { encoding: 'utf8' });
+    expect(completed).toContain('good');
+    expect(existsSync(marker)).toBe(false);
   });
 
   test('the other shells have theirs; one that is not known is refused', () => {

@@ -87,8 +87,8 @@ describe('a gateway of which no whole answer comes', () => {
   const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
   /** Runs `query` against a server of the test; what it printed, until it ended. */
-  async function query(url: string, onOut?: (child: ReturnType<typeof spawn>) => void) {
-    const child = spawn(process.execPath, [cli, 'query', 'logs.all', '--format', 'csv', '--url', url], {
+  async function query(url: string, onOut?: (child: ReturnType<typeof spawn>) => void, format = 'csv') {
+    const child = spawn(process.execPath, [cli, 'query', 'logs.all', '--format', format, '--url', url], {
       env: { PATH: process.env.PATH, GATEWAY_TOKEN: 't', HOME: '/nowhere' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -98,8 +98,8 @@ describe('a gateway of which no whole answer comes', () => {
       onOut?.(child);
     });
     child.stderr.on('data', part => err!.push(String(part)));
-    const [code] = await once(child, 'close');
-    return { code, out: out!.join(''), err: err!.join('') };
+    const [code, signal] = await once(child, 'close');
+    return { code, signal, out: out!.join(''), err: err!.join('') };
   }
 
   async function serve(answer: Parameters<typeof createServer>[1]) {
@@ -140,6 +140,30 @@ describe('a gateway of which no whole answer comes', () => {
     const { code, err } = await query(url, child => child.stdout?.destroy());
     expect([code, err]).toEqual([0, '']);
   });
+
+  test('Ctrl-C before the end is no success', async () => {
+    const url = await serve((_request, response) => void response.write('n\r\n1\r\n'));
+    expect(await query(url, child => child.kill('SIGINT'))).toMatchObject({
+      signal: 'SIGINT',
+      out: 'n\r\n1\r\n',
+      err: '',
+    });
+  });
+
+  test.each(['csv', 'json', 'table'])(
+    'a failure that is a 200, for COMPAT=logflare, is one: %s',
+    async format => {
+      const url = await serve((_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+        response.end('{"error":{"code":"invalid_query","message":"No column x"}}');
+      });
+      expect(await query(url, undefined, format)).toMatchObject({
+        code: 1,
+        out: '',
+        err: 'No column x (invalid_query)\n',
+      });
+    },
+  );
 
   test('nobody listens', async () => {
     const closed = await serve(() => undefined).then(url => url.replace(/\d+$/, '9'));

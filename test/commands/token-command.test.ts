@@ -116,6 +116,12 @@ test.each([
   [['issue', '--name', 'x', '--expires', '2025-01-01'], 'which is not in the future; allowed: a date'],
   [['issue', '--name', 'x', '--expires', '0d'], 'which is not in the future; allowed: a date'],
   [['issue', '--name', 'x', '--expires', 'soon'], '--expires is "soon"; allowed: a date'],
+  [['issue', '--name', 'x', '--expires', '3600'], '--expires is "3600"; allowed: a date'],
+  [['issue', '--name', 'x', '--expires', '01/02/2127'], '--expires is "01/02/2127"; allowed: a date'],
+  [
+    ['issue', '--name', 'x', '--param', 'project=a', '--param', 'project=b'],
+    '--param project is given twice; allowed: one value',
+  ],
   [['issue', '--name', 'x', '--scope', 'root'], '--scope is "root"; allowed: sandbox, introspect, explain'],
   [['issue', '--name', 'x', '--without', 'explain'], '--without is "explain"; allowed: sandbox, introspect'],
   [['issue', '--name', 'x', '--endpoint', 'a b'], '--endpoint is "a b"; allowed: the name of a saved query'],

@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -64,6 +66,19 @@ describe('token', () => {
     [['tokens'], 'No command is named "tokens"; Did you mean token?'],
     [[], 'No command is given'],
     [['doctor', 'please'], 'doctor takes nothing, but got "please"'],
+    [['start', '--port=5000'], 'start takes nothing, but got "--port=5000"'],
+    [
+      [
+        'cache',
+        'invalidate',
+        'logs.all',
+        '--param',
+        'project=a',
+        '--param',
+        'iso_timestamp_strat=2026-01-15',
+      ],
+      'logs.all has no parameter "iso_timestamp_strat"; allowed: project',
+    ],
     [['query', 'logs.all', '--profile', 'none'], 'There is no profile "none"'],
     [['mcp', 'logs.all'], 'mcp takes nothing, but got "logs.all"'],
   ];
@@ -127,6 +142,29 @@ describe('import', () => {
     expect(err).toMatch(/^line 2 is left out: .*\nfield color/m);
     expect(err).not.toMatch(/^$\n/m);
     expect(err).toContain('field color is not in postgres.logs and was ignored');
+  });
+
+  test('loads all rows where the reader of standard error has left', async () => {
+    const { directory } = await openShell();
+    const child = spawn('node', ['src/cli.ts', 'import', 'postgres.logs', '-'], {
+      cwd: root,
+      env: { ...process.env, DATA_DIR: directory },
+    });
+    child.stderr.destroy();
+    child.stdin.end(`{"timestamp":"2026-01-01"}\n${'nonsense\n'.repeat(3)}`);
+    const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    expect([code, out]).toEqual([0, '1 rows imported into postgres.logs, 3 left out\n']);
+  });
+
+  test('ends where the rejects can not be written, and waits for no input', async () => {
+    const { directory } = await openShell();
+    const args = ['src/cli.ts', 'import', 'postgres.logs', '-', '--rejects', join(directory, 'none', 'x')];
+    const child = spawn('node', args, { cwd: root, env: { ...process.env, DATA_DIR: directory } });
+    onTestFinished(() => void child.kill());
+    // The beginning is looked at first; the input itself stays open.
+    child.stdin.write(`{"timestamp":"2026-01-01"}\n`.repeat(4000));
+    const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('no such file or directory')]);
   });
 
   test('reads a file', async () => {

@@ -18,7 +18,7 @@ export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Addre
   agent.onmessage = message => {
     const passed = server
       .send(message)
-      .catch(error => agent.send(failureFor(message, error)))
+      .catch(error => answerFailure(agent, message, error))
       .finally(() => underWay.delete(passed));
     underWay.add(passed);
   };
@@ -32,8 +32,14 @@ export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Addre
   await gateway.close();
 }
 
-function failureFor(message: JSONRPCMessage, error: unknown): JSONRPCMessage {
+/** A notification has no answer, and says on standard error that nobody got it. */
+async function answerFailure(
+  agent: StdioServerTransport,
+  message: JSONRPCMessage,
+  error: unknown,
+): Promise<void> {
   const text = error instanceof Error ? error.message : String(error);
-  const id = 'id' in message && message.id !== undefined ? message.id : 0;
-  return { jsonrpc: '2.0', id, error: { code: -32603, message: text } };
+  if ('method' in message && 'id' in message) {
+    await agent.send({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: text } });
+  } else process.stderr.write(`${text}\n`);
 }

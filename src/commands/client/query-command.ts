@@ -4,7 +4,7 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { formatNames, type RowFormat } from '../../formats/row-formats.ts';
 import { refuseUnknown, UsageError } from '../command-line.ts';
 import { chartText } from './print-chart.ts';
-import { type Screen, tableText } from './print-table.ts';
+import { printable, type Screen, tableText } from './print-table.ts';
 import { reachGateway } from './reach-gateway.ts';
 import { type QueryArguments, readQueryArguments } from './read-arguments.ts';
 import { readTable } from './read-table.ts';
@@ -29,9 +29,10 @@ export const shownFormats: readonly ShownFormat[] = [...ownFormats, ...formatNam
 
 /**
  * `query <endpoint>`: asks a gateway, or the engine in this process, and prints the rows.
+ * @returns whether that is done; not where the signal has ended it, which is how `--watch` is done
  * @throws UsageError, GatewayError
  */
-export async function runQueryCommand(deps: QueryDeps, args: readonly string[]): Promise<void> {
+export async function runQueryCommand(deps: QueryDeps, args: readonly string[]): Promise<boolean> {
   const asked = readQueryArguments(args);
   const format = readFormat(asked.format, deps.screen);
   const gateway = await reachGateway(deps.environment, asked, deps.note);
@@ -39,12 +40,13 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
     await refuseMistyped(gateway, asked, deps.signal);
     for (let tag: string | undefined; ; ) {
       tag = await printOnce(deps, gateway, { ...asked, format, tag });
-      if (asked.everySeconds === undefined) return;
+      if (asked.everySeconds === undefined) return true;
       await sleep(asked.everySeconds * 1000, undefined, { signal: deps.signal }).catch(() => undefined);
-      if (deps.signal.aborted) return;
+      if (deps.signal.aborted) return true;
     }
   } catch (error) {
     if (!deps.signal.aborted) throw error;
+    return asked.everySeconds !== undefined;
   } finally {
     await gateway.close();
   }
@@ -102,9 +104,13 @@ async function printOnce(
     throw signal.aborted ? error : unreachable(url, error);
   });
   if (response.status === 304) return tag;
-  if (!response.ok) throw await failureOf(response);
   try {
-    if (isForPeople) {
+    // JSON is short enough to be read first: with COMPAT=logflare a query that failed is a 200 as well.
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    const text = isJson ? await response.text() : undefined;
+    if (!response.ok || text?.startsWith('{"error"')) throw failureOf(response, text ?? '');
+    if (text !== undefined) await out.write(`${text}\n`);
+    else if (isForPeople) {
       const arrow = new Uint8Array(await response.arrayBuffer());
       const shown = textFor(format, arrow, screen ?? { width: 120, hasColour: false });
       if (everySeconds !== undefined && screen) out.write('\u001b[2J\u001b[H');
@@ -114,7 +120,6 @@ async function printOnce(
     // An answer that ends before its end: fetch says `terminated`.
     throw error instanceof TypeError && !signal.aborted ? unreachable(url, error) : error;
   }
-  if (format === 'json') await out.write('\n');
   if (response.headers.get('result-truncated') === '?1') {
     note(`There are more rows; an answer has at most ${response.headers.get('result-max-rows')}.`);
   }
@@ -140,11 +145,11 @@ function unreachable(url: string, error: unknown): GatewayError {
 }
 
 /** The gateway's own words; something else may have answered in its place. */
-async function failureOf(response: Response): Promise<GatewayError> {
-  const text = await response.text();
+function failureOf(response: Response, text: string): GatewayError {
   try {
     const { code, message } = JSON.parse(text).error;
-    return new GatewayError(code, `${message} (${code})`);
+    // It may quote a row.
+    return new GatewayError(code, printable(`${message} (${code})`));
   } catch {
     return new GatewayError(
       'unavailable',

@@ -54,7 +54,7 @@ export function readQueryArguments(args: readonly string[]): QueryArguments {
   if (endpoint === undefined || rest.length > 0) {
     throw new UsageError('query takes the name or UUID of one saved query');
   }
-  parameters.push(...Object.entries(readAssignments(values.param ?? [])));
+  parameters.push(...readAssignments(values.param));
   if (values.sql) parameters.push(['sql', values.sql]);
   const { format, url, token, profile } = values;
   return { endpoint, parameters, format, everySeconds: readEvery(values), url, token, profile };

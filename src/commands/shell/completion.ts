@@ -18,7 +18,8 @@ const following: Record<string, readonly string[]> = {
 
 /** Commands that take the name of a saved query; a batch form is part of another one. */
 const named = ['query', 'cache', 'endpoint'];
-const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/\\.sql$//p' | grep -v '\\.batch$'`;
+// The shell runs what is in $(…) of the words it is given: a file with other characters in its name is left out.
+const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/^\\([A-Za-z0-9._-]*\\)\\.sql$/\\1/p' | grep -v '\\.batch$'`;
 
 /** The options of the parameters of a saved query, from its header. */
 const parameters = `$(sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' "\${SQL_DIR:-sql}/\${COMP_WORDS[2]}.sql" 2>/dev/null)`;
