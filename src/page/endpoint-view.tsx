@@ -142,6 +142,6 @@ function rangeOf(endpoint: Endpoint): ((zoom: Zoom) => Values) | undefined {
   const bounds = endpoint.parameters.filter(({ name }) => name === start || name === end);
   if (bounds.some(({ fixed, type }) => fixed || type === 'DATETIME')) return undefined;
   // The lower bound is exclusive, the upper one inclusive; a part of the axis is the other way round.
-  const before = (seconds: number) => toIso(Math.round(seconds * 1e6) - 1);
+  const before = (seconds: number) => toIso(seconds * 1e6 - 1);
   return ({ from, to }) => ({ [start]: before(from), [end]: before(to) });
 }

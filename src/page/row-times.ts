@@ -25,8 +25,12 @@ function extreme(time: string, rows: readonly Row[], isBeyond: (one: number, oth
   return found;
 }
 
-/** Microseconds since 1970 as ISO 8601 text, all digits kept. */
-export function toIso(micros: number): string {
+/**
+ * Microseconds since 1970 as ISO 8601 text, all digits kept.
+ * @param instant what is left of a microsecond, as of seconds that were multiplied, is rounded
+ */
+export function toIso(instant: number): string {
+  const micros = Math.round(instant);
   const ms = Math.floor(micros / 1000);
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros - ms * 1000).padStart(3, '0')}Z`;
 }

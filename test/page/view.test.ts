@@ -147,6 +147,7 @@ test('times keep their microseconds', () => {
   expect(formatMicros(1_768_471_200_123_456)).toBe('2026-01-15 10:00:00.123456');
   expect(formatMicros(-1)).toBe('1969-12-31 23:59:59.999999');
   expect(toIso(1_768_471_200_000_007)).toBe('2026-01-15T10:00:00.000007Z');
+  expect(toIso(1_768_471_200_000_006 + 0.75)).toBe('2026-01-15T10:00:00.000007Z');
 });
 
 const at = (name: string): Column => ({ name, type: 'TIMESTAMP' });
