@@ -57,3 +57,10 @@ function keepAllDigits(_key: string, value: unknown, { source = '' }: { source?:
   const isExact = Number.isSafeInteger(value) && /^-?\d+(?:\.0*)?$/.test(source);
   return isLong && !isExact ? exactJson.rawJSON(source) : value;
 }
+
+/** Whether a value is a JSON object; a number with all its digits is none. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && keptDigits(value) === undefined
+  );
+}

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keptDigits, mayHaveLongNumber } from '../base/exact-json.ts';
+import { isJsonObject, keptDigits, mayHaveLongNumber } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
@@ -40,7 +40,7 @@ export function normaliseRow(
   row: unknown,
   findings: Findings,
 ): Record<string, unknown> {
-  if (!isObject(row)) throw new RowError('is not a JSON object');
+  if (!isJsonObject(row)) throw new RowError('is not a JSON object');
   const { columns, generated = [] } = source;
   const made = generated.filter(name => (ownValue(row, name) ?? null) === null);
   const whole = { ...row, ...Object.fromEntries(made.map(name => [name, randomUUID()])) };
@@ -94,7 +94,7 @@ function normaliseField(field: SourceField, value: unknown, path: string, contex
   if (typeof field === 'string') return normaliseScalar(field, value, path, findings);
   if (!Array.isArray(field)) {
     if (value === null || value === undefined) return null;
-    if (!isObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
+    if (!isJsonObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
     return normaliseRecord(field, value, `${path}.`, context);
   }
   if (value === null || value === undefined) return [];
@@ -109,7 +109,7 @@ function normaliseField(field: SourceField, value: unknown, path: string, contex
   return list
     .filter(item => item !== null)
     .map(item => {
-      if (!isObject(item))
+      if (!isJsonObject(item))
         throw new RowError(`${path} is ${show(item)}; allowed: an object or an array of objects`);
       return normaliseRecord(element, item, `${path}.`, context);
     });
@@ -227,12 +227,6 @@ function textOf(value: unknown): string {
 
 function isInt64(text: string): boolean {
   return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && keptDigits(value) === undefined
-  );
 }
 
 function show(value: unknown): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requireScope } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
+import { isJsonObject } from '../base/exact-json.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
@@ -12,7 +13,7 @@ import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 const orderSchema = z.strictObject({
   endpoint: z.string(),
   // Neither checked nor copied member by member: a body may have a hundred thousand.
-  parameters: z.custom<Record<string, unknown>>(isObject, 'expected an object').optional(),
+  parameters: z.custom<Record<string, unknown>>(isJsonObject, 'expected an object').optional(),
   sql: z.string().optional(),
 });
 
@@ -43,8 +44,4 @@ export async function answerInvalidate(deps: PipelineDeps, context: RequestConte
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
     body: Buffer.from(JSON.stringify({ invalidated: scope })),
   };
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
-import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { createOwnTurns, createSharedTurns, takeTurns } from '../../src/base/turns.ts';
+import { createOwnTurns, createSharedTurns, restAfter, takeTurns } from '../../src/base/turns.ts';
+import { heavyTurns } from '../support/rests.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
   const ownTurn = createOwnTurns();
@@ -50,15 +50,10 @@ test('contract 11.1, 11.2: few begin in one turn, and a caller does not wait for
 
 test('contract 11.1: half of the time is for others, however long each turn takes', async () => {
   const ownTurn = createOwnTurns();
-  const act = async () => {
-    await ownTurn('a');
-    for (const startedMs = performance.now(); performance.now() - startedMs < 40; ) {
-      /* works */
-    }
-  };
-  const before = performance.eventLoopUtilization();
-  await Promise.all(Array.from({ length: 6 }, act));
-  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.75);
+  const turns = heavyTurns();
+  await Promise.all(Array.from({ length: 6 }, () => ownTurn('a').then(turns.hold)));
+  turns.expectRests(6);
+  expect([1, 8, 9, 40, 100, 5000].map(restAfter)).toEqual([0, 0, 9, 40, 100, 100]);
 });
 
 test('contract 11.1: work in slices rests between two of them where that is asked for', async () => {

@@ -1,6 +1,6 @@
-import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { createCompileTurns } from '../../src/engine/compile-turns.ts';
+import { heavyTurns } from '../support/rests.ts';
 
 /** Holds the event loop, as a long text does in the front-end. */
 function work(ms: number): void {
@@ -58,10 +58,9 @@ test('too many texts of one caller are refused, and who leaves waits no more', a
 
 test('contract 11.1: half of the time is for others, whatever is sent to the front-end', async () => {
   const inTurn = createCompileTurns();
-  const before = performance.eventLoopUtilization();
-  const texts = Array.from({ length: 6 }, () => inTurn(() => work(40), { signal, caller: 'one' }));
-  await Promise.all(texts);
-  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.75);
+  const turns = heavyTurns();
+  await Promise.all(Array.from({ length: 6 }, () => inTurn(turns.hold, { signal, caller: 'one' })));
+  turns.expectRests(6);
 });
 
 test('who leaves while the front-end rests has nothing compiled', async () => {

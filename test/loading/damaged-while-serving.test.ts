@@ -1,6 +1,5 @@
 import { copyFile, open, readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { damagedPlace, isDamagedAt } from '../../src/duckdb/data-folder/damaged-block.ts';
@@ -9,6 +8,7 @@ import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
 import { openGateway } from '../support/open-gateway.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 /** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
 const timeoutMs = 60_000;
@@ -67,15 +67,12 @@ async function damage(path: string): Promise<number> {
 
 /** The block and the place in it where the messages lie, and the bytes of a block. */
 async function messagesAt(path: string): Promise<number[]> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  const found = await connection.runAndReadAll(
+  const found = await askFile(
+    path,
     `SELECT block_id, block_offset, (SELECT block_size FROM pragma_database_size() LIMIT 1) FROM pragma_storage_info('"postgres.logs"')
       WHERE column_name = 'event_message' AND segment_type = 'VARCHAR' AND persistent`,
   );
-  connection.closeSync();
-  instance.closeSync();
-  return found.getRows()[0]!.map(Number);
+  return found[0]!.map(Number);
 }
 
 test('a file that is damaged inside is named and set aside while the gateway serves, and no event is lost', async () => {

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const script = fileURLToPath(new URL('load-within-limit.ts', import.meta.url));
 
@@ -32,17 +32,8 @@ test('a full disk loses nothing that was acknowledged, says so, and is over when
   const directory = await temporaryDirectory();
   const databasePath = join(directory, 'logs.duckdb');
   const count = async () => {
-    const instance = await DuckDBInstance.create(readCurrent(databasePath).path, {
-      access_mode: 'READ_ONLY',
-    });
-    const connection = await instance.connect();
-    try {
-      const found = await connection.runAndReadAll('SELECT count(*), count(DISTINCT n), max(n) FROM numbers');
-      return found.getRowsJson()[0];
-    } finally {
-      connection.closeSync();
-      instance.closeSync();
-    }
+    const sql = 'SELECT count(*), count(DISTINCT n), max(n) FROM numbers';
+    return (await askFile(readCurrent(databasePath).path, sql))[0];
   };
   const waiting = async () =>
     (await readdir(join(directory, 'rows'))).filter(name => !name.startsWith('writer'));

@@ -11,6 +11,7 @@ import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { openInput } from '../../src/loading/input/open-input.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
+import { askFile } from './ask-file.ts';
 
 const orders = parseSource(
   'orders.yaml',
@@ -94,15 +95,7 @@ async function take(source: (typeof sources)[number], content: string | Buffer, 
 
 async function rowsOf(sql: string) {
   while (await storeAccepted({ databasePath, sources, emit: () => undefined }));
-  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  try {
-    await connection.run("SET TimeZone = 'UTC'");
-    return (await connection.runAndReadAll(sql)).getRowsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  return askFile(readCurrent(databasePath).path, sql);
 }
 
 async function parquet(): Promise<string> {

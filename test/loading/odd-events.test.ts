@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { ownSources, parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
@@ -10,6 +9,7 @@ import { createLoader } from '../../src/loading/loader.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const sources = readSources();
 const source = sources.find(({ name }) => name === 'gotrue.logs.prod')!;
@@ -137,15 +137,12 @@ test('whatever an event holds, it is stored, and so are those that come with it'
   while (await storeAccepted({ databasePath, sources, emit: event => void events.push(event) }));
   expect(events).toEqual([]);
   expect((await readdir(folder)).filter(name => name.endsWith('.rows'))).toEqual([]);
-  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  const found = await connection.runAndReadAll(
+  const found = await askFile(
+    readCurrent(databasePath).path,
     `SELECT count(*)::INT, count(DISTINCT id)::INT, count(*) FILTER (starts_with(id, 'plain-'))::INT,
       count(*) FILTER (timestamp IS NULL OR id IS NULL)::INT, max(length(event_message))::INT FROM "${source.name}"`,
   );
-  connection.closeSync();
-  instance.closeSync();
-  expect(found.getRows()).toEqual([[expected, expected, expected / 2, 0, 1_000_000]]);
+  expect(found).toEqual([[expected, expected, expected / 2, 0, 1_000_000]]);
 });
 
 /** A database of its own, into which events come, and what is in it once all are stored. */
@@ -162,16 +159,7 @@ async function openDatabase(own: Source = source) {
       const emit = (event: LoadingEvent) => void failures.push(event);
       while (await storeAccepted({ databasePath, sources: [from], emit }));
       expect(failures).toEqual([]);
-      const instance = await DuckDBInstance.create(readCurrent(databasePath).path, {
-        access_mode: 'READ_ONLY',
-      });
-      const connection = await instance.connect();
-      try {
-        return (await connection.runAndReadAll(sql)).getRowsJson();
-      } finally {
-        connection.closeSync();
-        instance.closeSync();
-      }
+      return askFile(readCurrent(databasePath).path, sql);
     },
   };
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent, replicasOf } from '../../src/duckdb/replicas.ts';
@@ -14,6 +13,7 @@ import { sortRows } from '../../src/loading/sort-rows.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const callsYaml = `name: calls
 time: seen
@@ -171,17 +171,6 @@ async function acceptMixed(databasePath: string, rows: number): Promise<void> {
       }
     })(),
   });
-}
-
-async function askFile(path: string, sql: string) {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  try {
-    return (await connection.runAndReadAll(sql)).getRowsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
 }
 
 const countSql = 'SELECT count(*), count(DISTINCT n) FROM calls';

@@ -15,6 +15,7 @@ import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { withTurn } from '../../src/loading/write-spare.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const yaml = (name: string, more = '') =>
   parseSource(`${name}.yaml`, `name: ${name}\n${more}columns: { n: INT64, at: TIMESTAMP }\n`, '/');
@@ -42,14 +43,7 @@ async function openDatabase(sources: readonly Source[] = [numbers]) {
     turn: (more: Partial<Parameters<typeof storeAccepted>[0]> = {}) =>
       storeAccepted({ databasePath, sources, emit, ...more }),
     async ask(sql: string, path = readCurrent(databasePath).path) {
-      const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
-      const connection = await instance.connect();
-      try {
-        return (await connection.runAndReadAll(sql)).getRowsJson().map(([value]) => String(value));
-      } finally {
-        connection.closeSync();
-        instance.closeSync();
-      }
+      return (await askFile(path, sql)).map(([value]) => String(value));
     },
     waiting: async () => (await readdir(folder)).filter(name => name.endsWith('.rows')).length,
   };

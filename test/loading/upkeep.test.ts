@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
@@ -10,6 +9,7 @@ import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { createUpkeep } from '../../src/loading/upkeep.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
@@ -50,12 +50,9 @@ test('a source on which retention and sorting fail is named, and others are stor
     { ...failed, task: 'retention' },
     { ...failed, task: 'sorting' },
   ]);
-  const instance = await DuckDBInstance.create(readCurrent(databasePath).path, { access_mode: 'READ_ONLY' });
-  const reading = await instance.connect();
-  const rows = await reading.runAndReadAll('SELECT n::INT FROM whole UNION ALL SELECT n::INT FROM broken');
-  expect(rows.getRows().flat().sort()).toEqual([0, 2, 3]);
-  reading.closeSync();
-  instance.closeSync();
+  const sql = 'SELECT n::INT FROM whole UNION ALL SELECT n::INT FROM broken';
+  const rows = await askFile(readCurrent(databasePath).path, sql);
+  expect(rows.flat().sort()).toEqual([0, 2, 3]);
 });
 
 test('a damaged block that upkeep meets is reported for repair; a lack of memory goes to a turn that has more', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keptDigits, parseExactJson } from '../../base/exact-json.ts';
+import { isJsonObject, keptDigits, parseExactJson } from '../../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
 import { RowError } from '../../duckdb/normalise-row.ts';
 import { mapRow } from '../../endpoints/load-mapping.ts';
@@ -7,7 +7,6 @@ import { guessEpochUnit, readEpoch } from '../../endpoints/read-epoch.ts';
 import type { Source } from '../../endpoints/sources.ts';
 import { type Conversion, convertRecord } from './convert-record.ts';
 import { type GrowingFields, originalColumn } from './growing-fields.ts';
-import { isObject } from './json-object.ts';
 
 /** An event as a row of its source. */
 export type ConvertedEvent = {
@@ -60,7 +59,7 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
     conversion.lost = 0;
     conversion.records = 0;
     const parsed = parseExactJson(text);
-    if (!isObject(parsed)) throw new RowError('is not a JSON object');
+    if (!isJsonObject(parsed)) throw new RowError('is not a JSON object');
     const event = own(load && !load.pattern ? mapRow(load, parsed) : parsed);
     if (time !== undefined) event[time] = timeOf(event, time, { nowMs, conversion });
     if (columns.event_message !== undefined) nameMessage(event);
@@ -124,7 +123,7 @@ function readTime(value: unknown, latestMicros: bigint): string | undefined {
 
 function metadataOf({ metadata }: Record<string, unknown>): Record<string, unknown> | undefined {
   const first: unknown = Array.isArray(metadata) ? metadata[0] : metadata;
-  return isObject(first) ? first : undefined;
+  return isJsonObject(first) ? first : undefined;
 }
 
 /** A message may be called `message`, too. */
@@ -164,9 +163,9 @@ function placeProject(
     return;
   }
   const list: unknown[] = Array.isArray(value) ? [...value] : [value ?? null];
-  if (!list.some(isObject)) list.push({});
+  if (!list.some(isJsonObject)) list.push({});
   event[name] = list.map(item => {
-    if (!isObject(item)) return item;
+    if (!isJsonObject(item)) return item;
     const record = { ...item };
     placeProject(record, below, project);
     return record;

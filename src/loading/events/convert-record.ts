@@ -1,7 +1,7 @@
+import { isJsonObject } from '../../base/exact-json.ts';
 import { normaliseScalar, RowError } from '../../duckdb/normalise-row.ts';
 import type { ScalarType, SourceField } from '../../endpoints/sources.ts';
 import type { GrowingFields, GrowingRecord } from './growing-fields.ts';
-import { isObject } from './json-object.ts';
 
 /** What is going on while events become rows. */
 export type Conversion = {
@@ -56,7 +56,7 @@ function convertField(
   // A list of one is its element.
   const single = Array.isArray(value) && value.length === 1 && field !== 'STRING' ? value[0] : value;
   if (!below) return convertScalar(conversion, field as ScalarType, single, path); // a record has `below`
-  if (isObject(single)) return convertRecord(conversion, single, below, `${path}.`);
+  if (isJsonObject(single)) return convertRecord(conversion, single, below, `${path}.`);
   conversion.lost++;
   return null;
 }
@@ -67,7 +67,7 @@ function convertRecords(
   below: GrowingRecord,
   path: string,
 ): Record<string, unknown>[] {
-  const records = list.filter(isObject).slice(0, maxRecords - conversion.records);
+  const records = list.filter(isJsonObject).slice(0, maxRecords - conversion.records);
   conversion.records += records.length;
   conversion.lost += list.length - records.length;
   if (records.length > 1) conversion.severalElements.add(path);

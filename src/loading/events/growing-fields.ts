@@ -1,6 +1,5 @@
-import { keptDigits } from '../../base/exact-json.ts';
+import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
 import type { ScalarType, Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
-import { isObject } from './json-object.ts';
 
 /** The column with the text of an event of which some value found no place. */
 export const originalColumn = '_original';
@@ -162,10 +161,10 @@ function columnName(key: string, isTaken: boolean): string | undefined {
 /** The field that a value asks for. @returns undefined for a value without content */
 function fieldFor(value: unknown, depth: number): SourceField | undefined {
   if (!hasContent(value)) return undefined;
-  if (isObject(value)) return depth < learningLimits.depth ? [{}] : 'STRING';
+  if (isJsonObject(value)) return depth < learningLimits.depth ? [{}] : 'STRING';
   if (!Array.isArray(value)) return scalarFor(value);
   const items: unknown[] = value.filter(hasContent);
-  if (items.every(isObject)) return depth < learningLimits.depth ? [{}] : 'STRING';
+  if (items.every(isJsonObject)) return depth < learningLimits.depth ? [{}] : 'STRING';
   if (items.some(item => typeof item === 'object' && keptDigits(item) === undefined)) return 'STRING';
   const types = new Set(items.map(scalarFor));
   const [type = 'STRING'] = types;
@@ -176,7 +175,7 @@ function fieldFor(value: unknown, depth: number): SourceField | undefined {
 function hasContent(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (Array.isArray(value)) return value.some(hasContent);
-  return isObject(value) ? Object.values(value).some(hasContent) : true;
+  return isJsonObject(value) ? Object.values(value).some(hasContent) : true;
 }
 
 function scalarFor(value: unknown): ScalarType {
