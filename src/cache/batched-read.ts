@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { CacheKey } from './cache-key.ts';
 import type { Generations } from './generations.ts';
-import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { Budget, GuardedStore } from './guarded-store.ts';
 
 /** The store's answer for a key, and how much of the request's budget is left. */
 export type StoreAnswer = {
@@ -28,7 +28,7 @@ export function createBatchedRead(
   return key => loader.load(key);
 
   async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {
-    const budget: Budget = { remainingMs: budgetMs };
+    const budget: Budget = { remainingMs: store.budgetMs };
     const groups = [...new Set(keys.map(({ group }) => group))];
     const places = new Map(keys.map(({ digest }) => [digest, 0]));
     const digests = [...places.keys()];
@@ -38,7 +38,7 @@ export function createBatchedRead(
     for (const [at, group] of groups.entries()) {
       const isThere = !answer || learn(group, answer.generations[at] ?? '');
       if (!isThere)
-        void store.call('bumpGeneration', { remainingMs: budgetMs }, it => it.bumpGeneration(group));
+        void store.call('bumpGeneration', { remainingMs: store.budgetMs }, it => it.bumpGeneration(group));
     }
     const { remainingMs } = budget;
     const isKnown = answer !== undefined;

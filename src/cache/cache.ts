@@ -9,7 +9,7 @@ import { type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
 import { createGenerations, type Generations } from './generations.ts';
-import { budgetMs, type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
+import { type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
 import { createNotifier } from './notifier.ts';
@@ -20,6 +20,8 @@ const defaultMaxEntryBytes = 8 * 1024 * 1024;
 
 export type CacheOptions = {
   readonly store: Store;
+  /** Milliseconds that one request waits for the store (contract 5.13). Default 50. */
+  readonly storeTimeoutMs?: number;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   /** Bytes of the entries that this process keeps; 0 = every read asks the store. */
@@ -109,7 +111,7 @@ type Parts = {
 /** Makes a cache over a store. */
 export function createCache(options: CacheOptions): Cache {
   const { clock, emit, memoryBytes, maxEntryBytes = defaultMaxEntryBytes, random = Math.random } = options;
-  const store = guardStore(options.store, { emit });
+  const store = guardStore(options.store, { emit, budgetMs: options.storeTimeoutMs });
   const generations = createGenerations();
   const local = createLocalEntries(memoryBytes, generations);
   const notifier = createNotifier();
@@ -278,7 +280,7 @@ async function invalidateStore(
   operation: string,
   run: (it: Store) => Promise<void>,
 ): Promise<void> {
-  const isDone = await store.call(operation, { remainingMs: budgetMs }, it => run(it).then(() => true));
+  const isDone = await store.call(operation, { remainingMs: store.budgetMs }, it => run(it).then(() => true));
   if (isDone) return;
   throw new GatewayError(
     'unavailable',

@@ -19,6 +19,8 @@ export type GuardedStore = {
   health(): StoreHealth;
   /** Whether its last write succeeded, too. */
   readonly takesWrites: boolean;
+  /** Milliseconds of one request's budget. */
+  readonly budgetMs: number;
   /**
    * Calls the store; while it is down, it isn't called at all.
    * @returns undefined if it did not answer, refused, or the budget is spent
@@ -37,8 +39,8 @@ export type GuardedStore = {
 /** Milliseconds that one request may still spend on the store, whatever number of calls it makes (contract 5.13). */
 export type Budget = { remainingMs: number };
 
-/** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. */
-export const budgetMs = 50;
+/** One request's budget by default. */
+const defaultBudgetMs = 50;
 
 /** Milliseconds to wait for the first connection before the start goes on without it. */
 const connectTimeoutMs = 1000;
@@ -50,6 +52,8 @@ type GuardOptions = {
    * unread while it is busy is not the store's fault.
    */
   readonly waitedMs?: () => number;
+  /** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. Default 50. */
+  readonly budgetMs?: number | undefined;
 };
 
 /**
@@ -58,7 +62,8 @@ type GuardOptions = {
  * answers with a refusal stays in use because it can still be read. There is one event for each change.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
-  const { emit, waitedMs = () => performance.eventLoopUtilization().idle } = options;
+  const { emit, budgetMs = defaultBudgetMs } = options;
+  const { waitedMs = () => performance.eventLoopUtilization().idle } = options;
   let state: 'up' | 'refusing' | 'down' = 'up';
   let isClosed = false;
   const watch = watchStore(store, {
@@ -101,12 +106,13 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
     get takesWrites() {
       return state === 'up';
     },
+    budgetMs,
     async call(operation, budget, run) {
       if (state === 'down') return undefined;
       if (budget.remainingMs <= 0) return outOfTime(operation);
       const startedMs = waitedMs();
       try {
-        const answer = await within(budget, run(store));
+        const answer = budget.remainingMs < budgetMs ? await within(budget, run(store)) : await run(store);
         if (answer === late) return outOfTime(operation);
         if (state === 'refusing' && isWrite(operation)) change('up');
         return answer;
@@ -150,9 +156,8 @@ async function firstFailure(store: Store): Promise<unknown> {
 
 const late = Symbol('late');
 
-/** A full budget is the store's own deadline: only a partly spent one needs its own timer. */
+/** For a budget that is partly spent: a full one is the store's own deadline. */
 async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T | typeof late> {
-  if (remainingMs >= budgetMs) return answer;
   const { promise, resolve } = Promise.withResolvers<typeof late>();
   // After the replies that have already arrived are read.
   const timer = setTimeout(() => setImmediate(resolve, late), remainingMs);

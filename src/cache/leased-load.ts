@@ -11,7 +11,7 @@ import type { Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
 import { decodeFailure, encodeFailure, tooLargePayload } from './failure-payload.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
-import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
 
 /** Milliseconds a lease lasts: waiters take over that long after its holder died. */
@@ -101,7 +101,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       waiting ??= startSpan('lease wait', { attributes: { 'saved_query.endpoint': options.endpoint } });
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Waiting for a query is not waiting for the store.
-      options.budget.remainingMs = budgetMs;
+      options.budget.remainingMs = deps.store.budgetMs;
       if (woken.type === 'released' && woken.failurePayload === tooLargePayload) {
         return await loadAlone(deps, options, token);
       }
@@ -160,7 +160,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
   // Others wait for the end of this lease, so it is always sent, whatever time is left; it takes effect even if its answer is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
   const extending = setInterval(() => {
-    void store.call('extend', { remainingMs: budgetMs }, it => it.extend(key.digest, token, leaseMs));
+    void store.call('extend', { remainingMs: store.budgetMs }, it => it.extend(key.digest, token, leaseMs));
   }, extendMs).unref();
   try {
     const { entry, value, receipt } = await makeNext(deps, options);
@@ -169,7 +169,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
       return { entry, standing: 'refused', receipt };
     }
     // The caller does not wait for the whole of a large value to be on its way.
-    if (value.length > largeBytes) budget.remainingMs = Math.min(budget.remainingMs, budgetMs - 1);
+    if (value.length > largeBytes) budget.remainingMs = Math.min(budget.remainingMs, store.budgetMs - 1);
     const isStored = await store.call('publish', budget, it =>
       it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
@@ -197,7 +197,7 @@ function standingOf(isStored: boolean | undefined): Loaded['standing'] {
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store } = deps;
   const { digest } = options.key;
-  const budget: Budget = { remainingMs: budgetMs };
+  const budget: Budget = { remainingMs: store.budgetMs };
   try {
     const { entry, value, receipt } = await makeNext(deps, options);
     if (!value) return { entry, standing: 'refused', receipt };

@@ -6,7 +6,7 @@ import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheRequest, Load } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
-import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { Budget, GuardedStore } from './guarded-store.ts';
 import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
 import type { LocalEntries } from './local-entries.ts';
 import type { Notifier } from './notifier.ts';
@@ -106,7 +106,7 @@ export function createLoader(deps: LoaderDeps): Loader {
     reason: LoadReason,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const budget: Budget = { remainingMs: budgetMs };
+    const budget: Budget = { remainingMs: deps.store.budgetMs };
     const { refreshLoad: load } = request;
     const options = { ...optionsOf(request, known), load, reason, budget, signal };
     return settle(request, load, loadIfFree(deps, options));

@@ -6,7 +6,7 @@ import type { CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs } from './freshness.ts';
 import type { Generations } from './generations.ts';
-import { type Budget, budgetMs, type GuardedStore } from './guarded-store.ts';
+import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
 
 /** The entries of both tiers; the store decides between them. */
@@ -88,16 +88,14 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   };
 }
 
-/** Milliseconds of the lease under which a lost value is put back. */
-const leaseMs = 2 * budgetMs;
-
 /** Gives a fresh entry back to a store that has lost it, unless another gateway is making a newer one. */
 function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheRequest, entry: Entry): void {
   const ageMs = clock.now() - entry.createdAtMs;
   if (freshnessOf(ageMs, lifetimes) !== 'fresh') return;
   const token = randomUUID();
+  const { budgetMs } = store;
   void store.call('claim', { remainingMs: budgetMs }, async it => {
-    const { state } = await it.claim(key.digest, { token, leaseMs, knownVersion: undefined });
+    const { state } = await it.claim(key.digest, { token, leaseMs: 2 * budgetMs, knownVersion: undefined });
     if (state !== 'granted') return;
     await it.publish(key.digest, token, await encodeEntry(entry), keptMs(lifetimes) - ageMs);
   });

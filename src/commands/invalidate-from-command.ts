@@ -34,8 +34,9 @@ export async function invalidateFromCommand(
       'REDIS_URL is not set: the cache is in the gateway, where POST /admin/invalidate reaches it',
     );
   }
-  const store = createRedisStore({ url: config.REDIS_URL });
-  const cache = createCache({ store, memoryBytes: 0, clock: systemClock, emit });
+  const { REDIS_URL: url, REDIS_TIMEOUT_MS: storeTimeoutMs } = config;
+  const store = createRedisStore({ url, deadlineMs: storeTimeoutMs });
+  const cache = createCache({ store, storeTimeoutMs, memoryBytes: 0, clock: systemClock, emit });
   try {
     await cache.connect();
     if (!cache.storeHealth().isUp) {

@@ -222,6 +222,7 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   const { store, memoryBytes } = openTiers(config, clock);
   const cache = createCache({
     store,
+    storeTimeoutMs: config.REDIS_TIMEOUT_MS,
     memoryBytes,
     maxEntryBytes: config.CACHE_MAX_ENTRY_MB * 1024 * 1024,
     clock,
@@ -342,9 +343,11 @@ function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
  * The store and the memory before it. Where the store is in this process too, they share the bytes: a quarter for the entries
  * in use, which are plain, the rest for the store, which compresses.
  */
-function openTiers({ REDIS_URL, CACHE_MEMORY_MB }: Config, clock: Clock) {
+function openTiers({ REDIS_URL, REDIS_TIMEOUT_MS, CACHE_MEMORY_MB }: Config, clock: Clock) {
   const bytes = CACHE_MEMORY_MB * 1024 * 1024;
-  if (REDIS_URL) return { store: createRedisStore({ url: REDIS_URL }), memoryBytes: bytes };
+  if (REDIS_URL) {
+    return { store: createRedisStore({ url: REDIS_URL, deadlineMs: REDIS_TIMEOUT_MS }), memoryBytes: bytes };
+  }
   return { store: createMemoryStore({ maxBytes: (bytes * 3) / 4, clock }), memoryBytes: bytes / 4 };
 }
 

@@ -60,6 +60,7 @@ export const variables = {
   BIGQUERY_RESERVATION: { schema: text.optional(), meaning: 'Reservation of the jobs, `projects/P/locations/L/reservations/R`; unset: the one assigned to the project.' },
   BIGQUERY_BACKGROUND_PRIORITY: { schema: z.enum(['interactive', 'batch']).default('interactive'), meaning: 'Priority of queries that nobody waits for; `batch` starts them when BigQuery has idle slots.' },
   REDIS_URL: { schema: redisUrl.optional(), meaning: 'Redis shared by all gateways: `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS; unset: the cache is in process.' },
+  REDIS_TIMEOUT_MS: { schema: count(50, 1, 1000), meaning: 'Milliseconds that a request waits for Redis before it goes on without it; more than 50 for a Redis that is far away.' },
   ACCESS_TOKEN: { schema: text.optional(), meaning: 'One plain token to accept, for development; with `NODE_ENV=production` 24 characters or more.' },
   TOKENS_STORE: { schema: z.enum(['file', 'redis']).default('file'), meaning: 'Where issued tokens are kept: `file`, or `redis` for the Redis of `REDIS_URL`, which must not evict keys without a time to live.' },
   TOKENS_FILE: { schema: text.optional(), meaning: 'File of issued tokens, hashed; default `tokens.json` in `DATA_DIR`.' },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CacheEvent } from '../../src/cache/cache-events.ts';
-import { budgetMs, type GuardedStore, guardStore } from '../../src/cache/guarded-store.ts';
+import { type GuardedStore, guardStore } from '../../src/cache/guarded-store.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -41,9 +41,9 @@ afterEach(() => {
 });
 
 const trace = () => events.map(({ type }) => type).filter(type => type !== 'store.failed');
-const read = (budget = { remainingMs: budgetMs }) =>
+const read = (budget = { remainingMs: guarded.budgetMs }) =>
   guarded.call('read', budget, store => store.read(['k'], []));
-const write = () => guarded.call('remove', { remainingMs: budgetMs }, store => store.remove('k'));
+const write = () => guarded.call('remove', { remainingMs: guarded.budgetMs }, store => store.remove('k'));
 
 describe('a store without an answer', () => {
   test('is not called again by requests, and one event says so', async () => {
@@ -91,7 +91,7 @@ describe('a store without an answer', () => {
 
   test('does not count as answering when a refusal comes late', async () => {
     const refusal = Promise.withResolvers<never>();
-    const late = guarded.call('remove', { remainingMs: budgetMs }, () => refusal.promise);
+    const late = guarded.call('remove', { remainingMs: guarded.budgetMs }, () => refusal.promise);
     answers = 'not';
     await read();
     refusal.reject(new StoreError('READONLY', { isRefusal: true }));
@@ -150,7 +150,7 @@ test('a store that refuses to write is still read, and one event says so', async
 
 describe('the budget of one request', () => {
   test('is what all its calls together may wait', async () => {
-    const budget = { remainingMs: budgetMs };
+    const budget = { remainingMs: guarded.budgetMs };
     const slow = guarded.call('read', budget, async () => {
       waitedMs += 30;
     });
@@ -173,7 +173,7 @@ describe('the budget of one request', () => {
 });
 
 test('a bug of ours does not count as a failure of the store', async () => {
-  const fault = guarded.call('read', { remainingMs: budgetMs }, async () => {
+  const fault = guarded.call('read', { remainingMs: guarded.budgetMs }, async () => {
     throw new TypeError('a bug');
   });
   await expect(fault).rejects.toThrow('a bug');

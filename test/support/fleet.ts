@@ -100,6 +100,8 @@ export async function startGatewayProcess(
       SAMPLE_ROWS: '0',
       LOG_LEVEL: 'info',
       ACCESS_TOKEN: token,
+      // On a busy machine a Redis that is there may answer after the 50 ms of the default.
+      REDIS_TIMEOUT_MS: '1000',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -211,6 +213,10 @@ export function countsPath(project: string, sql?: string): string {
   const query = new URLSearchParams({ interval: 'minutely', project, ...(sql === undefined ? {} : { sql }) });
   return `/api/endpoints/query/usage.api-counts?${query}`;
 }
+
+/** SQL that keeps the engine busy until nobody waits for it any more. */
+export const endlessSql =
+  'select count(*) as n from unnest(generate_array(1, 1000000)) as a cross join unnest(generate_array(1, 1000000)) as b where a + b = 7';
 
 /** SQL that keeps the engine busy for a second or more, with another row at each run; `n` distinguishes such queries. */
 export function slowSql(n: number): string {

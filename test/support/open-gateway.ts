@@ -87,6 +87,8 @@ export async function openGateway(options: OpenGatewayOptions) {
   const redis = drawn.isOnRedis ? await startRedisServer() : undefined;
   const config = readConfig({
     ...(redis && { REDIS_URL: redis.url }),
+    // On a busy machine a Redis that is there may answer after the 50 ms of the default.
+    REDIS_TIMEOUT_MS: '1000',
     DATA_DIR: directory,
     SQL_DIR: join(directory, 'sql'),
     SOURCES_DIR: sourcesDirectory,
