@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
+import { afterReading } from './after-reading.ts';
 
 /** Chunks that a body may have beside one for each `bytesPerChunk` of its bytes. */
 const maxSmallChunks = 2000;
@@ -106,10 +107,14 @@ export function collectBody(
   // A short body comes in one piece with its head, and has been parsed by then.
   process.nextTick(() => {
     if (isDone || request.complete) return;
-    timer = setTimeout(() => {
-      if (!request.destroyed) finish(tooSlow(timeoutMs));
-    }, timeoutMs);
+    timer = setTimeout(() => void expire(), timeoutMs);
   });
+  // What came while the event loop was busy is in time, and starts the timer again.
+  const expire = async () => {
+    const before = length;
+    await afterReading();
+    if (length === before && !request.destroyed) finish(tooSlow(timeoutMs));
+  };
   const finish = (result: Buffer | GatewayError) => {
     if (isDone) return;
     isDone = true;
@@ -150,12 +155,20 @@ export async function* streamBody(
   let length = 0;
   try {
     for (;;) {
-      const timer = setTimeout(() => failed.reject(tooSlow(timeoutMs)), timeoutMs);
+      let isOver = false;
+      const expire = async () => {
+        await afterReading();
+        if (!isOver) failed.reject(tooSlow(timeoutMs));
+      };
+      const timer = setTimeout(() => void expire(), timeoutMs);
       const next = await Promise.race([chunks.next(), failed.promise])
         .catch(cause => {
           throw cause instanceof GatewayError ? cause : wentAway(cause);
         })
-        .finally(() => clearTimeout(timer));
+        .finally(() => {
+          isOver = true;
+          clearTimeout(timer);
+        });
       if (next.done) return;
       length += next.value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);

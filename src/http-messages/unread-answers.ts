@@ -80,16 +80,13 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
     onEnded(reason);
   }
 
-  const timer = setInterval(
-    () => {
-      const nowMs = performance.now();
-      for (const [response, entry] of unread) {
-        noteProgress(response, entry, nowMs);
-        if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
-      }
-    },
-    Math.min(1000, Math.ceil(timeoutMs / 4)),
-  ).unref();
+  const timer = lookEvery(Math.min(1000, Math.ceil(timeoutMs / 4)), (nowMs, lateMs) => {
+    for (const [response, entry] of unread) {
+      entry.progressMs += lateMs;
+      noteProgress(response, entry, nowMs);
+      if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
+    }
+  });
 
   return {
     get bytes() {
@@ -133,6 +130,20 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       clearInterval(timer);
     },
   };
+}
+
+/**
+ * Looks again and again.
+ * @param look called with the time, and with how many milliseconds late it is: this process stood still then, or was busy, which is not the clients'
+ */
+function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => void): NodeJS.Timeout {
+  let lookedMs = performance.now();
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    look(nowMs, Math.max(0, nowMs - lookedMs - everyMs));
+    lookedMs = nowMs;
+  }, everyMs);
+  return timer.unref();
 }
 
 /** Notes what the client of a long write has read since the last look. */

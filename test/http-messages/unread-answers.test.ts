@@ -49,3 +49,25 @@ test('contract 2.27: who takes a long answer that was written at once bit by bit
   vi.advanceTimersByTime(3 * timeoutMs);
   expect([ended, own.destroyed, unread.bytes]).toEqual([['slow_reader'], true, 0]);
 });
+
+test('contract 2.27: time in which the gateway stood still is not the reader’s', async () => {
+  const { own } = await openPair();
+  const ended: EndReason[] = [];
+  const now = performance.now.bind(performance);
+  let stoodStillMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + stoodStillMs);
+  onTestFinished(() => clock.mockRestore());
+  const unread = createUnreadAnswers({
+    timeoutMs,
+    maxBytes: 1e9,
+    onEnded: reason => ended.push(reason),
+  });
+  onTestFinished(unread.close);
+  own.write(Buffer.alloc(64 * 1024 * 1024));
+  unread.watch(own);
+  stoodStillMs = 10 * timeoutMs;
+  vi.advanceTimersByTime(0.9 * timeoutMs);
+  expect([ended, own.destroyed]).toEqual([[], false]);
+  vi.advanceTimersByTime(0.5 * timeoutMs);
+  expect([ended, own.destroyed]).toEqual([['slow_reader'], true]);
+});
