@@ -53,7 +53,6 @@ const alone = [
   // A Redis that answers after 50 ms is none, and each gateway runs its own query.
   'test/fleet/dying-holder.test.ts',
   'test/fleet/large-entries.test.ts',
-  'test/graphql/operation-limits.test.ts',
 ];
 
 /** What all suites have alike. */
@@ -68,9 +67,10 @@ export const suite = {
       'test/support/extend-wait-for.ts',
     ],
     pool: 'forks' as const,
-    expect: { poll: { timeout: 20_000, interval: 20 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Long enough for a machine that is ten times slower: what holds is seen at once, and no test means them as a claim about speed.
+    expect: { poll: { timeout: 60_000, interval: 20 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 };
 

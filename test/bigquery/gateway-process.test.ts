@@ -8,7 +8,7 @@ let twins: Awaited<ReturnType<typeof startTwins>>;
 beforeAll(async () => {
   twins = await startTwins();
   return twins.stop;
-}, 120_000);
+});
 afterEach(() => twins.warehouse.interfere(() => undefined));
 
 const rest = (endpoint: string, parameters: Record<string, string>) =>

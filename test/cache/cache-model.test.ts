@@ -97,4 +97,4 @@ async function run(plan: readonly Step[]): Promise<void> {
 
 test('two gateways over one store answer as one map of values would, whatever is done in whatever order', async () => {
   await fc.assert(fc.asyncProperty(steps, run), { numRuns: 400 });
-}, 60_000);
+});

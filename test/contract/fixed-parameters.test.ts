@@ -352,7 +352,7 @@ test('contract 8.8: whatever is asked, by whichever way, no row of another proje
     { numRuns: 250 },
   );
   expect(Math.min(answered, refused)).toBeGreaterThan(10);
-}, 60_000);
+});
 
 test.each(['json', 'csv', 'ndjson', 'arrow', 'parquet'])(
   'contract 8.8: an export in %s has rows of the value alone, and those of others show in that of others',
@@ -418,4 +418,4 @@ test('contract 8.8: no statement of the attacks shows a row of another project',
   });
   await Promise.all(inTurns);
   expect([...codes].sort()).toEqual(['invalid_parameter', 'invalid_query', 'sandbox_refused']);
-}, 60_000);
+});

@@ -101,17 +101,17 @@ test('contract 8.4, 8.7: over Redis, tokens and limits are those of all gateways
       (await asked.get(counts('ours'), { 'x-api-key': presented })).status;
     for (let n = 0; n < 5; n++) expect(await status(one)).toBe(200);
     // Both hear of the token by a message, and of what was used in the background.
-    await expect.poll(() => status(other), { interval: 20, timeout: 10_000 }).toBe(429);
+    await expect.poll(() => status(other)).toBe(429);
     const unlimited = await one.issue();
-    await expect.poll(() => status(other, unlimited), { interval: 5, timeout: 10_000 }).toBe(200);
+    await expect.poll(() => status(other, unlimited), { interval: 5 }).toBe(200);
     await one.revoke(unlimited);
     const statuses = () => Promise.all(fleet.map(each => status(each, unlimited)));
-    await expect.poll(statuses, { interval: 5, timeout: 10_000 }).toEqual([401, 401]);
+    await expect.poll(statuses, { interval: 5 }).toEqual([401, 401]);
   } finally {
     for (const each of fleet) await each.close();
     await redis.stop();
   }
-}, 30_000);
+});
 
 test('a gateway whose Redis goes holds on to the tokens that it has read', async () => {
   const redis = await startRedisServer();
@@ -126,4 +126,4 @@ test('a gateway whose Redis goes holds on to the tokens that it has read', async
   } finally {
     await own.close();
   }
-}, 30_000);
+});

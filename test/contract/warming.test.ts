@@ -18,18 +18,16 @@ beforeAll(async () => {
 
 const counts = (project: string) =>
   `/api/endpoints/query/usage.api-counts?interval=minutely&project=${project}`;
-const waiting = { timeout: 10_000, interval: 20 };
-
 describe('contract 6.1, in the gateway itself', () => {
   test('contract 6.7: what is read is kept fresh, in one run, and /admin/warm and the metrics say so', async () => {
     const projects = ['ours', 'theirs', 'nobodysatall'];
     for (const project of projects) await gateway.get(counts(project));
     await gateway.get('/api/endpoints/query/logs.all?project=ours');
-    await vi.waitFor(async () => expect((await state()).keys).toBe(3), waiting);
+    await vi.waitFor(async () => expect((await state()).keys).toBe(3));
     const before = runs();
 
     gateway.clock.advance(301_000);
-    await vi.waitFor(async () => expect((await state()).totals.refreshed).toBe(3), waiting);
+    await vi.waitFor(async () => expect((await state()).totals.refreshed).toBe(3));
     expect(runs() - before).toBe(1);
     for (const project of projects) {
       const { headers } = await gateway.get(counts(project));
@@ -68,23 +66,20 @@ describe('contract 6.1, in the gateway itself', () => {
         expect(body.errors).toBeUndefined();
       }
     }
-    await vi.waitFor(async () => expect((await state(own)).keys).toBeGreaterThanOrEqual(3000), waiting);
+    await vi.waitFor(async () => expect((await state(own)).keys).toBeGreaterThanOrEqual(3000));
     const { refreshed } = (await state(own)).totals;
     const before = await engineRuns(own);
     own.clock.advance(301_000);
     await vi.waitFor(
       async () => expect((await state(own)).totals.refreshed - refreshed).toBeGreaterThanOrEqual(3000),
-      {
-        timeout: 30_000,
-        interval: 100,
-      },
+      { interval: 100 },
     );
     expect((await engineRuns(own)) - before).toBe(3);
     const { headers } = await own.get(
       `/api/endpoints/query/usage.api-counts?interval=daily&project=${projects[500]}`,
     );
     expect([headers.get('x-cache'), headers.get('age')]).toEqual(['HIT', '0']);
-  }, 60_000);
+  });
 
   test('contract 6.7: GET /admin/warm is for tokens with the scope admin', async () => {
     const { status, body } = await gateway.get('/admin/warm', { 'x-api-key': 'nobody' });

@@ -140,8 +140,6 @@ const spelling = fc.constantFrom(
 );
 const empty = fc.constantFrom<[object, object]>([{}, {}], [{ since: '' }, { until: '' }]);
 
-const waiting = { timeout: 10_000, interval: 20 };
-
 describe('a window', () => {
   test.each(Object.keys(channels))('is kept, to the row, by: %s', async channel => {
     await fc.assert(
@@ -214,10 +212,10 @@ describe('a window', () => {
     const warmed = async () => (await own.get('/admin/warm')).body;
     const ask = () => own.get(path('warm', {}));
     let answered = await ask();
-    await vi.waitFor(async () => expect((await warmed()).keys).toBe(1), waiting);
+    await vi.waitFor(async () => expect((await warmed()).keys).toBe(1));
     for (let cycle = 1; cycle <= 4; cycle++) {
       own.clock.advance(301_000);
-      await vi.waitFor(async () => expect((await warmed()).totals.refreshed).toBe(cycle), waiting);
+      await vi.waitFor(async () => expect((await warmed()).totals.refreshed).toBe(cycle));
       answered = await ask();
     }
     expect(restOutcome(answered).ids).toEqual(['r-80', 'r-60', 'r-40', 'r-20', 'r0', 'r20']);

@@ -58,7 +58,7 @@ const expected: Record<string, string[]> = {
 
 const folder = 'examples/supabase/sql';
 
-test('the tests of the saved queries pass, and each query has tests', { timeout: 240_000 }, async () => {
+test('the tests of the saved queries pass, and each query has tests', async () => {
   const outcomes = await testEndpoints(readConfig({ SQL_DIR: folder }), []);
   expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
   const tested = new Set(outcomes.map(({ endpoint }) => endpoint));

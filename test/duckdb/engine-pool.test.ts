@@ -21,7 +21,6 @@ const never = new AbortController().signal;
 
 async function openPool({
   maxProcesses = 3,
-  graceMs = 10_000,
   idleMs = 60_000,
   spillLimitMb = 1000,
   memoryLimitMb = 128,
@@ -36,7 +35,7 @@ async function openPool({
     idleMs,
   });
   onTestFinished(() => pool.close());
-  const run = (sql: string, limit = never) =>
+  const run = (sql: string, limit = never, graceMs = 10_000) =>
     pool.use(async child => {
       await child.catalog;
       const { rowsJson } = await runUntil(limit, child, { sql, values: [], maxRows: 1_000_000 }, graceMs);
@@ -76,14 +75,14 @@ test('queries that come together run in a process each, with one more ready, up 
 test('a process that is not needed any more is ended, but the last one is kept', async () => {
   const { pool, run, types } = await openPool({ idleMs: 50 });
   await Promise.all([run(answer), run(answer)]);
-  await expect.poll(() => pool.pids, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => pool.pids).toHaveLength(1);
   const [pid] = pool.pids;
   expect(await run(answer)).toBe('[42]');
   expect(pool.pids).toEqual([pid]);
   expect(types()).not.toContain('engine.stopped');
 });
 
-test('a process whose run left much memory behind is replaced', { timeout: 60_000 }, async () => {
+test('a process whose run left much memory behind is replaced', async () => {
   const { pool, run, types } = await openPool({ memoryLimitMb: 512 });
   expect(await run(answer)).toBe('[42]');
   const [first] = pool.pids;
@@ -110,14 +109,14 @@ test('interrupts a statement whose time is over, and keeps the process', async (
 });
 
 test('kills the process of a statement that does not respond, and no other', async () => {
-  const { pool, run, types } = await openPool({ graceMs: 50 });
+  const { pool, run, types } = await openPool();
   expect(await run(answer)).toBe('[42]');
   const limit = new AbortController();
-  const running = run(unresponsive, limit.signal);
+  const running = run(unresponsive, limit.signal, 50);
   const [guilty] = pool.pids;
   const other = new AbortController();
   const neighbour = run(endless, other.signal);
-  await expect.poll(types, { timeout: 10_000 }).toContain('engine.started');
+  await expect.poll(types).toContain('engine.started');
   limit.abort();
   await expect(running).rejects.toMatchObject({ why: 'unresponsive query' });
   expect(pool.pids).not.toContain(guilty);
@@ -149,7 +148,7 @@ test('after kill -9 the query of that process fails, and later ones succeed in a
 test('what does not fit into memory goes to a folder of the process, which ends with it', async () => {
   const { run, spills, pool } = await openPool();
   const [one, other] = [run(spilling), run(spilling)];
-  await expect.poll(spills, { timeout: 20_000 }).toHaveLength(2);
+  await expect.poll(spills).toHaveLength(2);
   expect([await one, await other]).toEqual(['[1500000]', '[1500000]']);
   await pool.close();
   expect(await spills()).toEqual([]);

@@ -217,7 +217,7 @@ test.each([
   await mkdir(directory);
   for (const [at, name] of ['b', 'c'].entries()) {
     await writeFile(join(directory, `${name}.sql`), file(name, at + 2));
-    await expect.poll(names, { timeout: 10_000 }).toContain(name);
+    await expect.poll(names).toContain(name);
   }
   expect(names()).toEqual(['b', 'c']);
 });
@@ -233,7 +233,7 @@ test('where its folder is a link, it is followed to where the link points', asyn
   const names = () => registry.all().map(({ name }) => name);
   await symlink(other, `${link}-next`);
   await rename(`${link}-next`, link);
-  await expect.poll(names, { timeout: 10_000 }).toEqual(['b']);
+  await expect.poll(names).toEqual(['b']);
 });
 
 test('a definition that its check refuses is not served', async () => {

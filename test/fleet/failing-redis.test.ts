@@ -12,7 +12,7 @@ beforeAll(async () => {
   gateways = fleet.gateways;
   stopFleet = fleet.stop;
   await load(200);
-}, 60_000);
+});
 afterAll(async () => {
   await stopFleet();
   await redis.stop();
@@ -48,7 +48,7 @@ async function load(ms: number): Promise<FleetAnswer[]> {
 
 const changes = (gateway: FleetGateway) => gateway.logged('store.down', 'store.up');
 
-/** One line for each change, not for each request; a busy machine may hold an answer back for 50 ms once or twice. */
+/** One line for each change, not for each request; a busy machine may hold an answer back for too long once or twice. */
 const changesOf = (gateway: FleetGateway) =>
   changes(gateway)
     .slice(before[gateways.indexOf(gateway)])
@@ -60,7 +60,7 @@ const restartRedis = async () => {
   redis = await startRedisServer({ port: redis.port });
 };
 
-const waiting = { timeout: 10_000, interval: 50 };
+const waiting = { interval: 50 };
 const haveChanged = (changes: RegExp) =>
   vi.waitFor(() => {
     for (const gateway of gateways) expect(changesOf(gateway)).toMatch(changes);
@@ -78,23 +78,19 @@ const isUsedAgain = () =>
 
 // How much later is measured in test/chaos, where nothing else runs.
 describe('contract 5.13, 5.15: requests succeed', () => {
-  test.each(['SIGSTOP', 'SIGKILL'] as const)(
-    '%s to Redis under load',
-    async signal => {
-      const under = load(1500);
-      await delay(500); // into the load
-      process.kill(redis.pid, signal);
-      const during = await under;
-      expect(during.filter(({ status }) => status !== 200)).toEqual([]);
-      await haveChanged(/^(down up ){0,2}down$/);
+  test.each(['SIGSTOP', 'SIGKILL'] as const)('%s to Redis under load', async signal => {
+    const under = load(1500);
+    await delay(500); // into the load
+    process.kill(redis.pid, signal);
+    const during = await under;
+    expect(during.filter(({ status }) => status !== 200)).toEqual([]);
+    await haveChanged(/^(down up ){0,2}down$/);
 
-      if (signal === 'SIGSTOP') process.kill(redis.pid, 'SIGCONT');
-      else await restartRedis();
-      await isUsedAgain();
-      await haveChanged(/^(down up ?){1,3}$/);
-    },
-    60_000,
-  );
+    if (signal === 'SIGSTOP') process.kill(redis.pid, 'SIGCONT');
+    else await restartRedis();
+    await isUsedAgain();
+    await haveChanged(/^(down up ?){1,3}$/);
+  });
 
   test.each(['SIGSTOP', 'SIGKILL'] as const)(
     '%s to Redis while nobody asks anything of it: the health says so',
@@ -107,7 +103,6 @@ describe('contract 5.13, 5.15: requests succeed', () => {
       else await restartRedis();
       await isUsedAgain();
     },
-    60_000,
   );
 
   test('a Redis that is full refuses to write, and is still read', async () => {
@@ -117,7 +112,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     await redis.command('CONFIG SET maxmemory 1');
     const answers = await load(500);
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    // Not at once: on a busy machine a read may miss its 50 ms, which is another matter.
+    // Not at once: on a busy machine a read may be late, which is another matter.
     await vi.waitFor(async () => {
       expect(gateways[0]!.logged('store.refusing')).toEqual(['store.refusing']);
       expect(JSON.parse((await gateways[0]!.get('/health')).text).cache).toBe('up');
@@ -125,7 +120,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     }, waiting);
     await redis.command('CONFIG SET maxmemory 0');
     await isUsedAgain();
-  }, 60_000);
+  });
 
   test('a Redis that became a replica refuses to write, and is used again as a master', async () => {
     await redis.command('REPLICAOF 127.0.0.1 1');
@@ -133,14 +128,14 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     await redis.command('REPLICAOF NO ONE');
     await isUsedAgain();
-  }, 60_000);
+  });
 
   test('a Redis that pauses', async () => {
     await redis.command('CLIENT PAUSE 1500 ALL');
     const answers = await load(1000);
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     await isUsedAgain();
-  }, 60_000);
+  });
 
   test('a connection that is cut catches up with what it missed', async () => {
     const path = countsPath('ours|cut');
@@ -153,7 +148,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     await vi.waitFor(noticed, waiting);
     expect((await gateways[0]!.get(path)).headers['x-cache']).toBe('HIT');
     await isUsedAgain();
-  }, 60_000);
+  });
 
   test('gateways without any messages ask Redis, and serve nothing that was invalidated', async () => {
     const path = countsPath('ours|disconnected');
@@ -175,7 +170,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     }
     await redis.command('ACL SETUSER default +subscribe');
     await isUsedAgain();
-  }, 60_000);
+  });
 });
 
 test('gateways that start without Redis answer, say so, and use it when it comes', async () => {
@@ -195,4 +190,4 @@ test('gateways that start without Redis answer, say so, and use it when it comes
   } finally {
     await late.stop();
   }
-}, 60_000);
+});

@@ -27,7 +27,7 @@ const largePath = (megabytes: number, n = 0) =>
     `select ${n} as n, (select string_agg(to_base64(sha256(concat(cast(a as string), '-', cast(b as string), '-${n}')))) from unnest(generate_array(1, ${Math.round((megabytes * 1000) / 45)})) b) as m from unnest(generate_array(1, 1000)) a`,
   );
 
-const waiting = { timeout: 20_000, interval: 100 };
+const waiting = { interval: 100 };
 
 // How Redis answers meanwhile depends on the machine: nothing here is held to milliseconds.
 test('contract 11.3: answers of 40 MB are given, not stored; Redis stays small and in use for everybody', async () => {
@@ -51,7 +51,7 @@ test('contract 11.3: answers of 40 MB are given, not stored; Redis stays small a
     expect(await gateway.metric('cache_too_large_total')).toBeGreaterThan(0);
     await vi.waitFor(async () => expect((await gateway.get(plain)).headers['x-cache']).toBe('HIT'), waiting);
   }
-}, 120_000);
+});
 
 test('answers up to the limit are shared', async () => {
   const [one, other] = fleet.gateways;
@@ -62,4 +62,4 @@ test('answers up to the limit are shared', async () => {
     expect(headers['x-cache']).toBe('HIT');
     expect(text.length).toBeGreaterThan(5_000_000);
   }, waiting);
-}, 120_000);
+});

@@ -69,7 +69,7 @@ describe('an automatic persisted query', () => {
     const redis: RedisServer = await startRedisServer();
     const [one, other] = [await open({ REDIS_URL: redis.url }), await open({ REDIS_URL: redis.url })];
     await askAsALink(one);
-    await expect.poll(async () => (await askAsALink(other)).sent, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await askAsALink(other)).sent).toBe(1);
     await redis.stop();
     expect(await askAsALink(one)).toEqual({ sent: 1, data });
     const next = `${query} # another`;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
+import { startLoopClock } from '../support/loop-clock.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 const rows = {
@@ -25,10 +26,7 @@ const large = (n: number) =>
 /** Spends a minute inside one vector of rows, where DuckDB does not look for an interrupt. */
 const unresponsive = `select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x`;
 
-/** A busy machine needs a while for what is heavy on purpose. */
-const generous = { timeout: 120_000 };
-
-test('large statements leave nothing behind (contract 11.5)', generous, async () => {
+test('large statements leave nothing behind (contract 11.5)', async () => {
   const gateway = await open({ QUERY_TIMEOUT_MS: '60000' });
   for (let n = 0; n < 6; n++) {
     const { status, body } = await ask(gateway, large(n));
@@ -37,7 +35,7 @@ test('large statements leave nothing behind (contract 11.5)', generous, async ()
   expect((await gateway.get(path)).body.result).toHaveLength(1);
 });
 
-test('queries that fail for memory leave plain ones alone', generous, async () => {
+test('queries that fail for memory leave plain ones alone', async () => {
   const gateway = await open({ ENGINE_MEMORY_MB: '512', QUERY_TIMEOUT_MS: '60000' }); // 128 MB for each query
   let left = 5;
   const flood = Array.from({ length: left }, (_, n) => ask(gateway, large(n)).finally(() => left--));
@@ -49,32 +47,28 @@ test('queries that fail for memory leave plain ones alone', generous, async () =
   }
 });
 
-test(
-  'an operation of queries that will not stop ends in time, and takes no other with it',
-  generous,
-  async () => {
-    const otherToken = 'the-token-of-somebody-else';
-    const gateway = await open({
-      QUERY_TIMEOUT_MS: '4000',
-      TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex'),
-    });
-    const plain = () => gateway.get(path, { 'x-api-key': otherToken });
-    const startedMs = performance.now();
-    const fields = Array.from({ length: 10 }, (_, n) => {
-      const sql = JSON.stringify(`${unresponsive} where ${n} >= 0`);
-      return `f${n}: logsAll(project: "ours", sql: ${sql}) { id }`;
-    });
-    let tookMs: number | undefined;
-    const operation = gateway.graphql(`{ ${fields.join(' ')} }`).finally(() => {
-      tookMs = performance.now() - startedMs;
-    });
-    const statuses = new Set<number>();
-    while (tookMs === undefined) statuses.add((await plain()).status);
-    // Ten fields wait in three slots: one after the other they would take four times as long.
-    expect(tookMs).toBeLessThan(3 * 4000);
-    expect([...statuses]).toEqual([200]);
-    const { body } = await operation;
-    const codes = body.errors.map((error: { extensions: { code: string } }) => error.extensions.code);
-    expect([codes.length, [...new Set(codes)]]).toEqual([10, ['deadline_exceeded']]);
-  },
-);
+test('an operation of queries that will not stop ends in time, and takes no other with it', async () => {
+  const otherToken = 'the-token-of-somebody-else';
+  const gateway = await open({
+    QUERY_TIMEOUT_MS: '10000',
+    TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex'),
+  });
+  const plain = () => gateway.get(path, { 'x-api-key': otherToken });
+  const tookMs = startLoopClock();
+  const fields = Array.from({ length: 10 }, (_, n) => {
+    const sql = JSON.stringify(`${unresponsive} where ${n} >= 0`);
+    return `f${n}: logsAll(project: "ours", sql: ${sql}) { id }`;
+  });
+  let isOver = false;
+  const operation = gateway.graphql(`{ ${fields.join(' ')} }`).finally(() => {
+    isOver = true;
+  });
+  const statuses = new Set<number>();
+  while (!isOver) statuses.add((await plain()).status);
+  // Ten fields wait in three slots: one after the other they would take four times as long.
+  expect(tookMs()).toBeLessThan(3 * 10_000);
+  expect([...statuses]).toEqual([200]);
+  const { body } = await operation;
+  const codes = body.errors.map((error: { extensions: { code: string } }) => error.extensions.code);
+  expect([codes.length, [...new Set(codes)]]).toEqual([10, ['deadline_exceeded']]);
+});

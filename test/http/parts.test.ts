@@ -66,11 +66,11 @@ test('a part is made when the client has read the one before', async () => {
         before = seen.made;
         return isStill;
       },
-      { interval: 200, timeout: 10_000 },
+      { interval: 200 },
     )
     .toBe(true);
   connection.socket.resume();
-  await expect.poll(() => seen.made, { timeout: 10_000 }).toBeGreaterThan(before);
+  await expect.poll(() => seen.made).toBeGreaterThan(before);
 });
 
 test.each([

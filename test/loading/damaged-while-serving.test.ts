@@ -10,9 +10,6 @@ import { openGateway } from '../support/open-gateway.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { askFile } from './ask-file.ts';
 
-/** Milliseconds that storing may take on a busy machine; a condition that holds is seen at once. */
-const timeoutMs = 60_000;
-
 const events = 3000;
 
 /** A gateway whose two files of the database both have these events, and which has read none of them. */
@@ -36,14 +33,14 @@ async function openWithEvents() {
   await sendEvents(0, events);
   const isStored = async () =>
     (await readdir(join(gateway.directory, 'rows'))).every(name => !name.endsWith('.rows'));
-  await expect.poll(isStored, { timeout: timeoutMs, interval: 20 }).toBe(true);
+  await expect.poll(isStored).toBe(true);
   // The turn that removed the rows' file may still write.
   const isAtRest = () =>
     Promise.all(replicasOf(path).map(messagesAt)).then(
       () => true,
       () => false,
     );
-  await expect.poll(isAtRest, { timeout: timeoutMs, interval: 20 }).toBe(true);
+  await expect.poll(isAtRest).toBe(true);
   const sql = encodeURIComponent('select count(distinct event_message) as n from postgres_logs');
   return {
     ...gateway,
@@ -85,13 +82,13 @@ test('a file that is damaged inside is named and set aside while the gateway ser
   const { file, keptAs } = await gateway.event('database.damaged');
   expect([file, keptAs]).toEqual([damaged, expect.stringContaining(`${damaged}.damaged-`)]);
   await expect
-    .poll(async () => (await gateway.ask()).body, { timeout: timeoutMs, interval: 20 })
+    .poll(async () => (await gateway.ask()).body)
     .toEqual({
       result: [{ n: events }],
     });
   await gateway.sendEvents(events, events + 5);
   await expect
-    .poll(async () => (await gateway.ask()).body, { timeout: timeoutMs, interval: 20 })
+    .poll(async () => (await gateway.ask()).body)
     .toEqual({
       result: [{ n: events + 5 }],
     });

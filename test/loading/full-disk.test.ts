@@ -57,4 +57,4 @@ test('a full disk loses nothing that was acknowledged, says so, and is over when
   expect(await run(['store', databasePath])).toEqual({ events: [] });
   expect(await count()).toEqual(['11000', '11000', '11999']);
   expect(await waiting()).toEqual([]);
-}, 240_000);
+});

@@ -7,8 +7,6 @@ import { openEngine } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** A cell as `\copy … csv` of psql writes it: NULL is nothing, a quote is doubled. */
 const cell = (value: string | undefined) =>
   value !== undefined && /[",\r\n\\]|^$/.test(value) ? `"${value.replaceAll('"', '""')}"` : (value ?? '');

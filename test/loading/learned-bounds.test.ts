@@ -51,7 +51,7 @@ const sees = (columns: string, message: string, row: object) =>
         const path = `/api/endpoints/query/logs.all?project=default&iso_timestamp_end=&sql=${encodeURIComponent(sql)}`;
         return (await gateway.get(path)).body;
       },
-      { timeout: 60_000, interval: 50 },
+      { interval: 50 },
     )
     .toEqual({ result: [row] });
 

@@ -92,7 +92,7 @@ it('answers every signature like the reference at the edges of its types, NULL a
   }
   expect(sweeps.length).toBeGreaterThan(150);
   expect(wrong).toEqual([]);
-}, 120_000);
+});
 
 it("says in BigQuery's words why a call fails, never in DuckDB's, and that it is the caller's", async () => {
   const strange: string[] = [];
@@ -113,4 +113,4 @@ it("says in BigQuery's words why a call fails, never in DuckDB's, and that it is
   }
   expect(failures).toBeGreaterThan(50);
   expect(strange).toEqual([]);
-}, 120_000);
+});

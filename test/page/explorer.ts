@@ -92,7 +92,7 @@ export function testExplorer(pages: Pages): void {
     });
     const visit = page.goto(pages.gateway.origin, { waitUntil: 'commit' });
     for (const round of rounds) {
-      await expect.poll(() => [...held.keys()].sort(), { timeout: 60_000 }).toEqual([...round].sort());
+      await expect.poll(() => [...held.keys()].sort()).toEqual([...round].sort());
       const answers = [...held.values()];
       held.clear();
       await Promise.all(answers.map(answer => answer()));
@@ -222,7 +222,7 @@ export function testExplorer(pages: Pages): void {
     };
     for (const id of ['1', '2']) {
       expect((await send(id)).status).toBe(200);
-      await expect.poll(arrived, { timeout: 60_000 }).toBe(Number(id));
+      await expect.poll(arrived).toBe(Number(id));
     }
     await page.getByRole('button', { name: 'Pause live' }).click();
     const sent: string[] = [];

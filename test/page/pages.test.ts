@@ -5,11 +5,11 @@ import { chromiumPath } from './open-browser.ts';
 import { openPages, type Pages } from './pages.ts';
 import { testToolPages } from './tool-pages.ts';
 
-describe.skipIf(!chromiumPath)('in Chromium', { timeout: 240_000 }, () => {
+describe.skipIf(!chromiumPath)('in Chromium', () => {
   const pages = {} as { -readonly [name in keyof Pages]: Pages[name] }; // set before the first test
   beforeAll(async () => {
     Object.assign(pages, await openPages());
-  }, 240_000);
+  });
   afterAll(async () => {
     await pages.browser?.close();
     await pages.gateway?.close();

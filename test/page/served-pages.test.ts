@@ -14,7 +14,7 @@ beforeAll(async () => {
   await bringPages();
   gateway = await openGateway({ now: '2026-01-15T12:00:00Z', pageSample });
   return gateway.close;
-}, 240_000);
+});
 
 /** A GET without a token; `fetch` would set headers of its own. */
 function get(path: string, headers: Record<string, string> = {}) {

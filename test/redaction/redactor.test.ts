@@ -31,7 +31,7 @@ test('contract 11.2: megabytes of hostile text, in many strings or in one, hold 
     expect(result.length).toBeGreaterThan(0);
     expect(turnMs).toBeLessThan(100);
   }
-}, 60_000);
+});
 
 test('a short body does not wait for the end of a long one', async () => {
   const order: string[] = [];
@@ -49,7 +49,7 @@ test('contract 11.1: a caller waits for no number of bodies of another', async (
   // Were a slice each job's turn, the last one would be done last.
   expect(done).toBeLessThan(others.length);
   await Promise.all(others);
-}, 60_000);
+});
 
 test('refuses what would pile up, and takes bodies again when there is room, also where a caller left', async () => {
   const large = rowsOf('x'.repeat(1_000_000), 70);
@@ -63,7 +63,7 @@ test('refuses what would pile up, and takes bodies again when there is room, als
   const small = redactor.redact(rowsOf('::1', 1), {}, { ...never, caller: 'b' });
   expect(await redactor.redact(large, {}, never)).toBe(large);
   await small;
-}, 60_000);
+});
 
 test('a thread that ends fails what it had, and the next body has another one', async () => {
   const body = rowsOf('1:'.repeat(1000), 1000);
@@ -81,17 +81,26 @@ test('contract 11.5, 11.6: a caller leaves at once, and its work ends; others ge
     const { user, system } = process.cpuUsage(before);
     return { redacted, cost: user + system };
   };
-  const { redacted, cost } = await alone().then(alone);
-  const caller = new AbortController();
-  const left = expect(redactor.redact(body, {}, { ...never, signal: caller.signal })).rejects.toThrow(
-    'The time is over',
-  );
-  caller.abort(new Error('The time is over'));
-  await left;
-  const beside = await alone();
-  expect(beside.redacted.equals(redacted)).toBe(true);
+  const beside = async () => {
+    const caller = new AbortController();
+    const left = expect(redactor.redact(body, {}, { ...never, signal: caller.signal })).rejects.toThrow(
+      'The time is over',
+    );
+    caller.abort(new Error('The time is over'));
+    await left;
+    return alone();
+  };
+  const { redacted } = await alone();
+  const costs: { alone: number[]; beside: number[] } = { alone: [], beside: [] };
+  // The collector, and other programs, may make some of them dearer.
+  for (let time = 0; time < 4; time++) {
+    costs.alone.push((await alone()).cost);
+    const others = await beside();
+    expect(others.redacted.equals(redacted)).toBe(true);
+    costs.beside.push(others.cost);
+  }
   // As much again, if the thread went on with what nobody waits for.
-  expect(beside.cost / cost).toBeLessThan(1.6);
+  expect(Math.min(...costs.beside) / Math.min(...costs.alone)).toBeLessThan(1.6);
 });
 
 test('contract 11.5: the thread stops work that was cancelled, in the middle of a string too', async () => {

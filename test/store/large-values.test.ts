@@ -16,7 +16,7 @@ beforeAll(async () => {
 async function open(url: string, deadlineMs = 5000): Promise<Store> {
   const store = createRedisStore({ url, deadlineMs });
   onTestFinished(() => store.close());
-  await vi.waitFor(() => store.ping(), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => store.ping());
   return store;
 }
 
@@ -75,13 +75,13 @@ test('what is more than one command may read is read by several, in order', asyn
 test('an answer that is on its way is not late, however long it takes; one that does not move is', async () => {
   await put(await open(redis.url), 'large', Buffer.alloc(2_000_000, 'x'));
   const network = await openSlowNetwork();
-  const store = await open(network.url, 50);
-  network.bytes = 100_000; // the whole takes 200 ms and more
+  const store = await open(network.url, 300);
+  network.bytes = 60_000; // the whole takes 330 ms and more
   const startedMs = performance.now();
   const { values } = await store.read(['large'], []);
   expect(values[0]).toHaveLength(2_000_000);
-  expect(performance.now() - startedMs).toBeGreaterThan(100);
+  expect(performance.now() - startedMs).toBeGreaterThan(300);
   network.bytes = 0;
-  await expect(store.read(['large'], [])).rejects.toThrow('no answer within 50 ms');
+  await expect(store.read(['large'], [])).rejects.toThrow('no answer within 300 ms');
   await delay(0);
-}, 30_000);
+});

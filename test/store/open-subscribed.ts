@@ -4,9 +4,15 @@ import type { Store } from '../../src/store/store.ts';
 
 const manyKeys = Array.from({ length: 20 }, (_, at) => `key ${at}`);
 
-/** Opens a store in Redis and waits until it answers and is subscribed; `received` collects the types of its messages from then on. */
-export async function openSubscribed(url: string): Promise<{ store: Store; received: string[] }> {
-  const store = createRedisStore({ url });
+/**
+ * Opens a store in Redis and waits until it answers and is subscribed; `received` collects the types of its messages from then on.
+ * @param deadlineMs default: so long that a busy machine does not matter
+ */
+export async function openSubscribed(
+  url: string,
+  deadlineMs = 1000,
+): Promise<{ store: Store; received: string[] }> {
+  const store = createRedisStore({ url, deadlineMs });
   const received: string[] = [];
   store.subscribe(({ type }) => received.push(type));
   await vi.waitFor(
@@ -15,7 +21,7 @@ export async function openSubscribed(url: string): Promise<{ store: Store; recei
       await store.read(manyKeys, []);
       if (!received.includes('connected')) throw new Error('It is not connected yet');
     },
-    { timeout: 8000, interval: 5 },
+    { interval: 5 },
   );
   received.splice(0, received.length, 'connected');
   return { store, received };

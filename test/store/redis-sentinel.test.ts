@@ -21,7 +21,7 @@ test('finds the master by the Sentinel that answers, and follows a failover', as
     );
   });
 
-  process.kill(servers.master.pid, 'SIGSTOP'); // The hardest: its connections stay open.
+  await servers.freezeMaster();
   await vi.waitFor(() => store.bumpGeneration('g'));
   expect(await servers.replica.command('ROLE')).toContain('master');
   expect(await store.read([], ['g'])).not.toEqual(before);

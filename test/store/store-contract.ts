@@ -10,8 +10,8 @@ type Opened = {
 };
 
 const minuteMs = 60_000;
-/** A lease or value that is to end in a test; real stores have a clock of their own. */
-const shortMs = 200;
+/** A lease or value that is to end in a test, which itself takes less. */
+const shortMs = minuteMs / 2;
 const afterShort = shortMs + 50;
 
 /** A value as the store wants it: a version, then the content. */

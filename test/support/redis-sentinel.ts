@@ -9,6 +9,8 @@ export type RedisSentinel = {
   readonly master: RedisServer;
   readonly replica: RedisServer;
   readonly sentinel: RedisServer;
+  /** Freezes the master, whose connections stay open; the Sentinel calls it down half a second later. */
+  freezeMaster(): Promise<void>;
   /** Kills them all. */
   stop(): Promise<void>;
 };
@@ -22,7 +24,7 @@ type SentinelLocks = {
   readonly sentinelPassword?: string;
 };
 
-/** Starts a master, a replica that follows it and a Sentinel that calls the master down after half a second. */
+/** Starts a master, a replica that follows it and a Sentinel, in whose eyes no busy machine makes the master one that is down. */
 export async function startRedisSentinel(locks: SentinelLocks = {}): Promise<RedisSentinel> {
   const { lock = {}, sentinelPassword } = locks;
   const master = await startRedisServer({ lock });
@@ -37,7 +39,7 @@ export async function startRedisSentinel(locks: SentinelLocks = {}): Promise<Red
     ...portSettings(port, lock),
     'bind 127.0.0.1',
     `sentinel monitor ${masterName} 127.0.0.1 ${master.port} 1`,
-    `sentinel down-after-milliseconds ${masterName} 500`,
+    `sentinel down-after-milliseconds ${masterName} 600000`,
     `sentinel failover-timeout ${masterName} 3000`,
     ...(lock.password ? [`sentinel auth-pass ${masterName} ${lock.password}`] : []),
     ...(sentinelPassword ? [`requirepass ${sentinelPassword}`] : []),
@@ -50,6 +52,10 @@ export async function startRedisSentinel(locks: SentinelLocks = {}): Promise<Red
     master,
     replica,
     sentinel,
+    async freezeMaster() {
+      await sentinel.command(`SENTINEL SET ${masterName} down-after-milliseconds 500`);
+      process.kill(master.pid, 'SIGSTOP');
+    },
     async stop() {
       await Promise.all([master, replica, sentinel].map(server => server.stop()));
       await rm(directory, { recursive: true });

@@ -48,11 +48,18 @@ export async function startRedisServer(
   options: { port?: number; settings?: readonly string[]; lock?: RedisLock } = {},
 ): Promise<RedisServer> {
   const { lock = {} } = options;
-  const port = options.port ?? (await freePort());
-  const [command, ...before] = await redisCommand(port);
-  const ports = lock.certificate ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
-  const settings = [...ports, '--save', '', '--appendonly', 'no', ...lockSettings(lock)];
-  return launchRedis(command, [...before, ...settings, ...(options.settings ?? [])], port, lock);
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await freePort());
+    const [command, ...before] = await redisCommand(port);
+    const ports = lock.certificate ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
+    const settings = [...ports, '--save', '', '--appendonly', 'no', ...lockSettings(lock)];
+    try {
+      return await launchRedis(command, [...before, ...settings, ...(options.settings ?? [])], port, lock);
+    } catch (error) {
+      // Somebody else may have taken the port meanwhile.
+      if (options.port !== undefined || attempt === 3) throw error;
+    }
+  }
 }
 
 /** The command line of a lock; what the server itself connects to has the same one. */
@@ -92,6 +99,15 @@ export async function launchRedis(
       await ended;
     },
   };
+}
+
+/** Lets time pass for values and leases: a Redis whose clock can't be moved keeps them for less by as much. */
+export async function passTime({ command }: RedisServer, ms: number): Promise<void> {
+  const script = `for _, key in ipairs(redis.call('KEYS', '*')) do
+    local left = redis.call('PTTL', key)
+    if left >= 0 then redis.call('PEXPIRE', key, left - ${ms}) end
+  end`;
+  await command(`EVAL "${script.replaceAll(/\s+/g, ' ')}" 0`);
 }
 
 /** The program and its first arguments; installs it first where it must. */
@@ -167,12 +183,15 @@ async function ping(send: Send): Promise<boolean> {
   }
 }
 
+/** Milliseconds that a server may take to answer on a busy machine. */
+const answerMs = 20_000;
+
 async function sendLine(port: number, line: string, { certificate, password }: RedisLock): Promise<string> {
   const address = { port, host: '127.0.0.1' };
   const socket = certificate
     ? connectTls({ ...address, ca: await readFile(certificate.certificateFile), servername: 'localhost' })
     : connect(address);
-  socket.setTimeout(1000, () => socket.destroy(new Error(`No answer to ${line} within 1 s`)));
+  socket.setTimeout(answerMs, () => socket.destroy(new Error(`No answer to ${line} within ${answerMs} ms`)));
   const say = async (text: string) => {
     socket.write(`${text}\r\n`);
     const [data] = await once(socket, 'data');
