@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProgressBar } from '../src/composition/progress-bar.ts';
+import { readCurrent } from '../src/duckdb/replicas.ts';
 import { readSources } from '../src/endpoints/sources.ts';
 import { writeSample } from '../src/sample/write-sample.ts';
 
@@ -16,11 +17,16 @@ export async function benchData(): Promise<string> {
   const directory = join(tmpdir(), `saved-query-gateway-bench-${benchRows}`);
   await mkdir(directory, { recursive: true });
   await writeSample({
-    databasePath: join(directory, 'logs.duckdb'),
+    databasePath: currentFile(directory),
     sources: readSources(),
     rows: benchRows,
     nowMs: Date.now(),
     onProgress: createProgressBar(process.stderr, 'Writing sample data'),
   });
   return directory;
+}
+
+/** The database file that a gateway with this data folder reads: one that ran there before may have left the other one current. */
+export function currentFile(directory: string): string {
+  return readCurrent(join(directory, 'logs.duckdb')).path;
 }

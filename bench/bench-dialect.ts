@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
-import { benchData, benchRows } from './bench-data.ts';
+import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { type Question, reportQuestions } from './report-questions.ts';
 import { median, timeBlocks } from './time-blocks.ts';
@@ -70,7 +69,7 @@ const questions: readonly (Question & { readonly parameters: Readonly<Record<str
 
 /** What the front-end costs: translating callers' queries, and planning and running what it prints beside SQL written by hand. */
 export async function benchDialect(): Promise<void> {
-  const direct = await openDirectDuckDb(join(await benchData(), 'logs.duckdb'));
+  const direct = await openDirectDuckDb(currentFile(await benchData()));
   const saved = await readFile('sql/logs.all.sql', 'utf8');
   console.log(`\n${benchRows.toLocaleString('en')} edge rows, medians\n`);
   console.log(

@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { askServer, restRequest } from './ask-server.ts';
-import { benchData, benchRows } from './bench-data.ts';
+import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { timeBlocks } from './time-blocks.ts';
@@ -47,7 +47,7 @@ export async function benchEngine(): Promise<void> {
   };
   const gateway = await startGatewayProcess(environment);
   try {
-    const direct = await openDirectDuckDb(join(directory, 'logs.duckdb'));
+    const direct = await openDirectDuckDb(currentFile(directory));
     console.log(`\n${benchRows.toLocaleString('en')} edge rows, medians\n`);
     console.log(
       '| query | DuckDB by hand (ms) | DuckDB (ms) | gateway (ms) | gateway / DuckDB |\n|---|---|---|---|---|',

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { askServer, restRequest } from './ask-server.ts';
-import { benchData, benchRows } from './bench-data.ts';
+import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { median } from './time-blocks.ts';
@@ -53,7 +52,7 @@ export async function benchMisses(): Promise<void> {
     for (const connections of atOnce) {
       for (const kind of kinds) {
         if (!isAsked(`${kind.name}, ${connections} at a time`)) continue;
-        await compare(gateway, join(directory, 'logs.duckdb'), kind, connections);
+        await compare(gateway, currentFile(directory), kind, connections);
       }
     }
     if (isAsked('light')) await benchLight(gateway);

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { systemClock } from '../src/base/clock.ts';
 import { statementOf } from '../src/batch/endpoint-query.ts';
@@ -8,7 +8,7 @@ import { createDuckDbEngine, type DuckDbEngine } from '../src/duckdb/duckdb-engi
 import { createEndpointRegistry } from '../src/endpoints/registry.ts';
 import { bindParameters } from '../src/pipeline/bind-parameters.ts';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
-import { benchData, benchRows } from './bench-data.ts';
+import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { readMb } from './process-usage.ts';
 
 /** What is hot is a part of them. */
@@ -151,7 +151,8 @@ function median(values: readonly number[]): number {
 
 /** The benches' edge rows with what this query reads, each given to one of many projects. */
 async function writeManyProjects(directory: string): Promise<string> {
-  const databasePath = join(directory, 'many-projects.duckdb');
+  // In a folder of its own: `current.json` says which file is current of all that are beside it.
+  const databasePath = join(directory, 'many-projects', 'logs.duckdb');
   if (
     await access(databasePath).then(
       () => true,
@@ -159,10 +160,11 @@ async function writeManyProjects(directory: string): Promise<string> {
     )
   )
     return databasePath;
+  await mkdir(dirname(databasePath), { recursive: true });
   const instance = await DuckDBInstance.create(databasePath);
   const connection = await instance.connect();
   const own = '"cloudflare.logs.prod"';
-  await connection.run(`ATTACH '${join(directory, 'logs.duckdb')}' AS all_logs (READ_ONLY)`);
+  await connection.run(`ATTACH '${currentFile(directory)}' AS all_logs (READ_ONLY)`);
   await connection.run(`CREATE TABLE ${own} AS FROM all_logs.${own} LIMIT 0`);
   await connection.run(`
     INSERT INTO ${own} BY NAME

@@ -15,6 +15,7 @@ import { type Limit, startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
+import type { Catalog as FrontEndCatalog } from '../googlesql/tree/types.ts';
 import { type EngineChild, EngineGoneError, OutdatedError } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
@@ -245,13 +246,21 @@ function createCompiler(options: CompilerOptions): Compiler {
     maxSize: maxCompiledCharacters,
     sizeCalculation: (value, key) => key.length + lengthOf(value),
   });
+  // Each process says its tables: equal ones are one catalogue to the front-end, which keeps what it binds against it.
+  let last: { readonly version: string; readonly tables: FrontEndCatalog } | undefined;
+  const tablesOf = ({ version, tables }: Catalog): FrontEndCatalog => {
+    if (last?.version !== version)
+      last = { version, tables: new Map(tables.map(table => [table.name, table])) };
+    return last.tables;
+  };
   return async (catalog, statement, turn) => {
     const { sql, callerSql, maxRows } = statement;
     // Equal texts may belong to different headers.
     const types = statement.parameters.map(({ type, value }) => [type, Array.isArray(value)]);
     const key = JSON.stringify([catalog.version, maxRows, sql, callerSql, types]);
     const found =
-      known.get(key) ?? (await inTurn(() => known.get(key) ?? compile(catalog, statement, options), turn));
+      known.get(key) ??
+      (await inTurn(() => known.get(key) ?? compile(tablesOf(catalog), statement, options), turn));
     known.set(key, found);
     if ('refusal' in found) throw found.refusal;
     return found.compiled;
@@ -265,7 +274,7 @@ function lengthOf(compilation: Compilation): number {
 }
 
 function compile(
-  { tables }: Catalog,
+  catalog: FrontEndCatalog,
   { sql, callerSql, parameters, maxRows }: Statement,
   { takesPostgresCasts = false }: CompilerOptions,
 ): Compilation {
@@ -273,7 +282,7 @@ function compile(
     const compiled = compileForDuckDb({
       sql,
       callerSql,
-      catalog: new Map(tables.map(table => [table.name, table])),
+      catalog,
       ...declarationsOf(parameters),
       maxRows,
       takesPostgresCasts,

@@ -5,6 +5,7 @@ import {
   createStatementState,
   type Environment,
   type ParameterTypes,
+  type StatementState,
   type TableReference,
 } from '../tree/bind-context.ts';
 import type { BoundQuery, BoundSubset } from '../tree/bound-tree.ts';
@@ -61,32 +62,37 @@ const binder: Binder = {
  * tables: there is no catalogue around it, so there is nothing that a name could reach.
  */
 export function bindStatement(request: BindRequest): BoundStatement {
-  const { sql, callerSql, catalog, parameterNames, arrayParameterNames = [] } = request;
-  const { parameterTypes = new Map(), takesPostgresCasts = false } = request;
-  const statement = createStatementState(
-    parameterNames,
-    arrayParameterNames,
-    parameterTypes,
-    takesPostgresCasts,
-  );
-  const context = (environment: Environment): BindContext => ({
-    binder,
-    statement,
-    environment,
-    scope: emptyScope,
-    aggregatesRefusedIn: undefined,
-    windows: new Map(),
-  });
+  const { sql, callerSql } = request;
   const saved = parseSaved(sql);
-  const caller = callerSql === undefined ? undefined : parseCaller(callerSql);
-  const savedEnvironment: Environment = { subsets: new Map(), parent: { subsets: new Map(), catalog } };
-  const savedSubsets = bindSubsets(context(savedEnvironment), saved.with, saved.isRecursive);
-  const readsBefore = statement.subsetReads.length;
+  if (callerSql === undefined) {
+    const { statement, environment, subsets } = bindSaved(request, saved);
+    const readsBefore = statement.subsetReads.length;
+    const query = bindQuery(contextOf(statement, environment), { ...saved, with: [] });
+    return boundStatement(statement, subsets, query, readsBefore);
+  }
+  const caller = parseCaller(callerSql);
+  const { statement: before, environment, subsets } = keptSaved(request, saved);
   // A caller's functions are listed alone, and its environment has no parent: base tables are out of its reach.
-  if (caller) statement.functions.clear();
-  const query = caller
-    ? bindQuery(context({ subsets: savedEnvironment.subsets }), caller)
-    : bindQuery(context(savedEnvironment), { ...saved, with: [] });
+  const statement = before.fork();
+  const query = bindQuery(contextOf(statement, { subsets: environment.subsets }), caller);
+  return boundStatement(statement, subsets, query, 0);
+}
+
+const contextOf = (statement: StatementState, environment: Environment): BindContext => ({
+  binder,
+  statement,
+  environment,
+  scope: emptyScope,
+  aggregatesRefusedIn: undefined,
+  windows: new Map(),
+});
+
+function boundStatement(
+  statement: StatementState,
+  savedSubsets: readonly BoundSubset[],
+  query: BoundQuery,
+  readsBefore: number,
+): BoundStatement {
   return {
     // A caller's subset of the same name hides a saved one; ids keep the two apart in print.
     query: { ...query, subsets: [...savedSubsets, ...query.subsets] },
@@ -95,6 +101,47 @@ export function bindStatement(request: BindRequest): BoundStatement {
     savedSubsets,
     reached: reachedFrom(statement.subsetReads.slice(readsBefore)),
   };
+}
+
+/** A saved query's top-level subsets, bound: what its final statement, or a caller's, goes on from. */
+type BoundSaved = {
+  readonly statement: StatementState;
+  readonly environment: Environment;
+  readonly subsets: readonly BoundSubset[];
+};
+
+function bindSaved(request: BindRequest, saved: Query): BoundSaved {
+  const { catalog, parameterNames, arrayParameterNames = [] } = request;
+  const { parameterTypes = new Map(), takesPostgresCasts = false } = request;
+  const declarations = { parameterNames, arrayParameterNames, parameterTypes, takesPostgresCasts };
+  const statement = createStatementState(declarations);
+  const environment: Environment = { subsets: new Map(), parent: { subsets: new Map(), catalog } };
+  const subsets = bindSubsets(contextOf(statement, environment), saved.with, saved.isRecursive);
+  return { statement, environment, subsets };
+}
+
+/** By catalogue, then by the saved query and what is declared for it. */
+const bound = new WeakMap<Catalog, Map<string, BoundSaved>>();
+
+/** Every caller's statement goes on from the same saved query's subsets, which nothing changes: most of the time went into binding them. */
+function keptSaved(request: BindRequest, saved: Query): BoundSaved {
+  const { sql, catalog, parameterNames, arrayParameterNames = [], parameterTypes = [] } = request;
+  const { takesPostgresCasts = false } = request;
+  const key = JSON.stringify([
+    sql,
+    parameterNames,
+    arrayParameterNames,
+    [...parameterTypes],
+    takesPostgresCasts,
+  ]);
+  const ofCatalog = bound.get(catalog) ?? new Map<string, BoundSaved>();
+  bound.set(catalog, ofCatalog);
+  const known = ofCatalog.get(key);
+  if (known) return known;
+  const fresh = bindSaved(request, saved);
+  if (ofCatalog.size >= maxKept) ofCatalog.clear();
+  ofCatalog.set(key, fresh);
+  return fresh;
 }
 
 function parseCaller(callerSql: string): Query {
@@ -113,8 +160,8 @@ function reachedFrom(reads: readonly BoundSubset[]): ReadonlySet<BoundSubset> {
   return reached;
 }
 
-/** Saved queries that are kept parsed; a service has few. */
-const maxParsed = 100;
+/** Saved queries that are kept parsed, and those of a catalogue that are kept bound; a service has few. */
+const maxKept = 100;
 const parsed = new Map<string, Query>();
 
 /** Every caller's statement needs the same saved query's tree, which nothing changes: it is kept by its text. */
@@ -122,7 +169,7 @@ function parseSaved(sql: string): Query {
   const known = parsed.get(sql);
   if (known) return known;
   const fresh = parseQuery(sql);
-  if (parsed.size >= maxParsed) parsed.clear();
+  if (parsed.size >= maxKept) parsed.clear();
   parsed.set(sql, fresh);
   return fresh;
 }

@@ -17,18 +17,22 @@ export type TableReference = {
 /** Types by the names of parameters. */
 export type ParameterTypes = ReadonlyMap<string, ScalarKind>;
 
-/** What binding one statement collects, over all its queries. */
-export type StatementState = {
+/** What a statement may name beside tables, and how it is written. */
+export type Declarations = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
   /** The types of parameters, of the elements of lists; those that are not here are STRING. */
   readonly parameterTypes: ParameterTypes;
+  /** Whether `::` casts to Postgres' names of types, which GoogleSQL refuses. */
+  readonly takesPostgresCasts: boolean;
+};
+
+/** What binding one statement collects, over all its queries. */
+export type StatementState = Declarations & {
   readonly functions: Set<string>;
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
   readonly subsetReads: BoundSubset[];
-  /** Whether `::` casts to Postgres' names of types, which GoogleSQL refuses. */
-  readonly takesPostgresCasts: boolean;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
@@ -47,6 +51,8 @@ export type StatementState = {
    * @throws GatewayError `invalid_query` if the statement has too many of them altogether
    */
   countPattern(size: number, at: SqlPosition): void;
+  /** The state of a statement that goes on from here: with these tables, ids and counts, and without functions and reads. This one stays as it is. */
+  fork(): StatementState;
 };
 
 /** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
@@ -113,46 +119,58 @@ const maxStatementVariables = 200;
 /** Most instructions of all regular expressions in a statement. */
 const maxStatementPatterns = 100_000;
 
+/** What a statement has used up so far. */
+type Counts = Record<'ids' | 'columns' | 'expressions' | 'variables' | 'leaves' | 'patterns', number>;
+
+const noCounts: Counts = { ids: 0, columns: 0, expressions: 0, variables: 0, leaves: 0, patterns: 0 };
+
 export function createStatementState(
-  parameterNames: readonly string[],
-  arrayParameterNames: readonly string[],
-  parameterTypes: ParameterTypes,
-  takesPostgresCasts: boolean,
+  declarations: Declarations,
+  before: Counts = noCounts,
+  tables: readonly TableReference[] = [],
 ): StatementState {
-  let last = 0;
-  return {
-    parameterNames,
-    arrayParameterNames,
-    parameterTypes,
-    takesPostgresCasts,
+  const counts = { ...before };
+  /** Adds numbers up, and refuses the statement as soon as the sum is over the limit. */
+  function countTo(
+    name: keyof Counts,
+    limit: number,
+    refusal: string,
+    unit = '',
+  ): StatementState['countColumns'] {
+    return (count, at) => {
+      counts[name] += count;
+      if (counts[name] > limit) throw invalidQuery(`${refusal}; the limit is ${limit}${unit}`, at);
+    };
+  }
+  const state: StatementState = {
+    ...declarations,
     functions: new Set(),
-    tables: [],
+    tables: [...tables],
     subsetReads: [],
     keyOf: createExpressionKeys(),
     nextId: () => {
-      last += 1;
-      return last;
+      counts.ids += 1;
+      return counts.ids;
     },
-    countColumns: countTo(maxStatementColumns, 'The query has too many columns in all its parts'),
-    countExpressions: countTo(maxStatementExpressions, 'The query is too complex'),
-    countVariables: countTo(maxStatementVariables, 'The query has too many names in WITH expressions'),
+    countColumns: countTo('columns', maxStatementColumns, 'The query has too many columns in all its parts'),
+    countExpressions: countTo('expressions', maxStatementExpressions, 'The query is too complex'),
+    countVariables: countTo(
+      'variables',
+      maxStatementVariables,
+      'The query has too many names in WITH expressions',
+    ),
     countLeaves: countTo(
+      'leaves',
       maxStatementLeaves,
       'The query has too many columns in the records of all its parts',
     ),
     countPattern: countTo(
+      'patterns',
       maxStatementPatterns,
       'The regular expressions of the query are too large together',
       ' instructions',
     ),
+    fork: () => createStatementState(declarations, counts, state.tables),
   };
-}
-
-/** Adds numbers up, and refuses the statement as soon as the sum is over the limit. */
-function countTo(limit: number, refusal: string, unit = ''): StatementState['countColumns'] {
-  let sum = 0;
-  return (count, at) => {
-    sum += count;
-    if (sum > limit) throw invalidQuery(`${refusal}; the limit is ${limit}${unit}`, at);
-  };
+  return state;
 }
