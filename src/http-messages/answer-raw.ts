@@ -40,8 +40,6 @@ export function answerRaw(
     socket.destroy();
     return;
   }
-  // After CONNECT the socket has no other listener, and an unhandled error would end the process.
-  socket.on('error', () => socket.destroy());
   const requestId = randomUUID();
   const { status, headers, body } = renderError(error, requestId, compat);
   const all: OutgoingHttpHeaders = {
@@ -55,10 +53,17 @@ export function answerRaw(
   addCorsHeaders(cors, undefined, all);
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${error.code}\r\n${lines.join('')}\r\n`), body]));
-  // Unread input is drained: closing with it pending would reset the connection before the response is read.
+  dropInput(socket);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+/**
+ * Reads and drops what else comes on a connection that a response is going to end: nobody would answer it. Closing with it unread would reset the
+ * connection before the response is read.
+ */
+export function dropInput(socket: Duplex): void {
   socket.removeAllListeners('data');
   socket.resume();
-  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 /** Milliseconds that a refused client has to read its response. */

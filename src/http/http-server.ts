@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
 import { afterReading } from '../http-messages/after-reading.ts';
-import { answerRaw, clientFault } from '../http-messages/answer-raw.ts';
+import { answerRaw, clientFault, dropInput } from '../http-messages/answer-raw.ts';
 import { createConnections, type RequestPair } from '../http-messages/connections.ts';
 import type { EndReason } from '../http-messages/http-events.ts';
 import { keepAliveMs, maxHeaderBytes, maxHeaders, maxPipelined } from '../http-messages/http-limits.ts';
@@ -64,12 +64,15 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     // The malformed part is the body of a request that is being answered.
     if (pair && !pair.request.complete && failBody(pair.request, error)) return;
     if (error.code === 'request_timeout') onEnded('slow_sender');
-    if (pair) pair.response.once('close', () => answerRaw(deps, socket, error));
-    else answerRaw(deps, socket, error);
+    if (!pair) return void answerRaw(deps, socket, error);
+    // The parser would report each further piece as another error.
+    dropInput(socket);
+    pair.response.once('close', () => answerRaw(deps, socket, error));
   }
 
   /** Refuses the first request over the limit of its connection, and ends the connection with that response. */
   function refusePipelined(request: IncomingMessage, response: ServerResponse): void {
+    dropInput(request.socket);
     response.shouldKeepAlive = false;
     const message = `${maxPipelined} requests are waiting on this connection already; allowed: ${maxPipelined}`;
     handler.refuse(request, response, new GatewayError('too_many_requests', message));
@@ -106,8 +109,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   server.on('clientError', (error, socket) => refuse(socket, clientFault(error)));
   server.on('timeout', endUnlessRead);
   server.on('connect', (_request, socket) => {
-    // Its parser is no longer of this connection.
-    socket.removeAllListeners('data');
+    // Its parser is no longer of this connection, and Node's listeners are gone: an error would end the process.
+    socket.on('error', () => socket.destroy());
+    dropInput(socket);
     refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is no proxy'));
   });
 

@@ -63,6 +63,33 @@ test('contract 2.18: if all connections wait for an answer, a new one is asked t
   expect(answer).toMatchObject({ status: 503, head: expect.stringMatching(/retry-after: 1/i) });
 });
 
+test('contract 11.3: what follows malformed bytes is dropped while the request before them is being answered', async () => {
+  const gateway = await open(4);
+  let errors = 0;
+  gateway.server.on('clientError', () => errors++);
+  const accepted = once(gateway.server, 'connection');
+  const connection = await begin(gateway, get(path));
+  const [socket] = await accepted;
+  for (let time = 0; time < 5; time++) {
+    const read = socket.bytesRead + 3;
+    connection.write('\0\0\0');
+    await gateway.until(() => socket.bytesRead === read);
+  }
+  expect(errors).toBe(1);
+});
+
+test('who leaves after CONNECT, behind a request in flight, ends nothing but its own connection', async () => {
+  const gateway = await open(4);
+  const connection = await begin(gateway, get(path));
+  const connected = once(gateway.server, 'connect');
+  connection.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [, socket] = await connected;
+  const closed = new Promise(resolve => socket.on('close', resolve));
+  connection.socket.resetAndDestroy();
+  await closed;
+  expect((await gateway.get('/livez')).status).toBe(200);
+});
+
 test('contract 11.1: slow bodies on all connections keep nobody out: the first of them ends', async () => {
   const gateway = await open(2);
   const [first, second] = [await begin(gateway, unsent), await begin(gateway, unsent)];
