@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { type ErrorCode, GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 
 /** The engine went away or came back; one event for each change. */
@@ -18,8 +18,9 @@ type GuardOptions = {
 
 /**
  * Guards an engine with a circuit breaker: while it is open, queries are refused at once as `unavailable`, so that
- * nobody waits in vain and the cache can serve stale entries. Only `unavailable` counts: an invalid or slow query says nothing
- * about the next one. `explain` is refused, and its failures count, in the same way. Concurrency is bounded by the engine itself.
+ * nobody waits in vain and the cache can serve stale entries. Only `unavailable` counts, and not that of one source: an invalid or
+ * slow query says nothing about the next one. `explain` is refused, and its failures count, in the same way. Concurrency is bounded
+ * by the engine itself.
  */
 export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
@@ -44,6 +45,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   return {
     async run(statement, runOptions) {
       rejectWhileDown();
+      const isTrial = failures >= maxFailures;
       // This query tries; the others are still refused.
       closedUntilMs = clock.now() + backoffMs;
       try {
@@ -51,9 +53,10 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
         note(true);
         return result;
       } catch (error) {
-        const { code } = toGatewayError(error);
-        // A caller that left says nothing about the engine.
-        if (code !== 'cancelled') note(code !== 'unavailable');
+        const isUp = isUpBy(error);
+        if (isUp !== undefined) note(isUp);
+        // The next query tries in its place.
+        else if (isTrial) closedUntilMs = clock.now();
         throw error;
       }
     },
@@ -67,11 +70,21 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
         // An engine may answer from memory, so success says nothing about the next query.
         return await engine.explain(statement, explainOptions);
       } catch (error) {
-        if (toGatewayError(error).code === 'unavailable') note(false);
+        if (isUpBy(error) === false) note(false);
         throw error;
       }
     },
     usage: () => engine.usage(),
     close: () => engine.close(),
   };
+}
+
+/** Failures of an engine that has been asked; all others may come from before it: from our front-end, its queue, a deadline, a caller who left. */
+const ofEngine: ReadonlySet<ErrorCode> = new Set(['engine_failed', 'result_too_large']);
+
+/** What a failure says about the engine; undefined: nothing. */
+function isUpBy(error: unknown): boolean | undefined {
+  const { code, isOfSource } = toGatewayError(error);
+  if (code === 'unavailable') return isOfSource ? undefined : false;
+  return ofEngine.has(code) ? true : undefined;
 }

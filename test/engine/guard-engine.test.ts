@@ -11,6 +11,7 @@ let clock: StandingClock;
 let runs: number;
 let explained: number;
 let failure: ErrorCode | undefined;
+let isOfSource: boolean;
 let events: string[];
 let guarded: Engine;
 beforeEach(() => {
@@ -18,11 +19,12 @@ beforeEach(() => {
   runs = 0;
   explained = 0;
   failure = undefined;
+  isOfSource = false;
   events = [];
   const engine: Engine = {
     async run() {
       runs++;
-      if (failure) throw new GatewayError(failure, 'failed');
+      if (failure) throw new GatewayError(failure, 'failed', { isOfSource });
       return rows;
     },
     describe: async () => [],
@@ -93,6 +95,51 @@ test.each<ErrorCode>(['invalid_query', 'engine_failed', 'deadline_exceeded', 'ov
     expect(events).toEqual([]);
   },
 );
+
+test.each<ErrorCode>([
+  'invalid_query',
+  'sandbox_refused',
+  'overloaded',
+  'too_many_requests',
+  'deadline_exceeded',
+  'cancelled',
+])(
+  '%s, which an engine that is down has too, neither resets the count nor closes the circuit',
+  async code => {
+    failure = 'unavailable';
+    await askTimes(4);
+    failure = code;
+    await ask();
+    failure = 'unavailable';
+    await ask();
+    expect(events).toEqual(['engine.down']);
+    clock.advance(5000);
+    failure = code;
+    expect(await ask()).toBe(code);
+    failure = 'unavailable';
+    // It has left its turn to the next query.
+    await askTimes(2);
+    expect(runs).toBe(8);
+    expect(events).toEqual(['engine.down']);
+  },
+);
+
+test('a refusal by the engine itself closes the circuit', async () => {
+  failure = 'unavailable';
+  await askTimes(5);
+  clock.advance(5000);
+  failure = 'engine_failed';
+  expect([await ask(), await ask()]).toEqual(['engine_failed', 'engine_failed']);
+  expect(events).toEqual(['engine.down', 'engine.up']);
+});
+
+test('one source that is unavailable keeps nobody from the others', async () => {
+  failure = 'unavailable';
+  isOfSource = true;
+  await askTimes(20);
+  expect(runs).toBe(20);
+  expect(events).toEqual([]);
+});
 
 test('a success between failures resets the count', async () => {
   for (let round = 0; round < 3; round++) {
