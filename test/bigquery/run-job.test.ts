@@ -258,6 +258,8 @@ test.each([
   ['notFound', 404, 'engine_failed', true],
   ['notImplemented', 501, 'engine_failed', false],
   ['somethingNew', 400, 'engine_failed', false],
+  ['accessNotConfigured', 403, 'engine_failed', true],
+  ['billingNotEnabled', 403, 'engine_failed', true],
 ])(
   '%s: not tried again, and known to be the same for other values or not',
   async (reason, status, code, isOfSource) => {

@@ -35,6 +35,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
   jobRateLimitExceeded: { remedy: 'newJob', code: 'overloaded', message: busy },
   tableUnavailable: {
     remedy: 'newJob',
+    isOfSource: true,
     code: 'unavailable',
     message: 'A table of the warehouse is unavailable',
   },
@@ -97,6 +98,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
   queueFull: { remedy: 'retry', code: 'overloaded', message: busy },
   redirected: {
     remedy: 'nothing',
+    isOfSource: true,
     code: 'engine_failed',
     message: 'The warehouse does not answer as it should',
   },
@@ -104,7 +106,10 @@ const rows: Readonly<Record<string, FailureRow>> = {
   jobLost: { remedy: 'newJob', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
-/** The row of a failure; without one its HTTP status decides: 408, 429 and 5xx are transient, all others permanent. */
+/**
+ * The row of a failure; without one its HTTP status decides: 408, 429 and 5xx are transient, all others permanent. 400 alone may be about the
+ * values of a query; the rest, such as 403 for billing, meets all of them.
+ */
 export function failureRow(failure: BigQueryFailure): FailureRow {
   const row = rows[reasonOf(failure)];
   if (row) return row;
@@ -113,7 +118,8 @@ export function failureRow(failure: BigQueryFailure): FailureRow {
   if (status === 408 || (status !== undefined && status >= 500)) {
     return { remedy: 'retry', code: 'unavailable', message: away };
   }
-  return { remedy: 'nothing', code: 'engine_failed', message: failed };
+  const isOfSource = status !== undefined && status !== 400;
+  return { remedy: 'nothing', code: 'engine_failed', isOfSource, message: failed };
 }
 
 /** BigQuery's reason; the message decides where BigQuery uses one reason for two failures. */
