@@ -174,8 +174,11 @@ async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: R
   };
 }
 
-/** Cancels a job that nobody waits for, with one retry. No caller waits for it: the job has a time limit of its own. */
+/**
+ * Cancels a job that nobody waits for, with one retry a moment later: a start that was broken off may still be on its way, and until it
+ * arrives the job is not found. No caller waits for it: the job has a time limit of its own.
+ */
 function cancel({ api, inFlight }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
-  inFlight.add(send().catch(send));
+  inFlight.add(send().catch(() => sleep(graceMs).then(send)));
 }

@@ -9,6 +9,7 @@ import {
   type Script,
   type ScriptedEngine,
 } from './scripted-warehouse.ts';
+import { refusal } from './warehouse-http.ts';
 
 let opened: ScriptedEngine | undefined;
 afterEach(() => opened?.close());
@@ -43,6 +44,25 @@ test('an engine that closes ends what it runs, and cancels the job', async () =>
   expect(asked.at(-1)?.what).toBe('cancel');
 });
 
+test('a job whose start arrives after it was to be cancelled is cancelled all the same', async () => {
+  const { run, engine, held, interfere } = await open({ insert: ['hang'] });
+  let hasArrived = false;
+  const cancelled: boolean[] = [];
+  interfere(({ what }) => {
+    if (what === 'insert') setTimeout(() => (hasArrived = true), 200);
+    if (what !== 'cancel') return undefined;
+    cancelled.push(hasArrived);
+    return hasArrived ? undefined : refusal(404, 'notFound', 'Not found: Job payer:EU.job_1');
+  });
+  const leaving = new AbortController();
+  const answer = run({}, { signal: leaving.signal });
+  await vi.waitFor(() => expect(held()[0]?.what).toBe('insert'));
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+  await engine.close();
+  expect(cancelled.at(-1)).toBe(true);
+});
+
 test('closing takes no longer than the cancels of a warehouse that does not answer them', async () => {
   const { run, engine, asked, openSockets } = await open({
     results: [complete(['1']), 'hang'],
@@ -53,8 +73,8 @@ test('closing takes no longer than the cancels of a warehouse that does not answ
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('results'));
   const tookMs = startLoopClock();
   await engine.close();
-  // Two cancels of a second each; unbounded, they would hang for good.
-  expect(tookMs()).toBeLessThan(4000);
+  // Two cancels of a second each, and a second between them; unbounded, they would hang for good.
+  expect(tookMs()).toBeLessThan(5000);
   expect(await answer).toBe('unavailable');
   await vi.waitFor(async () => expect(await openSockets()).toBe(0));
 });
