@@ -43,8 +43,7 @@ export async function adviseOnLayouts(
       const table = await startRetries().newRequest(() => api.table(id, limit.signal));
       return layoutAdvice(table, catalog.get(source)!, name);
     } catch (error) {
-      if (!(error instanceof BigQueryFailure)) throw error;
-      const found = `${source} is ${name}: how it is laid out can't be looked at: ${error.message}`;
+      const found = `${source} is ${name}: how it is laid out can't be looked at: ${failureOf(error).message}`;
       return [{ found, fix: `grant the credentials roles/bigquery.dataViewer on ${name}` }];
     }
   });
@@ -151,11 +150,17 @@ async function dryRun(
   try {
     return { answer: await startRetries().newRequest(ask) };
   } catch (error) {
-    if (error instanceof BigQueryFailure) return { failure: error };
-    if (error instanceof GatewayError && error.code === 'deadline_exceeded')
-      return { failure: new BigQueryFailure('noAnswer', error.message) };
-    throw error;
+    return { failure: failureOf(error) };
   }
+}
+
+/** A failure of the warehouse; one that answers too late has not answered. @throws whatever is none */
+function failureOf(error: unknown): BigQueryFailure {
+  if (error instanceof BigQueryFailure) return error;
+  if (error instanceof GatewayError && error.code === 'deadline_exceeded') {
+    return new BigQueryFailure('noAnswer', error.message);
+  }
+  throw error;
 }
 
 /** Fields that one line names. */
