@@ -4,10 +4,11 @@ import { readTableMapping, type TableMapping } from '../bigquery/client/table-ma
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
 
-const count = (initial: number, min: number, max: number) =>
-  z.coerce.number().int().min(min).max(max).default(initial);
-const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
 const text = z.string().trim().min(1);
+// Blanks alone would be the number 0, which means no limit at some.
+const count = (initial: number, min: number, max: number) =>
+  text.pipe(z.coerce.number<string>().int().min(min).max(max)).default(initial);
+const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
 const list = z.string().transform(value =>
   value
     .split(',')

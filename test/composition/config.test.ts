@@ -40,6 +40,11 @@ test('every variable that is not allowed has its line', () => {
   );
 });
 
+test('blanks are no number: 0 would be no limit of bytes', () => {
+  expect(() => readConfig({ BIGQUERY_MAX_BYTES_BILLED: ' ' })).toThrow(/^BIGQUERY_MAX_BYTES_BILLED: /);
+  expect(readConfig({ BIGQUERY_MAX_BYTES_BILLED: ' 0 ' }).BIGQUERY_MAX_BYTES_BILLED).toBe(0);
+});
+
 test('a plain token that could be guessed is refused in production, and is not repeated', () => {
   const production = (token: string) => () => readConfig({ NODE_ENV: 'production', ACCESS_TOKEN: token });
   expect(production('x'.repeat(23))).toThrow(/^ACCESS_TOKEN: too short .*; allowed: 24 characters or more$/);
