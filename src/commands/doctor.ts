@@ -57,9 +57,12 @@ export async function runDoctor(
   const tokens = tokenCheck({
     records: issued.records,
     sampleTokenFile: join(config.DATA_DIR, sampleTokenName),
-    isOneGiven: [config.ACCESS_TOKEN, config.TOKEN_HASHES, config.JWT_ISSUER].some(
-      given => given !== undefined,
-    ),
+    isOneGiven: [
+      config.ACCESS_TOKEN,
+      config.TOKEN_HASHES,
+      config.JWT_ISSUER,
+      config.LOGFLARE_PRIVATE_ACCESS_TOKEN,
+    ].some(given => given !== undefined),
     clock,
   });
   // The warehouse needs no room here.

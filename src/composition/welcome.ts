@@ -29,10 +29,8 @@ export function welcome(config: Config, { origin, token, project, endpoints, bro
 Saved query gateway at ${origin}
   engine   ${config.ENGINE}, ${config.ENGINE === 'duckdb' ? `data in ${config.DATA_DIR}` : `project ${config.BIGQUERY_PROJECT}`}
   cache    ${cache}
-  page     ${origin}/
-  GraphQL  ${origin}/graphql
-  API      ${origin}/docs
-  token    ${isShown ? token : whereTokenIs(config, token)}
+${config.PAGES ? `  page     ${origin}/\n` : ''}  GraphQL  ${origin}/graphql
+${config.PAGES ? `  API      ${origin}/docs\n` : ''}  token    ${isShown ? token : whereTokenIs(config, token)}
 ${brokenFiles.length > 0 ? `  WRONG    ${brokenFiles.length} left out: ${brokenFiles.join(', ')}; npm run endpoint -- lint says why\n` : ''}`;
   if (config.COMPAT === 'logflare') return head + standIn(config, origin);
   const served = tries(project).filter(({ name }) => endpoints.includes(name));

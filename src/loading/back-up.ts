@@ -1,5 +1,5 @@
 import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
 import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
@@ -13,10 +13,12 @@ const databaseName = 'logs.duckdb';
 /**
  * Copies the data of the embedded engine, while gateways serve and take rows: all rows that were acknowledged before the call are in the copy. Nobody
  * stores rows meanwhile.
- * @param target a folder that does not exist yet; it is there as a whole or not at all
+ * @param folder one that does not exist yet; it is there as a whole or not at all
  * @throws Error if it exists, or if there is no database; the system's error, such as ENOSPC
  */
-export async function backUp(databasePath: string, target: string): Promise<void> {
+export async function backUp(databasePath: string, folder: string): Promise<void> {
+  // Without a slash at its end, behind which `.part` would be a file within it.
+  const target = resolve(folder);
   if (await exists(target)) throw new Error(`${target} exists already; name a folder that does not`);
   const unfinished = `${target}.part`;
   await rm(unfinished, { recursive: true, force: true });
@@ -27,9 +29,9 @@ export async function backUp(databasePath: string, target: string): Promise<void
       if (!(await exists(path))) throw new Error(`There is no database at ${path}`);
       await copy(path, join(unfinished, databaseName));
       if (await exists(`${path}.wal`)) await copy(`${path}.wal`, join(unfinished, `${databaseName}.wal`));
-      const folder = rowsFolderOf(databasePath);
-      for (const { name } of await listRowsFiles(folder)) {
-        await copy(join(folder, name), join(unfinished, 'rows', name));
+      const rows = rowsFolderOf(databasePath);
+      for (const { name } of await listRowsFiles(rows)) {
+        await copy(join(rows, name), join(unfinished, 'rows', name));
       }
     });
     // After the rows: it has the fields of all of them.

@@ -119,6 +119,14 @@ test('the token of a first start is one, until another is issued', async () => {
   expect((await clinic.examine()).text).toContain('WRONG  access tokens: 0 accepted, 1 expired');
 });
 
+test('the private token of a self-hosted Supabase is one', async () => {
+  const clinic = await openClinic({ LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' });
+  const given = /^ok {5}access tokens: 0 accepted, .*, and what the environment gives$/m;
+  expect((await clinic.examine()).text).toMatch(given);
+  await clinic.issue('2026-01-01T00:00:00Z');
+  expect((await clinic.examine()).text).toMatch(given);
+});
+
 test('tokens that have all expired are found, with the command that makes one', async () => {
   const clinic = await openClinic();
   await clinic.makeDatabase();

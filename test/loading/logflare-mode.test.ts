@@ -104,6 +104,8 @@ test('the mode has no sample data, and says what it stands in for and what it la
   expect(own).not.toMatch(/Logflare|logs\.all/);
   expect(own).toContain('WRONG    2 left out: a.sql, b.yaml; npm run endpoint -- lint');
   expect(welcome(readConfig({}), { ...started, brokenFiles: [] })).not.toContain('WRONG');
+  expect(own).toContain('  API      ');
+  expect(welcome(readConfig({ PAGES: 'false' }), started)).not.toMatch(/^ {2}(page|API) /m);
   expect(own).toContain("'http://127.0.0.1:4000/api/endpoints/query/orders.by-day'");
 });
 
