@@ -211,3 +211,17 @@ test('nginx passes on as many events as a gateway takes, and the gateway refuses
     expect(JSON.parse((await ask(own, events(16))).text).error.code).toBe('body_too_large');
   }
 });
+
+test('nginx has nobody wait for the same request of somebody else, whose answer it may not keep', async () => {
+  await warmUp();
+  const path = (project: string) =>
+    `/api/endpoints/query/usage.api-counts?interval=hourly&project=${project}`;
+  const order: string[] = [];
+  const inARow = async () => {
+    for (let n = 0; n < 50; n++) await ask(path('p1'));
+    order.push('fifty others');
+  };
+  const same = Array.from({ length: 3 }, () => ask(path('p0')).then(() => order.push('same')));
+  await Promise.all([...same, inARow()]);
+  expect(order).toEqual(['same', 'same', 'same', 'fifty others']);
+});

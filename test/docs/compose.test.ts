@@ -19,6 +19,7 @@ type Service = {
   readonly ports?: readonly string[];
   readonly command?: readonly string[];
   readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: { readonly disable?: boolean; readonly test?: readonly string[] };
@@ -34,6 +35,14 @@ test('every service starts again, and has a limit of memory', () => {
   expect(Object.keys(services)).toEqual(['gateway-1', 'gateway-2', 'worker', 'nginx', 'redis']);
   for (const { restart, mem_limit } of Object.values(services)) {
     expect([restart, mem_limit]).toEqual(['unless-stopped', expect.stringMatching(/^\d+[mg]$/)]);
+  }
+});
+
+test('what a container may write to memory fits into its limit', () => {
+  const megabytes = (size = '0m') => Number.parseInt(size, 10) * (size.endsWith('g') ? 1024 : 1);
+  for (const { tmpfs = [], mem_limit } of Object.values(services)) {
+    const most = tmpfs.map(mount => megabytes(/:size=(\w+)/.exec(mount)?.[1]));
+    expect(most.reduce((sum, size) => sum + size, 128)).toBeLessThan(megabytes(mem_limit));
   }
 });
 

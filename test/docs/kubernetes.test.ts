@@ -65,6 +65,15 @@ test('selectors, probes and settings name what is there', () => {
   expect(graceMs).toBeGreaterThan(pauseMs + variables.DRAIN_MS.schema.parse(undefined));
 });
 
+test('pods reach the metadata server that has the credentials of Workload Identity', () => {
+  type Rule = { readonly to?: { ipBlock: { cidr: string } }[]; readonly ports: { port: number }[] };
+  const { egress } = find('NetworkPolicy').spec as { egress: Rule[] };
+  const hosts = egress.flatMap(({ to = [], ports }) =>
+    to.map(({ ipBlock }) => `${ipBlock.cidr}:${ports[0]?.port}`),
+  );
+  expect(hosts).toEqual(['169.254.169.252/32:988', '169.254.169.254/32:80']);
+});
+
 test('every container runs without rights and can write to its volumes alone', () => {
   for (const name of ['gateway', 'worker']) {
     const { spec } = find('Deployment', name).spec.template;
