@@ -132,3 +132,18 @@ test('docs/saved-queries.md lists the keys of a header with their defaults', () 
     }),
   );
 });
+
+test('docs/performance.md lists the variables that the benches read', () => {
+  const root = new URL('../..', import.meta.url);
+  const read = globSync('bench/**/*.ts', { cwd: root }).flatMap(file => {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    const taken = text.matchAll(/process\.env\.([A-Z_]+)|\{ ([A-Z_]+)[^}]*\} = process\.env/g);
+    return [...taken].map(([, name = '', other]) => other ?? name);
+  });
+  // Of Node, and of a bench for its own processes.
+  const others = ['NODE_OPTIONS', 'LOOP_DELAY_FILE'];
+  const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8');
+  const [, section = ''] = page.split('## What a bench takes');
+  const listed = [...section.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
+  expect(new Set(listed)).toEqual(new Set(read.filter(name => !others.includes(name))));
+});
