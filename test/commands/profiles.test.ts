@@ -41,6 +41,7 @@ describe('a profile', () => {
     ['an address of the environment before the file', {}, environment, 'http://127.0.0.1:4002', 'of-environment'],
     ['a token of its own', { profile: 'prod', token: 'mine' }, {}, 'https://logs.example.com', 'mine'],
     ['a token of the environment where it has none', { profile: 'open' }, { GATEWAY_TOKEN: 't' }, 'http://127.0.0.1:4001', 't'],
+    ['a path that a proxy has it below', { url: 'https://logs.example.com/sqg/', token: 't' }, {}, 'https://logs.example.com/sqg', 't'],
     ['the same address by option', { url: 'http://127.0.0.1:4000/' }, {}, 'http://127.0.0.1:4000', 'of-local'],
   ]; // biome-ignore format: a table
 
@@ -58,6 +59,8 @@ describe('a profile', () => {
     await expect(reach({ url: 'http://127.0.0.1:4009', profile: 'prod' })).rejects.toThrow(
       'There is no token',
     );
+    // Below another path there is another gateway.
+    await expect(reach({ url: 'http://127.0.0.1:4000/other' })).rejects.toThrow('There is no token');
   });
 
   test.each([
@@ -66,10 +69,21 @@ describe('a profile', () => {
     [{}, 'profiles: { a: { url: "http://x", tokn: "secret-1" } }', 'profiles.a: '],
     [{ profile: '__proto__' }, file, 'has no profile'],
     [{ profile: 'a' }, 'profiles: { a: { url: "nowhere" } }', 'The address of the gateway is "nowhere"'],
+    [{ url: '' }, file, 'The address of the gateway is ""'],
   ])('a mistake is explained: %j in %j', async (given, text, message) => {
     const refused = reach(given, {}, text);
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow('secret-1');
+  });
+
+  test('a file that can not be read is no reason to ask another gateway', async () => {
+    const home = await temporaryDirectory();
+    const environment = { HOME: home };
+    // A folder is what no user can read as a file, root neither.
+    await mkdir(profilesFile(environment), { recursive: true });
+    await expect(reachGateway(environment, {}, () => undefined)).rejects.toThrow(
+      /config\.yaml can not be read: EISDIR/,
+    );
   });
 
   test('a file with a token that others can read is mentioned', async () => {
@@ -164,6 +178,16 @@ describe('a gateway of which no whole answer comes', () => {
       });
     },
   );
+
+  test('a gateway below a path is asked there', async () => {
+    const asked: string[] = [];
+    const url = await serve((request, response) => {
+      asked.push(request.url!);
+      response.end('n\r\n1\r\n');
+    });
+    expect(await query(`${url}/below/`)).toMatchObject({ code: 0, out: 'n\r\n1\r\n' });
+    expect(asked).toEqual(['/below/api/endpoints/query/logs.all?format=csv']);
+  });
 
   test('nobody listens', async () => {
     const closed = await serve(() => undefined).then(url => url.replace(/\d+$/, '9'));

@@ -10,7 +10,7 @@ import { type Address, reachGateway } from './reach-gateway.ts';
 export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Address): Promise<void> {
   const gateway = await reachGateway(environment, given);
   const agent = new StdioServerTransport();
-  const server = new StreamableHTTPClientTransport(new URL('/mcp', gateway.url), {
+  const server = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${gateway.token}` } },
   });
   const ended = Promise.withResolvers<void>();

@@ -27,7 +27,7 @@ export function profilesFile(environment: NodeJS.ProcessEnv): string {
  * @param name as `--profile` or `SQG_PROFILE` has it
  * @param note tells the user what is wrong but stops nothing
  * @returns undefined if there is no file, or if it names none
- * @throws UsageError for a name that the file does not have; GatewayError `invalid_request` for a file of another form
+ * @throws UsageError for a name that the file does not have; GatewayError `invalid_request` for a file that can't be read, or is of another form
  */
 export async function readProfile(
   environment: NodeJS.ProcessEnv,
@@ -35,7 +35,11 @@ export async function readProfile(
   note: (line: string) => void,
 ): Promise<Profile | undefined> {
   const file = profilesFile(environment);
-  const text = await readFile(file, 'utf8').catch(() => undefined);
+  const text = await readFile(file, 'utf8').catch(error => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    // It may name the gateway that is meant: without it the rows would be those of another.
+    throw new GatewayError('invalid_request', `${file} can not be read: ${error.message}`);
+  });
   if (text === undefined) {
     if (name === undefined) return undefined;
     throw new UsageError(`There is no profile ${JSON.stringify(name)}: ${file} does not exist`);

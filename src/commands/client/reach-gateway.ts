@@ -11,7 +11,7 @@ import { readProfile } from './profiles.ts';
 
 /** A gateway that answers, and a token that it accepts. */
 export type Reached = {
-  /** Without a path. */
+  /** What the paths of requests are behind, without a slash at its end: a proxy may have the gateway below a path. */
   readonly url: string;
   readonly token: string;
   close(): Promise<void>;
@@ -36,13 +36,15 @@ export async function reachGateway(
   note: (line: string) => void = () => undefined,
 ): Promise<Reached> {
   const named = given.profile ?? (environment.SQG_PROFILE || undefined);
-  const ownUrl = given.url ?? (given.profile === undefined ? environment.GATEWAY_URL : undefined);
+  // An option that is empty, as of a variable that is not set, is no wish for the rows that are here.
+  const ofUrl = given.profile === undefined ? environment.GATEWAY_URL || undefined : undefined;
+  const ownUrl = given.url ?? ofUrl;
   const profile = await readProfile(environment, named, note);
-  const address = ownUrl || profile?.url;
-  if (!address) return openOwnGateway(environment);
-  const url = originOf(address);
+  const address = ownUrl ?? profile?.url;
+  if (address === undefined) return openOwnGateway(environment);
+  const url = baseOf(address);
   // A token is for its own gateway: that of a profile goes nowhere else.
-  const kept = profile && originOf(profile.url) === url ? profile.token : undefined;
+  const kept = profile && baseOf(profile.url) === url ? profile.token : undefined;
   // ACCESS_TOKEN is that of a gateway that runs here.
   const ofEnvironment = environment.GATEWAY_TOKEN || (ownUrl && environment.ACCESS_TOKEN);
   const token = given.token ?? (ownUrl ? ofEnvironment || kept : kept || ofEnvironment);
@@ -58,8 +60,11 @@ export async function reachGateway(
 }
 
 /** @throws UsageError */
-function originOf(address: string): string {
-  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address).origin;
+function baseOf(address: string): string {
+  if (URL.canParse(address)) {
+    const { protocol, origin, pathname } = new URL(address);
+    if (/^https?:$/.test(protocol)) return origin + pathname.replace(/\/+$/, '');
+  }
   throw new UsageError(
     `The address of the gateway is ${JSON.stringify(address)}; allowed: http://… or https://…`,
   );
