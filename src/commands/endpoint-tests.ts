@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { parseExactJson } from '../base/exact-json.ts';
 import { parseTimestamp } from '../base/parse-timestamp.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
@@ -111,13 +112,21 @@ async function testEndpoint(config: Config, name: string): Promise<TestOutcome[]
 }
 
 function readTests(file: string, text: string): z.infer<typeof fileSchema> {
-  const { document, lines } = readYaml(file, text);
-  const read = fileSchema.safeParse(document.toJS(), { error: explainIssue });
+  const { document, lines } = readYaml(file, text, { intAsBigInt: true });
+  const read = fileSchema.safeParse(exactly(document.toJS()), { error: explainIssue });
   if (read.success) return read.data;
   throw new DefinitionError(
     file,
     read.error.issues.flatMap(issue => problemsOf(issue, document, lines)),
   );
+}
+
+/** The same value with integers as `parseExactJson` has them: numbers, or all their digits beyond 2^53. */
+function exactly(value: unknown): unknown {
+  if (typeof value === 'bigint') return parseExactJson(String(value));
+  if (Array.isArray(value)) return value.map(exactly);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, exactly(inner)]));
 }
 
 async function readDefinition(directory: string, name: string): Promise<EndpointDefinition> {
@@ -154,7 +163,9 @@ async function problemIn(
   { parameters, sql, expect, error }: TestCase,
 ): Promise<string | undefined> {
   try {
-    const query = bindQuery(definition, { ...parameters, sql }, undefined);
+    // As a caller's body has them.
+    const sent = JSON.parse(JSON.stringify(parameters));
+    const query = bindQuery(definition, { ...sent, sql }, undefined);
     const result = await engine.run(statementOf(query), {
       signal: new AbortController().signal,
       timeoutMs: 30_000,
@@ -174,13 +185,13 @@ function differenceOf(
   { columns, rowsJson }: ResultSet,
   expected: readonly Record<string, unknown>[],
 ): string | undefined {
-  const rows: Record<string, unknown>[] = JSON.parse(rowsJson.toString()); // our engine renders objects
+  const rows = parseExactJson(rowsJson.toString()) as Record<string, unknown>[]; // our engine renders objects
   for (const [at, wanted] of expected.entries()) {
     const found = rows[at];
     if (!found) break;
     for (const [name, value] of Object.entries(wanted)) {
       const column = columns.find(own => own.name === name);
-      if (column && isDeepStrictEqual(found[name], wireForm(column, value))) continue;
+      if (column && isSame(column, found[name], wireForm(column, value))) continue;
       return `row ${at + 1}: ${name} is ${JSON.stringify(found[name])}; expected ${JSON.stringify(value)}`;
     }
   }
@@ -188,8 +199,18 @@ function differenceOf(
   return `gave ${rows.length} rows; expected ${expected.length}`;
 }
 
+/** Whether two values are one; a FLOAT64 has many spellings, and two zeros. */
+function isSame({ type }: Column, found: unknown, wanted: unknown): boolean {
+  const asFloat = (value: unknown) => JSON.parse(JSON.stringify(value ?? null));
+  return (
+    isDeepStrictEqual(found, wanted) ||
+    (type === 'FLOAT64' && isDeepStrictEqual(asFloat(found), asFloat(wanted)))
+  );
+}
+
 /** A TIMESTAMP may be written as text. */
 function wireForm({ type, mode }: Column, value: unknown): unknown {
-  if (type !== 'TIMESTAMP' || mode === 'REPEATED' || typeof value !== 'string') return value;
-  return Number(parseTimestamp(value));
+  const micros =
+    type === 'TIMESTAMP' && mode !== 'REPEATED' && typeof value === 'string' && parseTimestamp(value);
+  return typeof micros === 'bigint' ? parseExactJson(String(micros)) : value;
 }

@@ -85,11 +85,16 @@ export function parseDefinition(file: string, text: string, batchSql?: string): 
 
 /**
  * Reads a text of YAML, with the lines of its keys.
+ * @param options.intAsBigInt whether integers are BigInts. Default: numbers
  * @throws DefinitionError with every error of its syntax
  */
-export function readYaml(file: string, text: string): { document: Document; lines: LineCounter } {
+export function readYaml(
+  file: string,
+  text: string,
+  options: { readonly intAsBigInt?: boolean } = {},
+): { document: Document; lines: LineCounter } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });
+  const document = parseDocument(text, { ...options, lineCounter: lines, uniqueKeys: true, strict: true });
   if (document.errors.length === 0) return { document, lines };
   throw new DefinitionError(
     file,

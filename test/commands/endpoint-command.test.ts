@@ -61,6 +61,29 @@ describe('endpoint test', () => {
     }
   });
 
+  test('integers are compared with all their digits, FLOAT64 by its value', async () => {
+    const { directory, run } = await openCommands();
+    const write = (sql: string, expected: string) =>
+      writeFile(
+        join(directory, 'sql', 'logs.all.test.yaml'),
+        `given: { postgres.logs: [{ id: p, timestamp: 9999-12-31T23:59:59.999999Z, project: ours, event_message: x, metadata: [{ parsed: [{ query_id: 9007199254740993 }] }] }] }
+tests: [{ name: exact, parameters: { project: ours }, sql: "${sql}", expect: [${expected}] }]\n`,
+      );
+    const ids =
+      'select r.query_id as n, t.timestamp as w, round(-0.4) as z, 1e17 as f from postgres_logs t cross join unnest(metadata) m cross join unnest(m.parsed) r';
+    await write(
+      ids,
+      '{ n: 9007199254740993, w: "9999-12-31T23:59:59.999999Z", z: 0, f: 100000000000000000 }',
+    );
+    expect((await run('test', 'logs.all')).text).toBe('ok     logs.all: exact');
+    await write(ids, '{ n: 9007199254740992 }');
+    expect((await run('test', 'logs.all')).text).toContain(
+      'row 1: n is 9007199254740993; expected 9007199254740992',
+    );
+    await write(ids, '{ w: "9999-12-31T23:59:59.999998Z" }');
+    expect((await run('test', 'logs.all')).isWell).toBe(false);
+  });
+
   test('a file of tests that is wrong is refused by line and key, and so are rows that fit no source', async () => {
     const { run, change } = await openCommands();
     await change('logs.all.test.yaml', 'expect: []', 'expects: []');
