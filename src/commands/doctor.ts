@@ -91,11 +91,24 @@ const fixesForEngine = {
 
 /** Nothing is said of sources that are right: the saved queries are checked against them. */
 function sourceChecks({ SOURCES_DIR }: Config): Check[] {
-  const fix =
-    'correct the file at the lines that are named; a start leaves the source out, and what reads it';
-  const problems = readSourceFolder(SOURCES_DIR).broken.map(({ message: found }) => ({ found, fix }));
+  const problems = sourceProblems(SOURCES_DIR);
   if (problems.length === 0) return [];
   return [{ subject: 'sources', fixForFailure: '', run: async () => ({ isFine: false, problems }) }];
+}
+
+function sourceProblems(directory: string): SetupProblem[] {
+  const fix =
+    'correct the file at the lines that are named; a start leaves the source out, and what reads it';
+  try {
+    return readSourceFolder(directory).broken.map(({ message: found }) => ({ found, fix }));
+  } catch (error) {
+    return [
+      {
+        found: error instanceof Error ? error.message : String(error),
+        fix: 'SOURCES_DIR says where they are',
+      },
+    ];
+  }
 }
 
 function storeCheck({ REDIS_URL, TOKENS_STORE }: Config): Check {

@@ -13,6 +13,7 @@ import { openCheckingEngine } from './checks/open-checking-engine.ts';
 import { parseCommand, readParameters, refuseUnknown, UsageError } from './command-line.ts';
 import { testEndpoints } from './endpoint-tests.ts';
 import { writeNewEndpoint } from './new-endpoint.ts';
+import { printableLines } from './printable.ts';
 
 const endpointUsage = `npm run endpoint -- new <name> --from <source>    write a saved query that shows a source's columns
 npm run endpoint -- lint                          check all saved queries against the engine
@@ -38,7 +39,8 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
   });
   const [action, ...names] = positionals;
   if (values.help) return say(deps, endpointUsage.trimEnd());
-  const print = (found: object, line: string) => deps.print(values.json ? JSON.stringify(found) : line);
+  const print = (found: object, line: string) =>
+    deps.print(values.json ? JSON.stringify(found) : printableLines(line));
   switch (action) {
     case 'new': {
       const [name, ...more] = names;
@@ -52,9 +54,11 @@ export async function runEndpointCommand(config: Config, deps: Deps, args: strin
       return true;
     }
     case 'lint':
+      if (names.length > 0) throw new UsageError('endpoint lint takes no names: it checks all saved queries');
       return withEngine(config, deps, engine => lint(config, print, engine));
     case 'explain': {
-      const [name = ''] = names;
+      const [name, ...more] = names;
+      if (!name || more.length > 0) throw new UsageError('endpoint explain takes the name of a saved query');
       const raw = { ...readParameters(values.param), sql: values.sql };
       return withEngine(config, deps, async engine => {
         const registry = await openRegistry(config, engine);

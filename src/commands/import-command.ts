@@ -12,6 +12,7 @@ import { acceptEventLines } from '../loading/events/accept-event-lines.ts';
 import { type InputFormat, inputFormats, openInput } from '../loading/input/open-input.ts';
 import { storeAccepted } from '../loading/store-accepted.ts';
 import { parseCommand, UsageError } from './command-line.ts';
+import { printable } from './printable.ts';
 
 const usage = `npm run import -- <source> <file>       load rows, while gateways run or not; - is standard input
   --format ${inputFormats.join(' | ')}   what the content does not say; lines: text for the pattern of the source;
@@ -26,7 +27,7 @@ const maxShown = 10;
 
 /**
  * `npm run import`: loads rows from a file. It stores them itself, in turns with the gateways that run.
- * @returns whether a row was loaded; else the process ends with 1
+ * @returns whether a row was loaded, and the rejected lines are where they were to go; else the process ends with 1
  * @throws UsageError; the system's and DuckDB's errors for a file that can't be read
  */
 export async function runImportCommand(config: Config, args: string[]): Promise<boolean> {
@@ -52,7 +53,7 @@ export async function runImportCommand(config: Config, args: string[]): Promise<
   if (own) throw own;
   const source = findSource(sources, name);
   const path = databasePath(config);
-  const taken = await take(source, file, {
+  const { taken, hasRejects } = await take(source, file, {
     format: readFormat(values.format),
     databasePath: path,
     replaces: values.replace ?? false,
@@ -62,7 +63,7 @@ export async function runImportCommand(config: Config, args: string[]): Promise<
   if (!isDryRun && taken.rows > 0) await store({ databasePath: path, sources, leftOut: namesOf(broken) });
   if (values.json) process.stdout.write(`${JSON.stringify(taken)}\n`);
   else show(name, taken, isDryRun);
-  return taken.rows > 0;
+  return taken.rows > 0 && hasRejects;
 }
 
 function findSource(sources: readonly Source[], name: string): Source {
@@ -93,14 +94,20 @@ type TakeOptions = {
 /** Whether the cursor is behind the progress. */
 let isBehindProgress = false;
 
-/** Writes a line of its own. */
+/** Writes a line of its own, which may quote the file. */
 function say(line: string): void {
-  process.stderr.write(`${isBehindProgress ? '\n' : ''}${line}\n`);
+  process.stderr.write(`${isBehindProgress ? '\n' : ''}${printable(line)}\n`);
   isBehindProgress = false;
 }
 
+type Taken = {
+  readonly taken: Acceptance;
+  /** Whether `--rejects` has all of the rejected lines. */
+  readonly hasRejects: boolean;
+};
+
 /** Puts the good rows of a file on disk. */
-async function take(source: Source, file: string, options: TakeOptions): Promise<Acceptance> {
+async function take(source: Source, file: string, options: TakeOptions): Promise<Taken> {
   const { databasePath, replaces, isDryRun } = options;
   const folder = rowsFolderOf(databasePath);
   const input = await openInput(file === '-' ? process.stdin : file, source, options.format);
@@ -118,6 +125,11 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     await input.close();
     throw error;
   }
+  let problem: Error | undefined;
+  // The rows are worth more than the lines that are none.
+  rejects?.on('error', error => {
+    problem ??= error;
+  });
   let shown = 0;
   const onReject = (line: number, reason: string, text: string) => {
     rejects?.write(`${JSON.stringify({ line, reason, text })}\n`);
@@ -133,9 +145,10 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
     process.stderr.write(`\r${rows.toLocaleString('en')} rows${bytes}, ${rate.toLocaleString('en')} rows/s `);
     isBehindProgress = true;
   };
+  let taken: Acceptance;
   try {
     const nowMs = Date.now();
-    const taken =
+    taken =
       input.format === 'logflare'
         ? await acceptEventLines({ databasePath, folder, source, lines: input.lines, nowMs, onProgress })
         : await acceptRows({ folder, source, replaces, isDryRun, lines: input.lines, onReject, onProgress });
@@ -143,11 +156,13 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
       for (const { line, reason } of taken.problems) say(`after line ${line}: ${reason}`);
     const broken = await input.rejects();
     for (const { line, reason, text } of broken) onReject(line, reason, text);
-    return { ...taken, rejected: taken.rejected + broken.length };
+    taken = { ...taken, rejected: taken.rejected + broken.length };
   } finally {
     await input.close();
     if (rejects) await new Promise(resolve => rejects.end(resolve));
   }
+  if (problem) say(`not all rejected lines are in ${options.rejectsFile}: ${problem.message}`);
+  return { taken, hasRejects: problem === undefined };
 }
 
 /** Stores what is on disk until nothing is left, beside gateways that do so too. */

@@ -6,6 +6,7 @@ import { type Config, ConfigError, readConfig } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
+import { printableLines } from './printable.ts';
 
 /** A command, and what `--help` says of it. */
 type Command = {
@@ -101,9 +102,12 @@ const commands: Record<string, Command> = {
   },
   completion: {
     usage: 'completion bash | zsh | fish          print what completes these commands in a shell',
-    run: async (_context, args) => {
+    run: async (_context, [shell, ...rest]) => {
       const { completionScript } = await import('./shell/completion.ts');
-      process.stdout.write(completionScript(args[0], Object.keys(commands)));
+      const script = completionScript(shell, Object.keys(commands));
+      if (rest.length > 0)
+        throw new UsageError(`completion takes a shell, but got ${JSON.stringify(rest[0])} too`);
+      process.stdout.write(script);
     },
   },
 };
@@ -127,12 +131,11 @@ function usageAfter(name: string, command: Command | undefined): string {
   return name === '' ? usage() : 'sqg --help lists all commands.\n';
 }
 
-const isHelp = (argument: string | undefined) =>
-  argument === '--help' || argument === '-h' || argument === 'help';
+/** @param at behind the first word, the bare one is the value of an option */
+const isHelp = (word: string | undefined, at: number) =>
+  word === '--help' || word === '-h' || (word === 'help' && at === 0);
 
-/** Further on, the bare word is the value of an option. */
-const asksForHelp = ([first, ...more]: readonly string[]) =>
-  isHelp(first) || more.includes('--help') || more.includes('-h');
+const asksForHelp = (words: readonly string[]) => words.some(isHelp);
 
 /**
  * Runs one command to its end. A failure is explained on standard error, with exit code 1, or 2 for one that was mistyped.
@@ -148,16 +151,20 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
     });
   }
   try {
-    if (isHelp(name)) return void process.stdout.write(usage());
+    if (isHelp(name, 0)) return void process.stdout.write(usage());
     if (!command) {
       const near = didYouMean(name, Object.keys(commands));
       throw new UsageError(
         name === '' ? 'No command is given' : `No command is named ${JSON.stringify(name)}${near}`,
       );
     }
-    if (!command.helpsItself && asksForHelp(rest)) return void process.stdout.write(`${usageOf(command)}\n`);
+    const isAskedForHelp = asksForHelp(rest);
+    if (isAskedForHelp && !command.helpsItself) return void process.stdout.write(`${usageOf(command)}\n`);
     if (command.isAlone) refuseWords(name, rest);
-    await command.run({ environment, config: () => readConfig(environment) }, rest);
+    const args = rest.map((word, at) => (isAskedForHelp && isHelp(word, at) ? '--help' : word));
+    // Help needs no settings, which may be wrong.
+    const config = () => readConfig(isAskedForHelp ? {} : environment);
+    await command.run({ environment, config }, args);
   } catch (error) {
     // Of broken files there may be several.
     const isExpected = [
@@ -168,7 +175,9 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       AggregateError,
       UnreadableFileError,
     ].some(type => error instanceof type);
-    process.stderr.write(`${isExpected && error instanceof Error ? error.message : explain(error)}\n`);
+    const message = isExpected && error instanceof Error ? error.message : explain(error);
+    // It may quote a row, or a file of strangers.
+    process.stderr.write(`${printableLines(message)}\n`);
     if (error instanceof UsageError) process.stderr.write(`\n${usageAfter(name, command)}`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
@@ -204,7 +213,8 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
       environment,
       out: { write: writeOut },
       note: line => process.stderr.write(`${line}\n`),
-      screen: isTTY ? { width: columns ?? 80, hasColour } : undefined,
+      // Some terminals say that they have none.
+      screen: isTTY ? { width: columns || 80, hasColour } : undefined,
       signal: ended.signal,
     },
     args,
@@ -233,7 +243,7 @@ async function tokenCommand(config: Config, args: string[]): Promise<void> {
 }
 
 async function operationsCommand(config: Config, args: string[]): Promise<void> {
-  const [folder, file = 'operations.json', ...rest] = args;
+  const [folder, file = 'operations.json', ...rest] = parseCommand(args, {}).positionals;
   if (folder === undefined || rest.length > 0) throw new UsageError('operations takes a folder and a file');
   const { writeOperations } = await import('./write-operations.ts');
   print(`${await writeOperations(config.SQL_DIR, folder, file)} documents are listed in ${file}`);

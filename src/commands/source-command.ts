@@ -16,6 +16,7 @@ import {
 } from '../endpoints/sources.ts';
 import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
+import { printableLines } from './printable.ts';
 
 const usage = `npm run source -- add <name> <file or glob> …    write the file of a source, with the columns that its files have
   --load                                         a table that rows are loaded into, instead of files that are read in place
@@ -37,7 +38,8 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
     help: { type: 'boolean' },
   });
   const [action, ...names] = positionals;
-  const print = (found: object, line: string) => printLine(values.json ? JSON.stringify(found) : line);
+  const print = (found: object, line: string) =>
+    printLine(values.json ? JSON.stringify(found) : printableLines(line));
   if (values.help) {
     printLine(usage);
     return true;
@@ -46,6 +48,7 @@ export async function runSourceCommand(config: Config, printLine: Print, args: s
     case 'add':
       return add(config, print, { names, isLoaded: values.load ?? false });
     case 'list': {
+      if (names.length > 0) throw new UsageError('source list takes no names');
       const { sources, broken } = readSourceFolder(config.SOURCES_DIR);
       for (const { name, files, columns, table } of sources) {
         const place = files ? files.paths.join(', ') : 'a table of the embedded engine';

@@ -219,11 +219,20 @@ describe('what is shown', () => {
     const text = '\u001b]0;title\u0007\u001b[2J\r\n\u009b31m\u202e';
     for (const shown of [
       tableText([column('a', 'other', text)], plain),
+      tableText([column(text, 'other', 'a'), column(`more ${text}`, 'other', 'b')], { ...plain, width: 9 }),
       chartText([column('a', 'other', text), column('n', 'number', '1')], plain)!,
     ]) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
       expect(shown.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
     }
+  });
+
+  test('rows of a whole answer, and texts of a megabyte, are no more than a screen', () => {
+    const rows = Array.from({ length: 100_000 }, () => '1');
+    const long = column('text', 'other', 'é'.repeat(1_000_000), ...rows);
+    const columns = [long, column('n', 'number', '1', ...rows)];
+    expect(tableText(columns, plain).split('\n')[1]).toBe(`${'é'.repeat(9)}…  1`);
+    expect(chartText(columns, plain)).toContain('█ n\n');
   });
 
   test('a bar is as long as its sum, and colours take the place of patterns', () => {

@@ -81,7 +81,23 @@ describe('token', () => {
     ],
     [['query', 'logs.all', '--profile', 'none'], 'There is no profile "none"'],
     [['mcp', 'logs.all'], 'mcp takes nothing, but got "logs.all"'],
+    [['endpoint', 'lint', 'logs.all'], 'endpoint lint takes no names'],
+    [['endpoint', 'explain'], 'endpoint explain takes the name of a saved query'],
+    [['source', 'list', 'postgres.logs'], 'source list takes no names'],
+    [['operations', 'docs', '--json'], "Unknown option '--json'"],
+    [['completion', 'bash', 'zsh'], 'completion takes a shell, but got "zsh" too'],
+    [['query', 'logs.all', '--url='], 'The address of the gateway is ""'],
   ];
+
+  test('each command explains itself, whatever the settings are', async () => {
+    const { cli } = await openShell({ PORT: 'four' });
+    const asked = [['token', '-h'], ['token', 'issue', '-h'], ['endpoint', 'help'], ['import', '-h'], ['source', '--help'], ['backup', 'help'], ['query', '-h']]; // biome-ignore format: one list
+    const said = await Promise.all(asked.map(args => cli(args)));
+    for (const [at, { code, out, err }] of said.entries()) {
+      const name = asked[at]![0] === 'query' ? 'query <endpoint>' : asked[at]![0];
+      expect([asked[at], code, out, err]).toEqual([asked[at], 0, expect.stringContaining(`${name} `), '']);
+    }
+  });
 
   test('a mistake is refused with what is allowed', async () => {
     const { cli } = await openShell();
@@ -104,6 +120,14 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/WRONG {2}Redis: /);
     expect(out).toMatch(/WRONG {2}saved queries: /);
+  });
+
+  test('goes on where the folder of sources is not there', async () => {
+    const { cli } = await openShell({ SOURCES_DIR: '/nowhere' });
+    const { code, out } = await cli(['doctor']);
+    expect(code).toBe(1);
+    expect(out).toContain("WRONG  sources: The folder of sources, /nowhere, can't be read");
+    expect(out).toContain('ok     access tokens: ');
   });
 
   test('fails where the configuration is wrong', async () => {
@@ -154,6 +178,27 @@ describe('import', () => {
     child.stdin.end(`{"timestamp":"2026-01-01"}\n${'nonsense\n'.repeat(3)}`);
     const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
     expect([code, out]).toEqual([0, '1 rows imported into postgres.logs, 3 left out\n']);
+  });
+
+  test('lines and fields of strangers do not steer the terminal', async () => {
+    const { cli } = await openShell();
+    const lines = `{"timestamp":"2026-01-01","a\\u001b[2J\\u009b":1}\n\u001b]0;title\u0007\n`;
+    const { code, err } = await cli(['import', 'postgres.logs', '-', '--format', 'ndjson'], lines);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^line 2 is left out: .*title[\s\S]*field a \[2J {2}is not in/),
+    ]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    expect(err.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  test('a disk without room for the rejects loads the rows, and says that it failed', async () => {
+    const { cli } = await openShell();
+    const lines = `{"timestamp":"2026-01-01"}\n${'nonsense\n'.repeat(10_000)}{"timestamp":"2026-01-02"}\n`;
+    const { code, out, err } = await cli(['import', 'postgres.logs', '-', '--rejects', '/dev/full'], lines);
+    expect([code, out]).toEqual([1, '2 rows imported into postgres.logs, 10000 left out\n']);
+    expect(err).toContain('not all rejected lines are in /dev/full: ENOSPC');
+    expect(err).not.toContain('    at ');
   });
 
   test('ends where the rejects can not be written, and waits for no input', async () => {

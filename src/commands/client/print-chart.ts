@@ -1,4 +1,5 @@
-import { printable, type Screen } from './print-table.ts';
+import { printable } from '../printable.ts';
+import type { Screen } from './print-table.ts';
 import type { ShownColumn } from './read-table.ts';
 
 /** Blocks and colours of the series, in turn. */
@@ -17,13 +18,10 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
   const labels = columns.find(({ kind }) => kind === 'time') ?? columns.find(({ kind }) => kind === 'other');
   const values = series.map(({ cells }) => cells.map(cell => Math.max(0, Number(cell ?? 0)) || 0));
   const sums = first.cells.map((_, row) => values.reduce((sum, own) => sum + own[row]!, 0));
-  const most = Math.max(0, ...sums.filter(Number.isFinite));
-  const labelWidth = Math.min(
-    30,
-    Math.max(0, ...(labels?.cells ?? []).map(cell => [...(cell ?? 'NULL')].length)),
-  );
+  const most = maxOf(sums.filter(Number.isFinite));
+  const labelWidth = Math.min(30, maxOf((labels?.cells ?? []).map(cell => [...(cell ?? 'NULL')].length)));
   const numbers = first.cells.map((_, row) => series.map(({ cells }) => cells[row] ?? 'NULL').join(', '));
-  const room = Math.max(10, width - labelWidth - 2 - Math.max(0, ...numbers.map(text => text.length)));
+  const room = Math.max(10, width - labelWidth - 2 - maxOf(numbers.map(text => text.length)));
   const paint = (text: string, at: number) =>
     hasColour && text !== '' ? `\u001b[${colours[at % colours.length]}m${text}\u001b[0m` : text;
   const block = (at: number) => (hasColour ? '█' : blocks[at % blocks.length]!);
@@ -47,3 +45,6 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
   const legend = series.map(({ name }, at) => `${paint(block(at), at)} ${printable(name)}`).join('  ');
   return [legend, ...lines, ''].join('\n');
 }
+
+/** The largest, or 0; a hundred thousand rows are too many arguments of a call. */
+const maxOf = (numbers: readonly number[]) => numbers.reduce((most, each) => Math.max(most, each), 0);

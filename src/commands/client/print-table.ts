@@ -1,3 +1,4 @@
+import { printable } from '../printable.ts';
 import type { ShownColumn } from './read-table.ts';
 
 /** What the terminal can show. */
@@ -16,8 +17,8 @@ export function tableText(columns: readonly ShownColumn[], { width, hasColour }:
   let left = width;
   for (const [at, column] of columns.entries()) {
     const isLast = at === columns.length - 1;
-    const cells = [column.name, ...column.cells.map(cell => printable(cell ?? 'NULL'))];
-    const widest = Math.max(...cells.map(lengthOf));
+    const cells = [column.name, ...column.cells].map(cell => printable(cell ?? 'NULL'));
+    const widest = cells.reduce((most, cell) => Math.max(most, lengthOf(cell)), 0);
     const own = Math.min(widest, isLast ? left : Math.max(minCell, Math.floor(width / 3)));
     if (own < Math.min(widest, minCell) || left <= 0) break;
     shown.push(cells.map(cell => fitted(cell, own, column.kind === 'number')));
@@ -30,16 +31,10 @@ export function tableText(columns: readonly ShownColumn[], { width, hasColour }:
       .trimEnd(),
   );
   const [header = '', ...rows] = lines;
-  const hidden = columns.slice(shown.length).map(({ name }) => name);
+  const hidden = columns.slice(shown.length).map(({ name }) => printable(name));
   const count = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`;
   const note = hidden.length > 0 ? `${count}; no room for ${hidden.join(', ')}` : count;
   return [hasColour ? `\u001b[1m${header}\u001b[0m` : header, ...rows, `(${note})`, ''].join('\n');
-}
-
-/** Rows are what strangers sent: no character of theirs may steer the terminal. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, ' ');
 }
 
 const plain = /^[ -~]*$/;
@@ -48,17 +43,24 @@ const graphemes = new Intl.Segmenter();
 const wide =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
+/** Places beyond those of any screen: what is left of a text is not looked at. */
+const maxPlaces = 1000;
+
 /** What a person takes for one character, and the places that it takes. */
-function cellsOf(text: string): { readonly text: string; readonly width: number }[] {
-  return Array.from(graphemes.segment(text), ({ segment }) => ({
-    text: segment,
-    width: wide.test(segment) ? 2 : 1,
-  }));
+function* cellsOf(text: string): Generator<{ readonly text: string; readonly width: number }> {
+  for (const { segment } of graphemes.segment(text))
+    yield { text: segment, width: wide.test(segment) ? 2 : 1 };
 }
 
 /** The places of a terminal that a text takes. */
 function lengthOf(text: string): number {
-  return plain.test(text) ? text.length : cellsOf(text).reduce((sum, { width }) => sum + width, 0);
+  if (plain.test(text)) return text.length;
+  let sum = 0;
+  for (const { width } of cellsOf(text)) {
+    sum += width;
+    if (sum > maxPlaces) break;
+  }
+  return sum;
 }
 
 function fitted(text: string, width: number, isNumber: boolean): string {
