@@ -1,4 +1,4 @@
-import { reservedWords } from '../googlesql/syntax/token-cursor.ts';
+import { reservedWords } from '../googlesql/syntax/reserved-words.ts';
 
 /** A column's name as SQL takes it: in backquotes where it is a word of SQL's own. */
 export function sqlColumnName(name: string): string {

@@ -2,7 +2,7 @@ import { scalarFunctionRows, specialFunctions } from './functions/all-functions.
 import type { FunctionRow } from './functions/function-row.ts';
 import { aggregateRows, windowRows } from './functions/functions-aggregate.ts';
 import { warehouseAggregateRows, warehouseRows } from './functions/warehouse-functions.ts';
-import { reservedWords } from './syntax/token-cursor.ts';
+import { reservedWords } from './syntax/reserved-words.ts';
 import { typeName } from './tree/types.ts';
 
 /** What an editor needs to know of the SQL that callers may send. */

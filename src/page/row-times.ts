@@ -7,20 +7,28 @@ export function timeColumn(columns: readonly Column[]): string | undefined {
   return columns.find(column => column.type === 'TIMESTAMP' && !isRepeated(column))?.name;
 }
 
-/** Microseconds of the newest row; rows may come in any order. */
-export function newestMicros(time: string, rows: readonly Row[]): number | undefined {
-  return extreme(time, rows, (one, other) => one > other);
+/** A time as rows have it: beyond 2^53 microseconds, before 1685 and after 2255, it is a BigInt. */
+type Micros = number | bigint;
+
+const isMicros = (value: unknown): value is Micros => typeof value === 'number' || typeof value === 'bigint';
+
+/**
+ * Microseconds of the newest row; rows may come in any order.
+ * @param latest rows of later times do not count
+ */
+export function newestMicros(time: string, rows: readonly Row[], latest: number): number | undefined {
+  let found: number | undefined;
+  for (const { [time]: micros } of rows) {
+    if (typeof micros === 'number' && micros <= latest && micros > (found ?? -Infinity)) found = micros;
+  }
+  return found;
 }
 
 /** Microseconds of the oldest row. */
-export function oldestMicros(time: string, rows: readonly Row[]): number | undefined {
-  return extreme(time, rows, (one, other) => one < other);
-}
-
-function extreme(time: string, rows: readonly Row[], isBeyond: (one: number, other: number) => boolean) {
-  let found: number | undefined;
+export function oldestMicros(time: string, rows: readonly Row[]): Micros | undefined {
+  let found: Micros | undefined;
   for (const { [time]: micros } of rows) {
-    if (typeof micros === 'number' && (found === undefined || isBeyond(micros, found))) found = micros;
+    if (isMicros(micros) && (found === undefined || micros < found)) found = micros;
   }
   return found;
 }
@@ -29,10 +37,11 @@ function extreme(time: string, rows: readonly Row[], isBeyond: (one: number, oth
  * Microseconds since 1970 as ISO 8601 text, all digits kept.
  * @param instant what is left of a microsecond, as of seconds that were multiplied, is rounded
  */
-export function toIso(instant: number): string {
-  const micros = Math.round(instant);
-  const ms = Math.floor(micros / 1000);
-  return `${new Date(ms).toISOString().slice(0, -1)}${String(micros - ms * 1000).padStart(3, '0')}Z`;
+export function toIso(instant: Micros): string {
+  const micros = typeof instant === 'bigint' ? instant : BigInt(Math.round(instant));
+  const rest = ((micros % 1000n) + 1000n) % 1000n;
+  const text = new Date(Number((micros - rest) / 1000n)).toISOString().slice(0, -1);
+  return `${text}${String(rest).padStart(3, '0')}Z`;
 }
 
 /**

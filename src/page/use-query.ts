@@ -1,24 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Column, type Endpoint, timeBounds, type Values } from './api/catalogue.ts';
-import type { Answer, Client, Facts, Row } from './api/client.ts';
+import type { Answer, Client } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { requestValues } from './form/request-values.ts';
+import { type ShownRows, type TimeBounds, withNewerRows } from './newer-rows.ts';
 import { guessColumns } from './result/format.ts';
-import { newestMicros, newRows, oldestMicros, timeColumn, toIso } from './row-times.ts';
+import { newRows, oldestMicros, timeColumn, toIso } from './row-times.ts';
 
 /** What the page knows of the latest query. */
 export type QueryState = {
   readonly isRunning: boolean;
-  readonly answer?: {
-    readonly rows: readonly Row[];
-    readonly columns: readonly Column[];
-    readonly facts: Facts;
-    /** As they were sent. */
-    readonly values: Values;
-    /** Whether older rows were asked for, and there were none. */
-    readonly isComplete?: boolean;
-  };
+  readonly answer?: ShownAnswer;
   readonly problem?: Problem;
+};
+
+type ShownAnswer = ShownRows & {
+  readonly columns: readonly Column[];
+  /** The values of the form, of which times may move with the clock. */
+  readonly form: Values;
 };
 
 export type Query = QueryState & {
@@ -31,13 +30,8 @@ export type Query = QueryState & {
   setLive(isLive: boolean): void;
 };
 
-type ShownAnswer = NonNullable<QueryState['answer']>;
-
-/** What to show, of the rows that came and those that are shown. */
-type Merge = (answer: Answer, shown: ShownAnswer) => ShownAnswer;
-
-/** Rows that live rows push out. */
-const maxLiveRows = 20_000;
+/** Asks for what is to be shown next. */
+type Load = (client: Client, signal: AbortSignal) => Promise<ShownAnswer>;
 
 /** Milliseconds between two polls: for new rows alone, and for all of them. */
 const tailMs = 2000;
@@ -57,45 +51,39 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     return () => running.current?.abort();
   }, [client, endpoint?.name]);
 
-  async function ask(sent: Values, isFresh: boolean, merge?: Merge): Promise<boolean> {
-    if (!client || !endpoint) return false;
+  /** @param keepsRows whether the rows so far stay where this fails */
+  async function show(load: Load, keepsRows: boolean): Promise<void> {
+    if (!client) return;
     running.current?.abort();
     const own = new AbortController();
     running.current = own;
     setState(before => ({ ...before, isRunning: true }));
     try {
-      const [answer, columns] = await Promise.all([
-        client.run(endpoint, sent, own.signal, isFresh),
-        columnsOf(client, endpoint, sent, own.signal),
-      ]);
-      if (own.signal.aborted) return false;
-      setState(before => {
-        const shown = before.answer;
-        if (merge && shown) return { isRunning: false, answer: merge(answer, shown) };
-        const found = columns ?? guessColumns(answer.rows);
-        return { isRunning: false, answer: { ...answer, columns: found, values: sent } };
-      });
-      return true;
+      const answer = await load(client, own.signal);
+      if (!own.signal.aborted) setState({ isRunning: false, answer });
     } catch (error) {
-      if (own.signal.aborted) return false;
+      if (own.signal.aborted) return;
       const problem = error instanceof Problem ? error : new Problem(String(error), { code: 'page' });
-      setState(before => ({ ...(merge ? before : {}), isRunning: false, problem }));
-      return false;
+      setState(before => ({ ...(keepsRows ? before : {}), isRunning: false, problem }));
     }
   }
 
-  usePolling(isLive, () => latest.current, endpoint, ask);
-  const older = endpoint && state.answer && olderOf(endpoint, state.answer);
+  usePolling(
+    isLive,
+    () => latest.current,
+    endpoint,
+    load => show(load, true),
+  );
+  const older = endpoint && state.answer && olderRows(endpoint, state.answer);
   const cancel = () => {
     running.current?.abort();
     setState(before => ({ ...before, isRunning: false }));
   };
   return {
     ...state,
-    run: (values, isFresh = false) =>
-      endpoint && void ask(requestValues(endpoint, values, Date.now()), isFresh),
+    run: (values, isFresh = false) => endpoint && void show(wholeAnswer(endpoint, values, isFresh), false),
     cancel,
-    ...(older && { loadOlder: () => void ask(older.values, false, older.merge) }),
+    ...(older && { loadOlder: () => void show(older, true) }),
     isLive: isLive(),
     setLive(next) {
       // Rows that were asked for before a pause do not come after it.
@@ -116,32 +104,30 @@ function useLive(): [() => boolean, (isLive: boolean) => void] {
   return [() => now.current, set];
 }
 
-type Ask = (sent: Values, isFresh: boolean, merge?: Merge) => Promise<boolean>;
-
 /** Asks again and again while it is live, and while somebody can see it. */
 function usePolling(
   isLive: () => boolean,
   latest: () => QueryState,
   endpoint: Endpoint | undefined,
-  ask: Ask,
+  show: (load: Load) => Promise<void>,
 ): void {
-  // Each rendering has its own `ask`, for the values of its time.
-  const current = useRef(ask);
-  current.current = ask;
+  // Each rendering has its own, for the client of its time.
+  const current = useRef(show);
+  current.current = show;
   useEffect(() => {
     if (!isLive() || !endpoint) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     const poll = async () => {
       const { answer, isRunning } = latest();
-      const tail = answer && tailOf(endpoint, answer);
       if (!isLive()) return;
+      const newer = answer && newerRows(endpoint, answer);
       if (answer && !isRunning && document.visibilityState !== 'hidden') {
-        if (tail) await current.current(tail.values, true, tail.merge);
-        else await current.current(answer.values, true);
+        // The bounds that move with the clock are those of now.
+        await current.current(newer ?? wholeAnswer(endpoint, answer.form, true));
       }
       const pauseMs = (latest().problem?.retryAfterSeconds ?? 0) * 1000;
-      if (!isOver) timer = setTimeout(poll, Math.max(tail ? tailMs : rerunMs, pauseMs));
+      if (!isOver) timer = setTimeout(poll, Math.max(newer ? tailMs : rerunMs, pauseMs));
     };
     timer = setTimeout(poll, tailMs / 2);
     return () => {
@@ -151,46 +137,58 @@ function usePolling(
   }, [isLive(), endpoint]);
 }
 
-/** The columns of an answer; those of SQL are asked for beside it. */
-async function columnsOf(client: Client, endpoint: Endpoint, values: Values, signal: AbortSignal) {
-  if (values.sql === undefined) return endpoint.columns;
-  const verdict = await client.check(endpoint, values, signal).catch(() => undefined);
-  return verdict && 'columns' in verdict ? verdict.columns : undefined;
-}
-
-/** What asks for the rows after the newest one; undefined where all of them must be asked for again. */
-function tailOf(endpoint: Endpoint, { columns, rows, values }: ShownAnswer) {
-  const { start } = timeBounds(endpoint);
-  const time = timeColumn(columns);
-  if (start === undefined || !time || values.sql !== undefined) return undefined;
-  const newest = newestMicros(time, rows);
-  // The bound is exclusive, and another row may have the newest one's very time.
-  const asked = newest === undefined ? values : { ...values, [start]: toIso(newest - 1) };
-  const merge: Merge = ({ rows: found, facts }, shown) => {
-    const fresh = newRows(time, found, shown.rows);
-    // The same array where nothing is new: nothing is drawn.
-    const merged = fresh.length === 0 ? shown.rows : [...fresh, ...shown.rows].slice(0, maxLiveRows);
-    return { ...shown, rows: merged, facts };
+/** The rows for the values of a form; the columns of SQL are asked for beside them. */
+function wholeAnswer(endpoint: Endpoint, form: Values, isFresh: boolean): Load {
+  return async (client, signal) => {
+    const values = requestValues(endpoint, form, Date.now());
+    const columnsOf = async () => {
+      if (values.sql === undefined) return endpoint.columns;
+      const verdict = await client.check(endpoint, values, signal).catch(() => undefined);
+      return verdict && 'columns' in verdict ? verdict.columns : undefined;
+    };
+    const [answer, columns] = await Promise.all([client.run(endpoint, values, signal, isFresh), columnsOf()]);
+    return { ...answer, columns: columns ?? guessColumns(answer.rows), values, form };
   };
-  return { values: asked, merge };
 }
 
-function olderOf(endpoint: Endpoint, { columns, rows, values, isComplete }: ShownAnswer) {
-  const { end } = timeBounds(endpoint);
-  const time = timeColumn(columns);
-  if (end === undefined || time === undefined || values.sql !== undefined || isComplete) return undefined;
+/** The rows after the newest one beside those that are shown; undefined where all of them must be asked for again. */
+function newerRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
+  const { time, start, end } = boundsOf(endpoint, shown);
+  if (start === undefined || time === undefined) return undefined;
+  const bounds: TimeBounds = { time, start, end };
+  return async (client, signal) => {
+    const run = (values: Values): Promise<Answer> => client.run(endpoint, values, signal, true);
+    return { ...shown, ...(await withNewerRows(run, bounds, shown, Date.now())) };
+  };
+}
+
+function olderRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
+  const { time, end } = boundsOf(endpoint, shown);
+  const { rows, values, isComplete } = shown;
+  if (end === undefined || time === undefined || isComplete) return undefined;
   const oldest = oldestMicros(time, rows);
   if (oldest === undefined) return undefined;
-  const merge: Merge = ({ rows: found, facts }, shown) => {
-    const older = newRows(time, found, shown.rows);
+  return async (client, signal) => {
+    const { rows: found, facts } = await client.run(
+      endpoint,
+      { ...values, [end]: toIso(oldest) },
+      signal,
+      false,
+    );
+    const older = newRows(time, found, rows);
     const { ms, bytes } = shown.facts;
     return {
       ...shown,
-      rows: [...shown.rows, ...older],
+      rows: [...rows, ...older],
       // Those of all that is shown.
       facts: { ...facts, ms: ms + facts.ms, bytes: bytes + facts.bytes },
       isComplete: older.length === 0,
     };
   };
-  return { values: { ...values, [end]: toIso(oldest) }, merge };
+}
+
+/** What says when a row happened, and bounds it; SQL of one's own may use the bounds for anything. */
+function boundsOf(endpoint: Endpoint, { columns, values }: ShownAnswer): Partial<TimeBounds> {
+  if (values.sql !== undefined) return {};
+  return { ...timeBounds(endpoint), time: timeColumn(columns) };
 }

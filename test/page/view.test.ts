@@ -1,14 +1,18 @@
-import { beforeAll, expect, test } from 'vitest';
-import type { Column, Endpoint } from '../../src/page/api/catalogue.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseTimestamp } from '../../src/base/parse-timestamp.ts';
+import type { Column, Endpoint, Values } from '../../src/page/api/catalogue.ts';
+import type { Row } from '../../src/page/api/client.ts';
 import { parseExactJson, writeExactJson } from '../../src/page/api/exact-json.ts';
+import { Problem } from '../../src/page/api/problem.ts';
 import { rangeOf } from '../../src/page/editor/error-range.ts';
 import { examplesOf } from '../../src/page/editor/examples.ts';
 import { requestValues } from '../../src/page/form/request-values.ts';
 import { endsBefore, fromLocalField, toLocalField } from '../../src/page/form/time-values.ts';
+import { withNewerRows } from '../../src/page/newer-rows.ts';
 import { add, formatAmount, sumOf, toAmount } from '../../src/page/result/amount.ts';
 import { type ChartModel, chartModel, isMeasurement } from '../../src/page/result/chart-model.ts';
 import { rowsWithin } from '../../src/page/result/filter-rows.ts';
-import { formatMicros } from '../../src/page/result/format.ts';
+import { formatCell, formatMicros } from '../../src/page/result/format.ts';
 import { isLevel, levelOf, wordsOf } from '../../src/page/result/level.ts';
 import { ordered } from '../../src/page/result/order-rows.ts';
 import { stacked } from '../../src/page/result/plot-options.ts';
@@ -16,7 +20,7 @@ import { shortNames } from '../../src/page/result/short-names.ts';
 import { summaryOf } from '../../src/page/result/summary.ts';
 import { graphqlOperation, takeAlong } from '../../src/page/result/take-along.ts';
 import { writeCsv } from '../../src/page/result/write-csv.ts';
-import { newRows, toIso } from '../../src/page/row-times.ts';
+import { newestMicros, newRows, oldestMicros, toIso } from '../../src/page/row-times.ts';
 import { readView, writeView } from '../../src/page/view-url.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
@@ -131,9 +135,26 @@ test('a record in one line begins with what says most', () => {
 test('rows stand in the order of a column, NULL last, numbers by their size', () => {
   const rows = [{ n: 10 }, { n: null }, { n: 9 }, { n: 2n ** 60n }];
   const order = (direction: 'ascending' | 'descending') =>
-    ordered(rows, { column: 'n', direction }).map(({ n }) => n);
+    ordered(rows, [number('n')], { column: 'n', direction }).map(({ n }) => n);
   expect(order('ascending')).toEqual([9, 10, 2n ** 60n, null]);
   expect(order('descending')).toEqual([2n ** 60n, 10, 9, null]);
+});
+
+test.each([
+  ['NUMERIC', ['-5.5', '-3', '0.25', '0.5', '1.10', '1.9', '10']],
+  ['NUMERIC', ['-9007199254740993.2', '-9007199254740993.1', '9007199254740993', '9007199254740993.5']],
+  ['FLOAT64', ['NaN', '-Infinity', -5, 0.5, 3, 1e300, 'Infinity']],
+  ['INT64', [-(2n ** 60n), -1, 2 ** 53, 2n ** 53n + 1n]],
+  ['DATETIME', ['2026-01-15T10:00:00', '2026-01-15T10:00:00.25', '2026-01-15T10:00:00.5']],
+  ['TIMESTAMP', [-62_135_596_800_000_000n, -1, 0, 253_402_300_799_999_999n]],
+  ['STRING', ['row 2', 'row 10']],
+])('values of %s stand in their order: %s', (type, values) => {
+  const rows = values.map(v => ({ v }));
+  const columns = [{ name: 'v', type }];
+  const sorted = (given: typeof rows, direction: 'ascending' | 'descending') =>
+    ordered(given, columns, { column: 'v', direction });
+  expect(sorted(rows.toReversed(), 'ascending')).toEqual(rows);
+  expect(sorted(rows, 'descending')).toEqual(rows.toReversed());
 });
 
 test('integers beyond 2^53 keep their digits', () => {
@@ -146,8 +167,36 @@ test('integers beyond 2^53 keep their digits', () => {
 test('times keep their microseconds', () => {
   expect(formatMicros(1_768_471_200_123_456)).toBe('2026-01-15 10:00:00.123456');
   expect(formatMicros(-1)).toBe('1969-12-31 23:59:59.999999');
+  expect(formatMicros(1_768_471_200_120_000)).toBe('2026-01-15 10:00:00.120');
   expect(toIso(1_768_471_200_000_007)).toBe('2026-01-15T10:00:00.000007Z');
   expect(toIso(1_768_471_200_000_006 + 0.75)).toBe('2026-01-15T10:00:00.000007Z');
+});
+
+test('times that are integers beyond 2^53 are times, as those before 1685 and after 2255', () => {
+  const rows = parseExactJson('[{"t":-62135596800000000},{"t":0},{"t":253402300799999999}]') as {
+    t: unknown;
+  }[];
+  expect(rows.map(({ t }) => formatCell(at('t'), t))).toEqual([
+    '0001-01-01 00:00:00.000',
+    '1970-01-01 00:00:00.000',
+    '9999-12-31 23:59:59.999999',
+  ]);
+  expect(chartModel([at('t')], rows)).toMatchObject({ timeless: 0, series: [{ values: [1, 1, 1] }] });
+  expect(rowsWithin(rows, [at('t')], { filter: '9999-12-31' })).toEqual([rows[2]]);
+  expect([oldestMicros('t', rows), newestMicros('t', rows, Infinity)]).toEqual([rows[0]!.t, 0]);
+});
+
+test.each([
+  [1e-7, '1e-7'],
+  [0.000_000_5, '5e-7'],
+  [1e300, '1e+300'],
+  [0.1 + 0.2, '0.3'],
+  [1234.5, '1,234.5'],
+  [-0, '-0'],
+  [2n ** 60n, '1,152,921,504,606,846,976'],
+])('the number %s is shown as %s', (value, text) => {
+  expect(formatCell({ name: 'x', type: 'FLOAT64' }, value)).toBe(text);
+  expect(formatAmount(value)).toBe(text);
 });
 
 const at = (name: string): Column => ({ name, type: 'TIMESTAMP' });
@@ -323,10 +372,120 @@ test('a list of one element is a list, and its empty lines are no elements', () 
   expect(requestValues(endpoint, { names: [''] }, 0)).toEqual({});
 });
 
+test('curl sends a list of one element as JSON where an address would be split at its comma', () => {
+  const endpoint = { ...endpoints[0]!, path: '/q' };
+  const curlOf = (values: Record<string, string | string[]>) =>
+    takeAlong('http://x', endpoint, values)[0]!.text;
+  expect(curlOf({ names: ["it's, well"], n: '1' })).toBe(
+    `curl 'http://x/q' \\\n  -H "X-API-KEY: $TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"names":["it'\\''s, well"],"n":"1"}'`,
+  );
+  for (const names of [['a'], ['a,b', 'c']]) expect(curlOf({ names })).toContain(`--data-urlencode 'names=`);
+});
+
+test('a GraphQL operation without arguments has no parentheses', () => {
+  const endpoint = { ...endpoints[0]!, parameters: [], columns: [number('n')] };
+  const { field } = endpoint.graphql;
+  expect(graphqlOperation(endpoint, {})).toContain(`{\n  ${field} {\n    n\n  }\n}`);
+});
+
+test('examples name columns that are words of SQL in backquotes', () => {
+  const record = {
+    name: 'group',
+    type: 'STRUCT',
+    mode: 'REPEATED',
+    fields: [{ name: 'path', type: 'STRING' }],
+  };
+  const [newest, , byPath] = examplesOf({
+    name: 's',
+    columns: [at('end'), { name: 'order', type: 'STRING' }, record],
+  });
+  expect(newest!.sql).toBe('select `end`, `order`\nfrom s\norder by `end` desc\nlimit 100');
+  expect(byPath!.sql).toContain('unnest(t.`group`) as group_entry');
+});
+
 test('rows of one id are several, a row that is shown already is none', () => {
   const shown = [{ id: 'a', t: 2, n: 1 }, { id: 'b', t: 1, n: 1 }]; // biome-ignore format: a table
   const more = [{ id: 'a', t: 2, n: 1 }, { id: 'a', t: 3, n: 1 }, { id: 'b', t: 1, n: 2 }]; // biome-ignore format: a table
   expect(newRows('t', more, shown)).toEqual(more.slice(1));
+});
+
+describe('rows that come while it is live', () => {
+  const facts = { cache: 'BYPASS', ms: 1, bytes: 1, ageSeconds: undefined, cutAt: undefined, receipt: undefined, timing: undefined, requestId: undefined }; // biome-ignore format: one list
+  const second = 1_000_000;
+  const noon = Date.parse('2026-01-15T12:00:00Z') * 1000;
+  const row = (seconds: number, id = `${seconds}`) => ({ t: noon + seconds * second, id });
+  const bounds = { time: 't', start: 'from', end: 'to' };
+
+  /** One round over a log whose answers have its newest 100 rows; the ids that are shown then, and the bounds that were asked for. */
+  async function poll(
+    shown: readonly Row[],
+    log: readonly Row[],
+    {
+      values = {},
+      nowSeconds = 3600,
+      maxRequests = Infinity,
+    }: { values?: Values; nowSeconds?: number; maxRequests?: number } = {},
+  ) {
+    const asked: Values[] = [];
+    const run = async (own: Values) => {
+      if (asked.push(own) > maxRequests) throw new Problem('Too many', { status: 429 });
+      const [from, to] = [own.from ?? '0001-01-01', own.to ?? '9999-12-31'].map(text =>
+        Number(parseTimestamp(String(text))),
+      );
+      const found = log.filter(({ t }) => Number(t) > from! && Number(t) <= to!);
+      return { rows: found.toSorted((one, other) => Number(other.t) - Number(one.t)).slice(0, 100), facts };
+    };
+    const nowMs = noon / 1000 + nowSeconds * 1000;
+    const before = { rows: shown, facts, values, isComplete: true };
+    const after = await withNewerRows(run, bounds, before, nowMs);
+    return { after, before, asked, ids: after.rows.map(({ id }) => id) };
+  }
+
+  const count = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => row(from + at));
+  const newest = (rows: readonly Row[]) => rows.toReversed();
+
+  test('all of them are there, where an answer holds fewer', async () => {
+    const { ids, asked } = await poll([row(0)], count(0, 351));
+    expect(ids).toEqual(newest(count(0, 351)).map(({ id }) => id));
+    expect(asked).toHaveLength(4);
+  });
+
+  test('rows that do not meet the ones before are shown without them: no gap is between two rows', async () => {
+    const { ids, after, asked } = await poll([row(0)], count(0, 3000), { nowSeconds: 4000 });
+    expect(asked).toHaveLength(10);
+    expect(ids).toEqual(newest(count(3000 - ids.length, 3000)).map(({ id }) => id));
+    expect(ids.length).toBeGreaterThan(900);
+    expect(after.isComplete).toBe(false);
+  });
+
+  test('of answers that end with a failure, what came is shown, without a gap too', async () => {
+    const { ids } = await poll([row(0)], count(0, 351), { maxRequests: 2 });
+    expect(ids).toEqual(newest(count(152, 351)).map(({ id }) => id));
+    await expect(poll([row(0)], count(0, 2), { maxRequests: 0 })).rejects.toThrow('Too many');
+  });
+
+  test('a row that comes late stands at its time', async () => {
+    const { ids } = await poll([row(5), row(0)], [row(0), row(5), row(3, 'late')]);
+    expect(ids).toEqual(['5', 'late', '0']);
+  });
+
+  test('a row of the future hides no other', async () => {
+    const future = row(1_000_000, 'future');
+    const { ids } = await poll([future, row(0)], [row(0), future, row(2)]);
+    expect(ids).toEqual(['future', '2', '0']);
+  });
+
+  test('no row before the bound of the form is asked for', async () => {
+    const values = { from: '2026-01-15T12:00:01.500000Z' };
+    const { ids } = await poll([row(3)], [row(1), row(2), row(3), row(4)], { values });
+    expect(ids).toEqual(['4', '3', '2']);
+  });
+
+  test('where nothing is new, nothing is drawn anew', async () => {
+    const { after, before, asked } = await poll([row(1), row(0)], [row(0), row(1)]);
+    expect(after.rows).toBe(before.rows);
+    expect(asked).toHaveLength(1);
+  });
 });
 
 test.each([
@@ -337,6 +496,7 @@ test.each([
   `select cast('NaN' as float64) as n, cast('-Infinity' as float64) as i, numeric '-12.50' as d, true as b`,
   `select [1, 2] as list, struct(1 as a, '=x' as b) as record, date '2026-01-01' as day, b'-a' as bytes`,
   `select timestamp '1969-12-31 23:59:59.999999+00' as before, datetime '2026-01-01 00:00:00' as local`,
+  `select timestamp '0001-01-01 00:00:00+00' as first, timestamp '9999-12-31 23:59:59.999999+00' as last`,
   'select cast(null as int64) as only',
   'select 1 as `-header`',
   `select id from edge_logs where false`,

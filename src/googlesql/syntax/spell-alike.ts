@@ -1,5 +1,5 @@
 import { lex, type Token } from './lexer.ts';
-import { reservedWords } from './token-cursor.ts';
+import { reservedWords } from './reserved-words.ts';
 
 /**
  * Spells queries of the same tokens alike: white space, comments and the letter case of reserved words make no difference. For

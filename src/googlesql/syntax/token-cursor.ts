@@ -1,19 +1,10 @@
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Identifier } from '../tree/syntax-tree.ts';
 import { lex, type Token } from './lexer.ts';
+import { reservedWords } from './reserved-words.ts';
 
 /** Deeper nesting than this is refused; every level of a query is a few calls on the stack. */
 export const maxDepth = 200;
-
-/** Words that are names only in backquotes, or after a dot. Source: GoogleSQL, "Reserved keywords". */
-export const reservedWords: ReadonlySet<string> = new Set(
-  `ALL AND ANY ARRAY AS ASC ASSERT_ROWS_MODIFIED AT BETWEEN BY CASE CAST COLLATE CONTAINS CREATE CROSS CUBE CURRENT
-  DEFAULT DEFINE DESC DISTINCT ELSE END ENUM ESCAPE EXCEPT EXCLUDE EXISTS EXTRACT FALSE FETCH FOLLOWING FOR FROM
-  FULL GROUP GROUPING GROUPS HASH HAVING IF IGNORE IN INNER INTERSECT INTERVAL INTO IS JOIN LATERAL LEFT LIKE LIMIT
-  LOOKUP MERGE NATURAL NEW NO NOT NULL NULLS OF ON OR ORDER OUTER OVER PARTITION PRECEDING PROTO QUALIFY RANGE
-  RECURSIVE RESPECT RIGHT ROLLUP ROWS SELECT SET SOME STRUCT TABLESAMPLE THEN TO TREAT TRUE UNBOUNDED UNION UNNEST
-  USING WHEN WHERE WINDOW WITH WITHIN`.split(/\s+/),
-);
 
 /** The place in a token list, with the small questions that every grammar rule asks. */
 export type TokenCursor = ReturnType<typeof createTokenCursor>;

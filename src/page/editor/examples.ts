@@ -1,3 +1,4 @@
+import { sqlColumnName } from '../../endpoints/written-names.ts';
 import type { Column, Subset } from '../api/catalogue.ts';
 import { telling } from '../result/summary.ts';
 
@@ -6,10 +7,11 @@ export type Example = { readonly title: string; readonly sql: string };
 
 /** Queries over one subset, made from its columns. */
 export function examplesOf({ name, columns }: Subset): Example[] {
-  const time = columns.find(({ type, mode }) => type === 'TIMESTAMP' && mode !== 'REPEATED')?.name;
+  const named = columns.find(({ type, mode }) => type === 'TIMESTAMP' && mode !== 'REPEATED')?.name;
+  const time = named && sqlColumnName(named);
   const plain = columns
     .filter(({ type, mode }) => type !== 'STRUCT' && mode !== 'REPEATED')
-    .map(column => column.name);
+    .map(column => sqlColumnName(column.name));
   const order = time ? `\norder by ${time} desc` : '';
   const newest = {
     title: 'Newest rows',
@@ -40,13 +42,14 @@ function countedBy(subset: string, { path }: { readonly path: readonly Column[] 
   let at = 't';
   for (const { name, mode } of path.slice(0, -1)) {
     if (mode === 'REPEATED') {
-      from += `\ncross join unnest(${at}.${name}) as ${name}_entry`;
+      from += `\ncross join unnest(${at}.${sqlColumnName(name)}) as ${name}_entry`;
       at = `${name}_entry`;
-    } else at = `${at}.${name}`;
+    } else at = `${at}.${sqlColumnName(name)}`;
   }
-  const field = path.at(-1)!.name;
+  const { name } = path.at(-1)!;
+  const field = sqlColumnName(name);
   return {
-    title: `Rows by ${field}`,
+    title: `Rows by ${name}`,
     sql: `select cast(${at}.${field} as string) as ${field}, count(*) as total\nfrom ${from}\ngroup by ${field}\norder by total desc\nlimit 20`,
   };
 }

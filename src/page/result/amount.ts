@@ -32,6 +32,14 @@ export function heightOf(amount: Amount): number {
 }
 
 /** The text of an amount, all digits of an integer among them. */
-export const formatAmount = (amount: Amount): string => amount?.toLocaleString('en-US') ?? 'NULL';
+export const formatAmount = (amount: Amount): string => (amount === null ? 'NULL' : formatNumber(amount));
+
+/** The text of a number, with six digits behind the point; one that this would make 0, or hundreds of digits, has an exponent. */
+export function formatNumber(value: number | bigint): string {
+  const size = Math.abs(Number(value));
+  const isLong =
+    typeof value === 'number' && (size < 1e-6 || size >= 1e21) && size !== 0 && size !== Infinity;
+  return isLong ? String(value) : value.toLocaleString('en-US', { maximumFractionDigits: 6 });
+}
 
 const isWhole = (amount: number | bigint) => typeof amount === 'bigint' || Number.isSafeInteger(amount);

@@ -1,7 +1,7 @@
 import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { type Amount, add, heightOf, toAmount } from './amount.ts';
-import { toSeconds } from './format.ts';
+import { formatCell, toSeconds } from './format.ts';
 import { isLevel, type Level, levelOf, levels } from './level.ts';
 import { shortNames } from './short-names.ts';
 
@@ -167,7 +167,7 @@ function byName(name: Column, number: Column, rows: readonly Row[]): ChartModel 
   const shown = rows.slice(0, maxNames);
   return {
     kind: 'names',
-    names: shown.map(row => (row[name.name] === null ? 'NULL' : String(row[name.name]))),
+    names: shown.map(row => formatCell(name, row[name.name])),
     series: { name: number.name, values: shown.map(row => toAmount(row[number.name])) },
   };
 }

@@ -1,38 +1,44 @@
 import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
+import { toIso } from '../row-times.ts';
+import { formatNumber } from './amount.ts';
 import { summaryOf } from './summary.ts';
 
 /** Longest text that a cell shows; the details have all of it. */
 const maxCell = 400;
 
 /** Microseconds since 1970 as `2026-01-15 10:00:00.123456` in UTC; milliseconds alone where there are no microseconds. */
-export function formatMicros(micros: number): string {
-  const ms = Math.floor(micros / 1000);
-  const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) return String(micros);
-  const rest = micros - ms * 1000;
-  const text = date.toISOString().slice(0, -1).replace('T', ' ');
-  return rest === 0 ? text : text + String(rest).padStart(3, '0');
+export function formatMicros(micros: number | bigint): string {
+  // What no date can have: a number of another kind.
+  if (Math.abs(Number(micros)) > 8.64e18) return String(micros);
+  return toIso(micros)
+    .slice(0, -1)
+    .replace('T', ' ')
+    .replace(/(\.\d{3})000$/, '$1');
 }
 
 /** The text of a value in a cell. */
 export function formatCell(column: Column, value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
   if (isTimestamp(column, value)) return formatMicros(value);
-  if (isNumeric(column) && typeof value === 'number')
-    return value.toLocaleString('en-US', { maximumFractionDigits: 6 });
-  if (typeof value === 'bigint') return value.toLocaleString('en-US');
-  const text = typeof value === 'object' ? summaryOf(value) : String(value);
-  return text.length > maxCell ? `${text.slice(0, maxCell)}…` : text;
+  if ((isNumeric(column) && typeof value === 'number') || typeof value === 'bigint')
+    return formatNumber(value);
+  return cut(typeof value === 'object' ? summaryOf(value) : String(value), maxCell);
+}
+
+/** A text, or its beginning. */
+export function cut(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 /** A TIMESTAMP is an integer of microseconds. */
-export function isTimestamp(column: Column, value: unknown): value is number {
-  return column.type === 'TIMESTAMP' && !isRepeated(column) && typeof value === 'number';
+export function isTimestamp(column: Column, value: unknown): value is number | bigint {
+  const isInteger = typeof value === 'number' || typeof value === 'bigint';
+  return column.type === 'TIMESTAMP' && !isRepeated(column) && isInteger;
 }
 
 /** Seconds since 1970 of a TIMESTAMP, DATETIME or DATE; undefined for anything else. */
 export function toSeconds(column: Column, value: unknown): number | undefined {
-  if (isTimestamp(column, value)) return value / 1e6;
+  if (isTimestamp(column, value)) return Number(value) / 1e6;
   if (typeof value !== 'string') return undefined;
   const ms = Date.parse(column.type === 'DATE' ? value : `${value.replace(' ', 'T')}Z`);
   return Number.isNaN(ms) ? undefined : ms / 1000;

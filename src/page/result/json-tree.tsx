@@ -4,6 +4,8 @@ type JsonTreeProps = {
   readonly name?: string;
   readonly value: unknown;
   readonly depth?: number;
+  /** Levels that are open from the start; log rows wrap their records in arrays. Default: 5. */
+  readonly openDepth?: number;
   /** Whether the value is the only element of an array, which is shown with it. */
   readonly isOnly?: boolean;
 };
@@ -11,11 +13,8 @@ type JsonTreeProps = {
 /** Members that are shown at once. */
 const pageSize = 100;
 
-/** Levels that are open from the start; log rows wrap their records in arrays. */
-const openDepth = 5;
-
 /** A value of JSON whose records open and close. Text is shown as text, whatever it holds. */
-export function JsonTree({ name, value, depth = 0, isOnly = false }: JsonTreeProps) {
+export function JsonTree({ name, value, depth = 0, openDepth = 5, isOnly = false }: JsonTreeProps) {
   const [limit, setLimit] = useState(pageSize);
   const [isOpen, setOpen] = useState(depth < openDepth);
   const label = name === undefined ? null : <span class="json-key">{name}: </span>;
@@ -29,7 +28,8 @@ export function JsonTree({ name, value, depth = 0, isOnly = false }: JsonTreePro
   }
   // A record that is the only element of its array shares one line with it: records come in arrays of one.
   if (Array.isArray(value) && value.length === 1 && typeof value[0] === 'object' && value[0] !== null) {
-    return <JsonTree {...(name === undefined ? {} : { name })} value={value[0]} depth={depth} isOnly />;
+    const named = name === undefined ? {} : { name };
+    return <JsonTree {...named} value={value[0]} depth={depth} openDepth={openDepth} isOnly />;
   }
   const members = Object.entries(value);
   const ownSize = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`;
@@ -51,7 +51,9 @@ export function JsonTree({ name, value, depth = 0, isOnly = false }: JsonTreePro
       {isOpen &&
         members
           .slice(0, limit)
-          .map(([key, inner]) => <JsonTree key={key} name={key} value={inner} depth={depth + 1} />)}
+          .map(([key, inner]) => (
+            <JsonTree key={key} name={key} value={inner} depth={depth + 1} openDepth={openDepth} />
+          ))}
       {isOpen && members.length > limit && (
         <button type="button" class="link" onClick={() => setLimit(limit + pageSize)}>
           {members.length - limit} more

@@ -16,6 +16,9 @@ const words: readonly (readonly [RegExp, Level])[] = [
 
 const keys = new Set(['level', 'severity', 'error_severity', 'log_level', 'status_code', 'status']);
 
+/** Characters of the text of a level; a column of this name may hold a whole message. */
+const maxText = 40;
+
 /** Records within records that are searched. */
 const maxDepth = 5;
 
@@ -35,7 +38,7 @@ function find(value: unknown, depth: number): SaidLevel | undefined {
   const entries = Object.entries(value);
   for (const [key, inner] of entries) {
     const level = keys.has(key) ? toLevel(inner) : undefined;
-    if (level) return { level, text: String(inner) };
+    if (level) return { level, text: String(inner).slice(0, maxText) };
   }
   // The first elements say it; a long array is no record.
   for (const [, inner] of entries.slice(0, 20)) {

@@ -98,11 +98,11 @@ type OlderProps = Pick<ResultViewProps, 'columns' | 'rows' | 'isRunning'> & { re
 /** How far back the rows reach: a saved query may end at so many of the newest ones, whatever the range that was asked for. */
 function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
   const time = timeColumn(columns);
-  const oldest = time && oldestMicros(time, rows);
-  if (!oldest) return null;
+  const oldest = time === undefined ? undefined : oldestMicros(time, rows);
+  if (oldest === undefined) return null;
   return (
     <span class="fact reach">
-      back to <b>{formatMicros(Math.floor(oldest / 1e6) * 1e6).slice(0, 19)}</b> UTC
+      back to <b>{formatMicros(oldest).slice(0, 19)}</b> UTC
       <button type="button" class="link" disabled={isRunning} onClick={onOlder}>
         Load older rows
       </button>

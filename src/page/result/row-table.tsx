@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
@@ -25,31 +25,13 @@ export function RowTable({ columns, rows: given }: RowTableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const height = useHeight(box);
-  const [active, setActive] = useState(0);
   const [order, setOrder] = useState<Order>();
-  const rows = useMemo(() => ordered(given, order), [given, order]);
+  const rows = useMemo(() => ordered(given, columns, order), [given, columns, order]);
   const shape = useShape(columns, given);
   const { open, openAt, toggle } = useOpen(rows);
-
   const layout = layoutOf(rows.length, openAt, shape.rowHeight);
-  const select = (at: number) => {
-    setActive(at);
-    const target = box.current;
-    if (!target) return;
-    const start = layout.offsetOf(at);
-    // The head covers the height of one row.
-    const least = start + 2 * shape.rowHeight - target.clientHeight;
-    target.scrollTop = Math.max(least, Math.min(start, target.scrollTop));
-  };
-  const press = (event: KeyboardEvent) => {
-    if (event.target !== box.current || rows.length === 0) return;
-    const page = Math.max(1, Math.floor(height / shape.rowHeight) - 2);
-    const next = rowAfter(event.key, active, { page, last: rows.length - 1 });
-    if (next === undefined && event.key !== 'Enter') return;
-    event.preventDefault();
-    if (next === undefined) toggle(rows[active]!);
-    else select(next);
-  };
+  const { active, setActive, press } = useActive({ box, rows, shape, layout, height, toggle });
+  useSteadyView({ box, given, rows, layout, top, setTop });
 
   const [first, last] = layout.between(
     top - overscan * shape.rowHeight,
@@ -85,7 +67,7 @@ export function RowTable({ columns, rows: given }: RowTableProps) {
               isActive={at === active}
               isOpen={open.has(row)}
               onClick={() => {
-                setActive(at);
+                setActive(row);
                 toggle(row);
               }}
             />
@@ -94,6 +76,67 @@ export function RowTable({ columns, rows: given }: RowTableProps) {
       </div>
     </div>
   );
+}
+
+type Active = Pick<Place, 'box' | 'rows' | 'layout'> & {
+  readonly shape: Shape;
+  /** Pixels of what is in view. */
+  readonly height: number;
+  readonly toggle: (row: Row) => void;
+};
+
+/** The row that the keys are for. */
+function useActive({ box, rows, shape, layout, height, toggle }: Active) {
+  // The row, and not its place: others may come above it.
+  const [row, setActive] = useState<Row>();
+  const active = Math.max(0, row ? rows.indexOf(row) : 0);
+  const select = (at: number) => {
+    setActive(rows[at]);
+    const target = box.current;
+    if (!target) return;
+    const start = layout.offsetOf(at);
+    // The head covers the height of one row.
+    const least = start + 2 * shape.rowHeight - target.clientHeight;
+    target.scrollTop = Math.max(least, Math.min(start, target.scrollTop));
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.target !== box.current || rows.length === 0) return;
+    const page = Math.max(1, Math.floor(height / shape.rowHeight) - 2);
+    const next = rowAfter(event.key, active, { page, last: rows.length - 1 });
+    if (next === undefined && event.key !== 'Enter') return;
+    event.preventDefault();
+    select(next ?? active);
+    if (next === undefined) toggle(rows[active]!);
+  };
+  return { active, setActive, press };
+}
+
+type Place = {
+  readonly box: { readonly current: HTMLElement | null };
+  /** The rows as they came, and as they stand. */
+  readonly given: readonly Row[];
+  readonly rows: readonly Row[];
+  readonly layout: ReturnType<typeof layoutOf>;
+  /** Pixels above what is in view. */
+  readonly top: number;
+  readonly setTop: (top: number) => void;
+};
+
+/** Keeps the rows in view where they are when others come above them, unless the first row is in view. */
+function useSteadyView({ box, given, rows, layout, top, setTop }: Place): void {
+  const seen = useRef<{ readonly row: Row | undefined; readonly above: number }>(undefined);
+  useLayoutEffect(() => {
+    const at = seen.current?.row === undefined ? -1 : rows.indexOf(seen.current.row);
+    if (at < 0 || top === 0 || !box.current) return;
+    const next = layout.offsetOf(at) + seen.current!.above;
+    if (next === top) return;
+    box.current.scrollTop = next;
+    setTop(box.current.scrollTop);
+  }, [given]);
+  useLayoutEffect(() => {
+    const [at] = layout.between(top, top);
+    seen.current = { row: rows[at], above: top - layout.offsetOf(at) };
+  });
 }
 
 /** The rows whose details are shown. */
@@ -232,12 +275,16 @@ function layoutOf(count: number, openAt: readonly number[], rowHeight: number) {
   };
 }
 
+/** Characters of the JSON of a row that is open in all its levels: a larger one may have more members than a page can draw. */
+const maxOpenLength = 100_000;
+
 function Details({ row }: { readonly row: Row }) {
+  const isLarge = useMemo(() => writeExactJson(row).length > maxOpenLength, [row]);
   return (
     <div class="details" role="row">
       <div role="gridcell">
         <CopyButton text={() => writeExactJson(row, 2)} label="Copy row" />
-        <JsonTree value={row} />
+        <JsonTree value={row} openDepth={isLarge ? 1 : 5} />
       </div>
     </div>
   );

@@ -28,13 +28,16 @@ export function summaryOf(value: unknown): string {
 
 type Leaf = { readonly name: string; readonly text: string };
 
+/** Leaves and records of a level that are looked at: it is done for each row that is drawn. */
+const maxLooked = 1000;
+
 /** The leaves of a record, those of its outer levels first. */
 function leavesOf(value: unknown): Leaf[] {
   const leaves: Leaf[] = [];
   let level: [string, unknown][] = [['', value]];
   while (level.length > 0 && leaves.length < 100) {
     const next: [string, unknown][] = [];
-    for (const [name, inner] of level) {
+    for (const [name, inner] of level.slice(0, maxLooked)) {
       if (inner === null || inner === undefined) continue;
       if (typeof inner !== 'object') leaves.push({ name, text: String(inner).slice(0, 100) });
       else if (Array.isArray(inner)) for (const each of inner.slice(0, 20)) next.push([name, each]);

@@ -17,10 +17,20 @@ export function takeAlong(origin: string, endpoint: Endpoint, values: Values): T
 }
 
 function curl(origin: string, { path }: Endpoint, values: Values): string {
+  const token = '-H "X-API-KEY: $TOKEN"';
+  // In an address, a text that was sent once is split at its commas; JSON has commas of its own.
+  if (
+    Object.values(values).some(
+      value => typeof value !== 'string' && value.length === 1 && value[0]!.includes(','),
+    )
+  ) {
+    const json = ['-H "Content-Type: application/json"', `-d ${shell(JSON.stringify(values))}`];
+    return [`curl ${shell(origin + path)}`, token, ...json].join(' \\\n  ');
+  }
   const pairs = Object.entries(values).flatMap(([name, value]) =>
-    [value].flat().map(text => `  --data-urlencode ${shell(`${name}=${text}`)}`),
+    [value].flat().map(text => `--data-urlencode ${shell(`${name}=${text}`)}`),
   );
-  return [`curl -G ${shell(origin + path)}`, '  -H "X-API-KEY: $TOKEN"', ...pairs].join(' \\\n');
+  return [`curl -G ${shell(origin + path)}`, token, ...pairs].join(' \\\n  ');
 }
 
 /** Quotes for a POSIX shell. */
@@ -39,7 +49,9 @@ export function graphqlOperation(endpoint: Endpoint, values: Values): string {
     ? ['columns { name type }', 'rows']
     : endpoint.columns.map(({ name }) => graphqlName(name));
   const selected = columns.map(name => `    ${name}`).join('\n');
-  return `query ${graphqlTypeName(field ?? '')} {\n  ${field}(\n${given.join('\n')}\n  ) {\n${selected}\n  }\n}`;
+  // GraphQL has no empty parentheses.
+  const passed = given.length > 0 ? `(\n${given.join('\n')}\n  )` : '';
+  return `query ${graphqlTypeName(field ?? '')} {\n  ${field}${passed} {\n${selected}\n  }\n}`;
 }
 
 /** The schema is that of all tokens: a required argument that the token fixes is sent empty. */
@@ -52,7 +64,7 @@ function argument(type: string, value: string | readonly string[]): string {
   if (typeof value !== 'string') return `[${value.map(text => argument(type, text)).join(', ')}]`;
   if (type === 'enum') return value.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
   const isBare =
-    ['BOOL', 'INT64', 'FLOAT64'].includes(type) && /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(value);
+    ['BOOL', 'INT64', 'FLOAT64'].includes(type) && /^(true|false|-?(0|[1-9]\d{0,14})(\.\d+)?)$/.test(value);
   return isBare ? value : JSON.stringify(value);
 }
 

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import type { Zoom } from '../view-url.ts';
 import { formatAmount, sumOf } from './amount.ts';
 import type { Series } from './chart-model.ts';
+import { cut } from './format.ts';
 import { optionsOf, readColours, stacked } from './plot-options.ts';
 import { shortNames } from './short-names.ts';
 import { isWithin, type TimeModel, zoomedBy } from './time-axis.ts';
@@ -195,12 +196,12 @@ function Legend({ model, within, index, hidden, toggled, onToggled }: LegendProp
           key={series.name}
           class="legend-item"
           data-series={series.name}
-          title={series.name}
+          title={cut(series.name, maxName)}
           aria-pressed={!hidden.has(series.name)}
           onClick={() => toggle(series.name)}
         >
           <span class={`swatch ${colourName(series, place)}`} />
-          {labels.names[place]} <output>{formatAmount(numberOf(series))}</output>
+          {cut(labels.names[place]!, maxName)} <output>{formatAmount(numberOf(series))}</output>
         </button>
       ))}
       {labels.pattern && <span class="hint wide-only">{labels.pattern}</span>}
@@ -208,9 +209,12 @@ function Legend({ model, within, index, hidden, toggled, onToggled }: LegendProp
   );
 }
 
+/** Characters of the name of a series: it may be the text of a log row. */
+const maxName = 60;
+
 const describe = ({ seconds, series }: TimeModel) =>
   `Stacked bars, ${seconds.length} from ${formatTick(seconds[0] ?? 0)} to ${formatTick(seconds.at(-1) ?? 0)} UTC: ${series
-    .map(({ name, values }) => `${name} ${formatAmount(sumOf(values))}`)
+    .map(({ name, values }) => `${cut(name, maxName)} ${formatAmount(sumOf(values))}`)
     .join(', ')}`;
 
 const formatTick = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');

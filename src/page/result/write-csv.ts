@@ -2,6 +2,7 @@ import type { Column } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
 import { toIso } from '../row-times.ts';
+import { isTimestamp } from './format.ts';
 
 /**
  * The rows as the gateway writes them for `format=csv` (docs/rest.md). Rows of several answers, as "Load older rows" and Live make them,
@@ -19,7 +20,7 @@ export function writeCsv(columns: readonly Column[], rows: readonly Row[]): stri
 function cellOf(column: Column, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'object') return quoted(writeExactJson(value));
-  if (column.type === 'TIMESTAMP' && typeof value === 'number') return toIso(value);
+  if (isTimestamp(column, value)) return toIso(value);
   const text = String(value);
   return quoted(column.type === 'STRING' || column.type === 'JSON' ? guarded(text) : text);
 }
