@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { forgetWaiting, pushAddress, replaceAddress } from './address.ts';
 import { EndpointList } from './endpoint-list.tsx';
 import { EndpointView } from './endpoint-view.tsx';
 import { initialValues } from './form/request-values.ts';
@@ -19,6 +20,7 @@ export function App() {
   useEffect(() => {
     // Also where the fragment alone changed.
     const follow = () => {
+      forgetWaiting();
       setView(readView(location.hash));
       setArrivals(before => before + 1);
     };
@@ -30,8 +32,8 @@ export function App() {
   const show = (next: View, isStep: boolean) => {
     setView(next);
     const address = writeView(next);
-    if (isStep) history.pushState(undefined, '', address);
-    else history.replaceState(undefined, '', address);
+    if (isStep) pushAddress(address);
+    else replaceAddress(address);
   };
 
   const endpoint = endpoints?.find(({ name }) => name === view?.endpoint);
@@ -41,6 +43,10 @@ export function App() {
       endpoints?.find(({ columns }) => columns.some(({ type }) => type === 'INT64')) ?? endpoints?.[0];
     if (first && !view) show({ endpoint: first.name, values: initialValues(first, sample) }, false);
   }, [endpoints, view]);
+
+  useEffect(() => {
+    document.title = endpoint ? `${endpoint.name}: saved queries` : 'Saved queries';
+  }, [endpoint]);
 
   return (
     <>

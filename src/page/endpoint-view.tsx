@@ -121,7 +121,7 @@ function RunButtons({ query, missing }: { readonly query: Query; readonly missin
       <button
         type="button"
         aria-pressed={isLive}
-        disabled={!answer || missing.length > 0}
+        disabled={!isLive && (!answer || missing.length > 0)}
         onClick={() => query.setLive(!isLive)}
         class={isLive ? 'live' : ''}
       >
@@ -129,11 +129,15 @@ function RunButtons({ query, missing }: { readonly query: Query; readonly missin
       </button>
       {missing.length > 0 && <span class="hint">Still needed: {missing.join(', ')}</span>}
       <span class="running" role="status">
-        {isRunning && !isLive ? 'Running…' : ''}
+        {!isLive && isRunning && 'Running…'}
+        {!isLive && !isRunning && answer && <span class="hidden">{countOf(answer.rows.length)}</span>}
       </span>
     </>
   );
 }
+
+/** The outcome for screen readers; everybody else sees it above the rows. */
+const countOf = (rows: number) => (rows === 0 ? 'No row was found' : `Rows found: ${rows}`);
 
 /** The values that ask for a part of the time axis; undefined where no parameters bound the time. */
 function rangeOf(endpoint: Endpoint): ((zoom: Zoom) => Values) | undefined {

@@ -7,12 +7,21 @@ export type Theme = (typeof themes)[number];
 
 /** The theme that was chosen in this browser before. */
 export function readTheme(): Theme {
-  return themes.find(theme => theme === localStorage.getItem(key)) ?? 'auto';
+  try {
+    return themes.find(theme => theme === localStorage.getItem(key)) ?? 'auto';
+  } catch {
+    // With cookies blocked, to look throws.
+    return 'auto';
+  }
 }
 
 /** Keeps a theme for all pages of this browser. */
 export function keepTheme(theme: Theme): void {
-  localStorage.setItem(key, theme);
+  try {
+    localStorage.setItem(key, theme);
+  } catch {
+    // It lasts until the page is left.
+  }
   applyTheme(theme);
 }
 

@@ -66,6 +66,8 @@ export function testExplorer(pages: Pages): void {
         ).toBeLessThan(4);
       });
     });
+    expect(await page.title()).toBe('usage.api-counts: saved queries');
+    expect(await page.getByRole('status').allTextContents()).toContain(`Rows found: ${counts.length}`);
     expect(page.url()).not.toContain(testToken);
     expect(complaints).toEqual([]);
     await close();
@@ -397,6 +399,20 @@ export function testExplorer(pages: Pages): void {
     await close();
   });
 
+  test('works in a browser that keeps nothing', async () => {
+    const page = await pages.context.newPage();
+    // As Chromium does with all cookies blocked.
+    await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(window, name, { get() { throw new DOMException('Access is denied', 'SecurityError'); } })`);
+    await page.goto(pages.gateway.origin);
+    await page.locator('.plot canvas').waitFor({ timeout: 60_000 });
+    const light = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    for (const theme of ['auto', 'light'])
+      await page.getByRole('button', { name: `Theme: ${theme}` }).click();
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe(light);
+    await page.close();
+  });
+
   test('survives nonsense in the address, and follows it', async () => {
     const { page, complaints, close } = await open('/#/%E0%A4%A');
     await page.locator('.plot canvas').waitFor();
@@ -436,6 +452,10 @@ export function testExplorer(pages: Pages): void {
     for (const endpoint of ['logs.all', 'usage.api-counts']) {
       await page.getByRole('button', { name: endpoint }).click();
       await page.locator('.result').waitFor();
+      // iOS zooms in on a field with smaller text.
+      expect(await page.getByLabel('project').evaluate(field => getComputedStyle(field).fontSize)).toBe(
+        '16px',
+      );
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     }
     await page.getByRole('radio', { name: 'Table' }).check();

@@ -129,6 +129,77 @@ export function testFaults(pages: Pages): void {
     expect(opened.complaints).toEqual([]);
   });
 
+  test('new rows leave the row that is read where it is', async () => {
+    const rows = Array.from(
+      { length: 200 },
+      (_, i): Row => ({ id: `r${i}`, timestamp: at(i - 300), message: `row ${i}` }),
+    );
+    const page = await open(async ({ parameters }) => {
+      const start = parameters.find(({ name }) => name === 'from_start')?.value;
+      const from = start ? Date.parse(String(start)) * 1000 : -Infinity;
+      return { rows: rows.filter(({ timestamp }) => timestamp > from).reverse() };
+    });
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    await grid.focus();
+    for (const key of ['PageDown', 'PageDown', 'ArrowUp']) await page.keyboard.press(key);
+    const active = grid.locator('.row.active');
+    const placeInGrid = async () => (await active.boundingBox())!.y - (await grid.boundingBox())!.y;
+    const [text, place] = [await active.innerText(), await placeInGrid()];
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Live' }).click();
+    for (const i of [0, 1, 2]) rows.push({ id: `new${i}`, timestamp: at(i), message: 'new' });
+    const arrived = async () => {
+      await page.clock.fastForward(2000);
+      return grid.getAttribute('aria-rowcount');
+    };
+    await expect.poll(arrived).toBe('204');
+    expect(await active.innerText()).toBe(text);
+    await expect.poll(placeInGrid).toBe(place);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('live asks for times that move with the clock, and goes on after a failure', async () => {
+    const asked = new Set<unknown>();
+    const well: Answering = async ({ parameters }) => {
+      asked.add(parameters.find(({ name }) => name === 'at')?.value);
+      return { rows: [] };
+    };
+    const page = await open(well, '/#/form?area=north&at=~15m');
+    await page.getByText('No rows.').waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Live' }).click();
+    const whilePolling = async <T>(look: () => T | Promise<T>) => {
+      await page.clock.fastForward(30_000);
+      return look();
+    };
+    await expect.poll(() => whilePolling(() => asked.size)).toBeGreaterThan(1);
+    answer = async () => {
+      throw new GatewayError('engine_failed', 'for a while');
+    };
+    const alerts = () => page.getByRole('alert').count();
+    await expect.poll(() => whilePolling(alerts)).toBe(1);
+    answer = well;
+    await expect.poll(() => whilePolling(alerts)).toBe(0);
+  });
+
+  test('the address has what was typed, however fast', async () => {
+    const page = await open(async () => ({ rows: [] }), '/#/form');
+    // As WebKit does.
+    await page.evaluate(`{
+      const replace = history.replaceState.bind(history);
+      let calls = [];
+      history.replaceState = (...given) => {
+        calls = [...calls, performance.now()].filter(at => at > performance.now() - 10_000);
+        if (calls.length > 100) throw new DOMException('More than 100 times per 10 seconds', 'SecurityError');
+        replace(...given);
+      };
+    }`);
+    const text = 'x'.repeat(400);
+    await page.getByLabel('names').pressSequentially(text);
+    await expect.poll(() => page.url()).toContain(`names=${text}`);
+    expect(opened.complaints).toEqual([]);
+  });
+
   test('a bound of the range that is typed anew keeps its field', async () => {
     const page = await open(
       async () => ({ rows: [] }),

@@ -1,13 +1,25 @@
 /** Kept for the tab alone: another tab asks again, and closing the tab forgets it. */
 const key = 'saved-query-gateway.token';
 
+/** Until the page is left, where the browser keeps nothing: with cookies blocked, to look throws. */
+let unkept: string | undefined;
+
 /** The token of this tab; undefined if none was given yet. */
 export function readToken(): string | undefined {
-  return sessionStorage.getItem(key) ?? undefined;
+  try {
+    return sessionStorage.getItem(key) ?? undefined;
+  } catch {
+    return unkept;
+  }
 }
 
 /** Keeps the token of this tab, or forgets it. */
 export function keepToken(token: string | undefined): void {
-  if (token) sessionStorage.setItem(key, token);
-  else sessionStorage.removeItem(key);
+  unkept = token;
+  try {
+    if (token) sessionStorage.setItem(key, token);
+    else sessionStorage.removeItem(key);
+  } catch {
+    // It is kept above.
+  }
 }

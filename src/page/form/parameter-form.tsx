@@ -24,7 +24,9 @@ export function ParameterForm({ endpoint, values, onChange }: FormProps) {
           onChange={(value, isFinal = false) => onChange({ ...values, [parameter.name]: value }, isFinal)}
         />
       ))}
-      {range && <RangeField {...range} values={values} onChange={onChange} />}
+      {range && (
+        <RangeField {...range} ifNone={endpoint.limits.window?.default} values={values} onChange={onChange} />
+      )}
     </div>
   );
 }

@@ -6,13 +6,15 @@ import { endsBefore, isMoving, presets, resolveTime } from './time-values.ts';
 type RangeFieldProps = {
   readonly start: Parameter;
   readonly end: Parameter;
+  /** How long it is without a choice, such as `24h`; undefined: without a bound. */
+  readonly ifNone: string | undefined;
   readonly values: Values;
   /** @param isFinal whether to ask at once */
   readonly onChange: (values: Values, isFinal: boolean) => void;
 };
 
 /** Two parameters that bound a time, as one choice: up to now, any time, or two times of the calendar in UTC. */
-export function RangeField({ start, end, values, onChange }: RangeFieldProps) {
+export function RangeField({ start, end, ifNone, values, onChange }: RangeFieldProps) {
   const [from, to] = [String(values[start.name] ?? ''), String(values[end.name] ?? '')];
   const [isOpen, setOpen] = useState(false);
   const isCustom = to !== '' || (from !== '' && !isMoving(from)) || isOpen;
@@ -27,7 +29,7 @@ export function RangeField({ start, end, values, onChange }: RangeFieldProps) {
   };
   const choices = [
     ...presets.map(({ value, short }) => ({ value, label: short })),
-    { value: '', label: 'any' },
+    { value: '', label: ifNone === undefined ? 'any' : `default: ${ifNone}` },
   ];
   return (
     <fieldset class="field range-field">

@@ -62,6 +62,9 @@ function sendTokenToGraphql(): void {
   };
 }
 
+/** Tabs of examples: GraphiQL draws all of them. */
+const maxTabs = 20;
+
 /** An operation for each saved query that the token covers. */
 async function exampleTabs() {
   const token = readToken();
@@ -71,7 +74,7 @@ async function exampleTabs() {
         .catch(() => [])
     : [];
   const { parameters = {} }: { parameters?: Values } = await readSample();
-  return endpoints.map(endpoint => ({
+  return endpoints.slice(0, maxTabs).map(endpoint => ({
     query: graphqlOperation(endpoint, initialValues(endpoint, parameters)),
   }));
 }
