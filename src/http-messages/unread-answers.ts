@@ -76,7 +76,7 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
 
   function end(response: ServerResponse | Socket, { settle }: Unread, reason: EndReason): void {
     settle();
-    response.destroy();
+    cutOff(response);
     onEnded(reason);
   }
 
@@ -190,12 +190,23 @@ async function writeAll(
   } catch (error) {
     // The client's leaving ends the parts, too.
     if (response.destroyed) return written;
-    response.destroy();
+    cutOff(response);
     throw error;
   } finally {
     response.off('close', leave);
   }
   return written;
+}
+
+/**
+ * Ends a connection in the middle of a response by a reset. To a client of HTTP/1.0, which nginx is by default, a plain end is that of a body
+ * without a length: rows that are missing would be missed by nobody. `resetAndDestroy` would first wait until all is read; this property, which
+ * Node does not document, is what it sets.
+ */
+function cutOff(target: ServerResponse | Socket): void {
+  const socket = target instanceof Socket ? target : target.socket;
+  if (socket) Object.assign(socket, { resetAndClosing: true });
+  target.destroy();
 }
 
 /** Resolves when the client has read what was written, or is gone. */

@@ -12,6 +12,7 @@ const part = Buffer.alloc(64 * 1024, 'x');
 async function serve(
   parts: () => AsyncIterableIterator<Buffer>,
   before: (response: ServerResponse) => Promise<unknown> = async () => undefined,
+  head = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
 ) {
   const unread = createUnreadAnswers({
     timeoutMs: 30_000,
@@ -32,7 +33,7 @@ async function serve(
   });
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const connection = await openRaw(port);
-  connection.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  connection.write(head);
   return { connection, outcomes, unread };
 }
 
@@ -97,6 +98,21 @@ test.each([
   const { connection, outcomes } = await serve(() => encode(broken()));
   expect(await connection.ended).not.toMatch(/\r\n0\r\n\r\n$/);
   expect(await outcomes[0]).toMatchObject({ message: 'broken' });
+});
+
+test('to HTTP/1.0, where the end of the connection is that of the body, it ends with a reset', async () => {
+  async function* broken() {
+    yield part;
+    throw new Error('broken');
+  }
+  const { connection } = await serve(broken, undefined, 'GET / HTTP/1.0\r\n\r\n');
+  const ended = await Promise.race([
+    once(connection.socket, 'end').then(() => 'as if it were whole'),
+    new Promise<string>(resolve =>
+      connection.socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(String(code))),
+    ),
+  ]);
+  expect(ended).toBe('ECONNRESET');
 });
 
 test('a client that left before the answer began leaves nothing behind', async () => {
