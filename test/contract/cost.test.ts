@@ -223,6 +223,11 @@ describe('explain=true', () => {
     expect([runs.length, explained]).toEqual([0, [undefined]]);
   });
 
+  test('is no query with its name percent-encoded either', async () => {
+    const { body } = await explain('kept?project=a&%65xpl%61in=true');
+    expect([body.explain?.endpoint, runs]).toEqual(['kept', []]);
+  });
+
   test('names the one entry of these values, whatever way they came', async () => {
     const keyOf = async (path: string, init?: RequestInit) =>
       (await explain(path, init)).body.explain.cache_key;
