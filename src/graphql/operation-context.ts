@@ -6,7 +6,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import type { Redaction } from '../pipeline/representation.ts';
+import { type Redaction, redactionOfMessages } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundedList } from './bounded-list.ts';
 import type { OperationBudget } from './operation-budget.ts';
@@ -106,8 +106,7 @@ export function openContext(
   };
   const list: FieldContext['list'] = (items, info, options) =>
     boundedList(budget, items, info, { signal, ...options });
-  const isPlain = headers.redactPii === false && !caller.scopes.has('force-redact');
-  const redact = isPlain ? undefined : pipeline.redactKinds;
+  const redact = redactionOfMessages(pipeline.redactKinds, headers, caller);
   return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, list };
 }
 

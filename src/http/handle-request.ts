@@ -26,6 +26,7 @@ import { openRequestSpan } from '../http-messages/request-span.ts';
 import { createRequestsInFlight, type RequestsInFlight } from '../http-messages/requests-in-flight.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
+import { redactError } from '../pipeline/representation.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
 import { answerCatalogue } from './answer-catalogue.ts';
@@ -269,14 +270,25 @@ function lacksHost({ headers, httpVersionMinor }: IncomingMessage): boolean {
 }
 
 async function answer(deps: Serving, context: RequestContext): Promise<HttpResponse> {
-  const { method = '', url = '', headers } = context.request;
+  const { url = '' } = context.request;
   if (url.length > maxUrlLength) {
     throw new GatewayError(
       'uri_too_long',
       `The URL has ${url.length} bytes; allowed: ${maxUrlLength}. POST takes more`,
     );
   }
-  const route = matchRoute(context.path);
+  let route: Route | undefined;
+  try {
+    route = matchRoute(context.path);
+    return await answerMethod(deps, context, route);
+  } catch (thrown) {
+    // It may repeat a path, a name, a header or a body (contract 9.6). What is redacted for a saved query the pipeline knows, and has done.
+    throw route?.name === 'rest' ? thrown : redactError(thrown, deps.pipeline.redactKinds);
+  }
+}
+
+async function answerMethod(deps: Serving, context: RequestContext, route: Route): Promise<HttpResponse> {
+  const { method = '', headers } = context.request;
   const methods = routeMethods[route.name];
   if (method === 'OPTIONS') {
     return {

@@ -34,24 +34,25 @@ export function describeTool(all: readonly ListedEndpoint[]): Tool | undefined {
   };
 }
 
-/** Answers a call of the tool. */
+/**
+ * Answers a call of the tool.
+ * @param shown redacts a message that repeats an argument
+ */
 export function describeSubsets(
   all: readonly ListedEndpoint[],
   { saved_query: query, subset }: Readonly<Record<string, unknown>>,
+  shown: (message: string) => string,
 ): CallToolResult {
   const sandboxed = sandboxedOf(all);
   const found = sandboxed.find(({ definition }) => definition.name === query);
   if (!found) {
     const names = sandboxed.map(({ definition }) => definition.name);
-    return refused('saved_query', query, names);
+    return refused(shown(wrongArgument('saved_query', query, names)));
   }
   const subsets = subset === undefined ? found.subsets : found.subsets.filter(({ name }) => name === subset);
   if (subsets.length === 0) {
-    return refused(
-      'subset',
-      subset,
-      found.subsets.map(({ name }) => name),
-    );
+    const names = found.subsets.map(({ name }) => name);
+    return refused(shown(wrongArgument('subset', subset, names)));
   }
   // Who asks for one subset has read the rules with the others, or has them as a resource.
   const rules = subset === undefined ? `${dialect}\n` : '';
@@ -60,10 +61,13 @@ export function describeSubsets(
   };
 }
 
-function refused(argument: string, given: unknown, allowed: readonly string[]): CallToolResult {
-  const shown = given === undefined ? 'missing' : `${JSON.stringify(given)?.slice(0, 120)}`;
+function wrongArgument(argument: string, given: unknown, allowed: readonly string[]): string {
+  const is = given === undefined ? 'missing' : `${JSON.stringify(given)?.slice(0, 120)}`;
   const meant = typeof given === 'string' ? didYouMean(given, allowed) : '';
-  const message = `The argument "${argument}" is ${shown}; allowed: ${allowed.join(', ')}${meant}`;
+  return `The argument "${argument}" is ${is}; allowed: ${allowed.join(', ')}${meant}`;
+}
+
+function refused(message: string): CallToolResult {
   const error = { code: 'invalid_parameter', message };
   return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
 }

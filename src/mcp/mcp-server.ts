@@ -14,6 +14,7 @@ import { didYouMean } from '../base/nearest-name.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
 import { coveredEndpoints, type ListedEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
+import { redactionOfMessages, redactMessage } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundRows } from './bounded-rows.ts';
 import { describeSubsets, describeTool, sqlHint } from './describe-subsets.ts';
@@ -39,7 +40,10 @@ const instructions =
 
 /** Makes the server that answers one message: it keeps nothing between two of them. */
 export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server {
-  const { caller } = request;
+  const { caller, headers } = request;
+  const redaction = redactionOfMessages(deps.redactKinds, headers, caller);
+  /** A message of the server's own, which repeats what the agent has sent (contract 9.6). */
+  const shown: ShowMessage = message => redactMessage(message, redaction);
   const server = new Server(
     { name: 'saved-query-gateway', version: '1' },
     { capabilities: { tools: {}, resources: {} }, instructions, jsonSchemaValidator: noValidator },
@@ -52,23 +56,26 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
   }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const found = (await resources()).find(({ resource }) => resource.uri === uri);
-    if (!found) throw rpcError(resourceNotFound, `No resource has the URI ${JSON.stringify(uri)}`);
+    if (!found)
+      throw rpcError(resourceNotFound, shown(`No resource has the URI ${JSON.stringify(uri.slice(0, 120))}`));
     return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const near = coveredEndpoints(deps, caller).filter(each => mayHaveTool(each, params.name));
     const tools = (await listEndpoints(deps, caller, near)).flatMap(toolsOf);
     const found = tools.find(({ tool }) => tool.name === params.name);
-    if (found) return callTool(deps, request, found, params.arguments ?? {});
+    if (found) return callTool(deps, request, found, params.arguments ?? {}, shown);
     const all = await listed();
     const names = toolsFor(all).map(({ name }) => name);
     if (params.name === describeToolName && names.includes(describeToolName)) {
-      return describeSubsets(all, params.arguments ?? {});
+      return describeSubsets(all, params.arguments ?? {}, shown);
     }
     const allowed = names.length <= maxNamed ? `; allowed: ${names.join(', ')}` : '';
     throw rpcError(
       ErrorCode.InvalidParams,
-      `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${didYouMean(params.name, names)}${allowed}`,
+      shown(
+        `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${didYouMean(params.name, names)}${allowed}`,
+      ),
     );
   });
   return server;
@@ -99,16 +106,20 @@ const noValidator = {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** Redacts a message unless the agent has asked for plain rows. */
+type ShowMessage = (message: string) => string;
+
 /** A failure that the agent can mend, or report, is a result. */
 async function callTool(
   deps: PipelineDeps,
   request: McpRequest,
   called: EndpointTool,
   given: Arguments,
+  shown: ShowMessage,
 ): Promise<CallToolResult> {
   const { tool, listed, takesSql } = called;
   const unknown = unknownArgument(called, given);
-  if (unknown !== undefined) return failure({ code: 'invalid_parameter', message: unknown });
+  if (unknown !== undefined) return failure({ code: 'invalid_parameter', message: shown(unknown) });
   if (takesSql && (typeof given.sql !== 'string' || given.sql.trim() === '')) {
     const is = given.sql === undefined ? 'missing' : 'no text';
     return failure({

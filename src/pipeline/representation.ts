@@ -1,7 +1,9 @@
+import type { Caller } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { digestAsync, digestOf, type Entry } from '../cache/entry.ts';
 import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';
+import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { jsonColumnsOf } from '../redaction/json-columns.ts';
 import { type RedactionOptions, redactRowsJson } from '../redaction/redact-rows-json.ts';
 import { redactText } from '../redaction/redact-text.ts';
@@ -87,6 +89,15 @@ function lookUp(rows: Rendered): Redacted {
   const found = redactedOf.get(rows) ?? { made: new Map(), making: createSingleFlight() };
   redactedOf.set(rows, found);
   return found;
+}
+
+/** What is redacted in messages that are about no saved query in particular: everything, unless plain rows are asked for by one who may. */
+export function redactionOfMessages(
+  kinds: readonly RedactionKind[],
+  { redactPii }: Pick<CallerHeaders, 'redactPii'>,
+  { scopes }: Pick<Caller, 'scopes'>,
+): Redaction {
+  return redactPii === false && !scopes.has('force-redact') ? undefined : kinds;
 }
 
 /** Redacts a short text that may repeat what a caller has sent. */

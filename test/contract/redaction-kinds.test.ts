@@ -104,6 +104,43 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     expect([status, body.error.message]).toEqual([404, 'No endpoint has the name or UUID "REDACTED"']);
   });
 
+  test.each([
+    ['an unknown route', 'GET', '/a/ada@example.com', ''],
+    ['an unknown asset', 'GET', '/assets/ada@example.com', ''],
+    ['a saved query that is not listed', 'GET', '/api/endpoints/ada@example.com', ''],
+    ['a check for none', 'POST', '/api/endpoints/ada@example.com/check', '{"sql":"select 1"}'],
+    ['rows for an unknown source', 'POST', '/api/sources/ada@example.com/rows', '{}'],
+    ['events for an unknown source', 'POST', '/api/logs?source_name=ada@example.com', '{}'],
+    ['an order to invalidate what is not there', 'POST', '/admin/invalidate', '{"endpoint":"ada@example.com"}'],
+    ['an order that is no JSON', 'POST', '/admin/invalidate', 'ada@example.com'],
+  ])('of %s', async (_what, method, path, body) => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, text } = await gateway.send(path, { method, headers, ...(body && { body }) });
+    expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('REDACTED')]);
+    expect([status, text]).toEqual([expect.any(Number), expect.not.stringContaining('ada@')]);
+    expect(status).toBeGreaterThanOrEqual(400);
+  }); // biome-ignore format: a table
+
+  test("in the words of MCP's server, unless plain rows are asked for", async () => {
+    const said = async (method: string, params: object, headers: Record<string, string> = {}) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const type = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+      return (await gateway.send('/mcp', { method: 'POST', headers: { ...type, ...headers }, body })).text;
+    };
+    for (const [method, params] of [
+      ['tools/call', { name: 'ada@example.com' }],
+      ['tools/call', { name: 'plain_messages', arguments: { 'ada@example.com': 1 } }],
+      ['tools/call', { name: 'describe_subsets', arguments: { saved_query: 'ada@example.com' } }],
+      ['tools/call', { name: 'describe_subsets', arguments: { saved_query: 'plain.messages', subset: 'ada@example.com' } }],
+      ['resources/read', { uri: 'saved-query://ada@example.com' }],
+    ] as const) {
+      const redacted = await said(method, params);
+      expect(redacted).toContain('REDACTED');
+      expect(redacted).not.toContain('ada@');
+      expect(await said(method, params, { 'lf-endpoint-redact-pii': 'false' })).toContain('ada@example.com');
+    } // biome-ignore format: a table
+  });
+
   test('of a check of SQL, and of what it could not read', async () => {
     const check = async (body: string, headers: Record<string, string>) => {
       const type = { 'content-type': 'application/json' };
