@@ -47,6 +47,15 @@ describe('contract 8.7: requests', () => {
     expect([meter.admit(4), meter.admit(3), meter.admit(1)]).toEqual([500, 0, 500]);
   });
 
+  test('a clock that is set back refuses nobody', () => {
+    const meter = open(broken).of('a', { requestsPerSecond: 2, burst: 3 });
+    expect(meter.admit(3)).toBe(0);
+    clock.advance(-3_600_000);
+    expect(meter.admit(1)).toBe(500);
+    clock.advance(500);
+    expect(meter.admit(1)).toBe(0);
+  });
+
   test('are within the limits of the second and of the minute', () => {
     const meter = open(broken).of('a', { requestsPerSecond: 10, requestsPerMinute: 12 });
     expect(meter.admit(10)).toBe(0);

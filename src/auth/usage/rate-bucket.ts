@@ -27,9 +27,21 @@ export type RateBucket = {
 export function createRateBucket({ intervalMs, burst }: Rate): RateBucket {
   let fullAtMs = 0;
   let taken = 0;
+  let lastMs = 0;
+
+  /** A clock that is set back takes the bucket with it: it would be empty until the clock is where it was. */
+  function follow(nowMs: number): void {
+    if (nowMs < lastMs) fullAtMs -= lastMs - nowMs;
+    lastMs = nowMs;
+  }
+
   return {
-    waitMs: (nowMs, count) => Math.max(0, Math.max(fullAtMs, nowMs) + (count - burst) * intervalMs - nowMs),
+    waitMs(nowMs, count) {
+      follow(nowMs);
+      return Math.max(0, Math.max(fullAtMs, nowMs) + (count - burst) * intervalMs - nowMs);
+    },
     take(nowMs, count) {
+      follow(nowMs);
       fullAtMs = Math.max(fullAtMs, nowMs) + count * intervalMs;
       taken += count;
     },
@@ -39,6 +51,7 @@ export function createRateBucket({ intervalMs, burst }: Rate): RateBucket {
       return drained;
     },
     reconcile(nowMs, debtMs) {
+      lastMs = nowMs;
       fullAtMs = nowMs + debtMs + taken * intervalMs;
     },
   };
