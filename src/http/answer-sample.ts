@@ -29,8 +29,10 @@ export function answerSample(sample: PageSample | undefined, { request }: Reques
   if (site !== undefined && site !== 'same-origin') {
     throw new GatewayError('forbidden', 'Only the page of this gateway may ask');
   }
-  // Behind a proxy on this machine every caller would look local. nginx by default adds no header, but sends HTTP/1.0, which no browser does.
-  const isProxied = httpVersionMinor === 0 || proxyHeaders.some(name => headers[name] !== undefined);
+  // Behind a proxy on this machine every caller would look local. nginx by default adds no header, but it does not ask for HTTP/1.1 with
+  // `Connection: keep-alive`, as every browser does.
+  const asksAsBrowser = httpVersionMinor > 0 && headers.connection?.toLowerCase() === 'keep-alive';
+  const isProxied = !asksAsBrowser || proxyHeaders.some(name => headers[name] !== undefined);
   const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
   const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;
   return {

@@ -159,14 +159,19 @@ describe('the token of a first start', () => {
   });
 
   test('does not go to nginx as it comes, which says nothing', async () => {
-    const asked = `Host: ${own.host}\r\nConnection: close\r\nSec-Fetch-Site: same-origin\r\n\r\n`;
-    for (const [version, expected] of [
-      ['1.1', pageSample],
-      ['1.0', {}],
+    const asked = `Host: ${own.host}\r\nSec-Fetch-Site: same-origin\r\n`;
+    for (const [version, more, expected] of [
+      ['1.1', 'Connection: keep-alive\r\n', pageSample],
+      ['1.1', 'Connection: close\r\n', {}],
+      ['1.1', '', {}],
+      ['1.0', 'Connection: keep-alive\r\n', {}],
+      ['1.0', 'Connection: close\r\n', {}],
     ] as const) {
       const connection = await openRaw(gateway.port);
-      connection.write(`GET /api/sample HTTP/${version}\r\n${asked}`);
-      const [answer] = readAnswers(await connection.ended);
+      connection.write(`GET /api/sample HTTP/${version}\r\n${asked}${more}\r\n`);
+      await connection.has('}');
+      connection.socket.destroy();
+      const [answer] = readAnswers(connection.text());
       expect(JSON.parse(answer?.body ?? '')).toEqual(expected);
     }
   });
