@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, keptDigits, mayHaveLongNumber } from '../base/exact-json.ts';
+import { isJsonObject, keptDigits, mayHaveLongNumber, parseExactNumbers } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
@@ -165,10 +165,7 @@ export function normaliseScalar(
         : bad('up to 29 digits before the point and 9 after it, which is what the embedded engine holds');
     }
     case 'JSON':
-      return (
-        valueTypes.JSON.read(jsonText(value))?.replace(halfSurrogates, '$<before>\ufffd') ??
-        bad(valueTypes.JSON.allowed)
-      );
+      return readJson(value)?.replace(halfSurrogates, '$<before>\ufffd') ?? bad(valueTypes.JSON.allowed);
     default:
       return valueTypes[type].read(textOf(value)) ?? bad(valueTypes[type].allowed);
   }
@@ -202,11 +199,22 @@ function readTime(text: string, path: string, units: Findings['epochUnits']): bi
   return unit && readEpoch(text, unit);
 }
 
-/** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself. */
-function jsonText(value: unknown): string {
-  if (typeof value === 'string' && /^\s*[{[]/.test(value)) return value;
-  const text = JSON.stringify(value);
-  return mayHaveLongNumber(text) ? JSON.stringify(value, withFloats) : text;
+/** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself, such as the text `[INFO] started`. */
+function readJson(value: unknown): string | undefined {
+  const isText = typeof value === 'string' && /^\s*[{[]/.test(value);
+  const read = isText ? valueTypes.JSON.read(value) : undefined;
+  if (read !== undefined) return read;
+  const whole = isText ? (parsed(value) ?? value) : value;
+  const text = JSON.stringify(whole);
+  return valueTypes.JSON.read(mayHaveLongNumber(text) ? JSON.stringify(whole, withFloats) : text);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactNumbers(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Halves of surrogate pairs in JSON text, where they are always escaped: DuckDB takes no JSON that has one. */

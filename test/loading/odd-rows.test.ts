@@ -85,6 +85,25 @@ test('halves of surrogate pairs in JSON become what they become in text', async 
   expect(JSON.parse(raw)).toEqual({ 'k\ufffd': '\ufffd\ufffdx', pair: '😀', text: '\\ud800' });
 });
 
+test('a text that only begins as JSON does is a text in a JSON column, and one that is JSON is read as a value in the row is', async () => {
+  const { rows, problems } = await take(
+    'columns: { raw: JSON }',
+    '{"raw":"[INFO] started"}',
+    '{"raw":"{not json"}',
+    '{"raw":" {\\"a\\":[1,1e2]}"}',
+    '{"raw":" {\\"a\\":0.1234567890123456789}"}',
+    '{"raw":"plain"}',
+  );
+  expect(problems).toEqual([]);
+  expect(rows).toEqual([
+    { raw: '"[INFO] started"' },
+    { raw: '"{not json"' },
+    { raw: '{"a":[1,100.0]}' },
+    { raw: '{"a":0.12345678901234568}' },
+    { raw: '"plain"' },
+  ]);
+});
+
 test('a row that becomes longer than a line may be, or holds too many values, is a bad line and harms no other', async () => {
   const columns = `columns:
   n: INT64
