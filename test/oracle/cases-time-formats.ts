@@ -155,6 +155,13 @@ export const timeFormatCases: CaseGroup = {
     "select safe.parse_date(f, s) from unnest(['%Y', '%m/%d']) f, unnest(['2026', '3/4', 'x', null]) s",
     "select parse_timestamp(f, s) from unnest([struct('%F %Z' as f, '2026-07-01 America/New_York' as s), struct('%F %z', '2026-07-01 +0200'), struct('%F', '2026-07-01'), struct('%s', '5')])",
     "select parse_timestamp('%F %Z', s, 'Asia/Tokyo'), parse_timestamp('%F', '2026-01-01', 'Asia/Tokyo') from unnest(['2026-07-01 America/New_York', '2026-12-01 UTC+3']) s",
+    // Texts of a column: constants are read by the front-end.
+    "select safe.parse_date('%Y-%m-%d', x), safe.parse_timestamp('%F %T', x) from unnest(['epoch', 'infinity', '-infinity', ' Epoch ', '2026-1-5', '-2026-01-05', '+2026-01-05', '02026-01-05', '2026-01-05 1:2:3', '2026-01-05 23:59:60', '2026-01-05 24:00:00']) x with offset o order by o",
+    "select safe.parse_datetime('%F %H:%M %p', x), safe.parse_datetime('%F %T %p', x), safe.parse_datetime('%F %I:%M', x), safe.parse_datetime('%F %I:%M %p', x) from unnest(['2026-01-01 05:00 PM', '2026-01-01 12:00 AM', '2026-01-01 07:05:00 PM', '2026-01-01 05:00', '2026-01-01 12:00']) x with offset o order by o",
+    "select safe.parse_date('%Y%m%d', x), safe.parse_date('%Y%j', x), safe.parse_date('%Y%Q', x), safe.parse_date('%Y%b', x) from unnest(['20260115', '2026115', '020260115', '12345678', '2026032', '20262', '2026Feb', '02026Feb']) x with offset o order by o",
+    "select safe.parse_timestamp('%F %H:%M:%E*S%Ez', x) from unnest(['2026-01-15 10:11:12.5Z', '2026-01-15 10:11:12.123456+05:30', '2026-01-15 10:11:12.1234567-03:00', '2026-01-15 10:11:12+5', '2026-01-15 10:11:12+5:30', '2026-01-15 10:11:12-15:00', '2026-01-15 10:11:12+05:30:15', '2026-01-15 10:11:60.5Z']) x with offset o order by o",
+    "select safe.parse_datetime('%F%T', x), safe.parse_datetime('%c', x), safe.parse_time('%R', x), safe.parse_date('%D', x) from unnest(['2026-01-15 10:11:12', '2026- 01-15 10:11: 12', '2026 -01-15 10:11:12', '00026-01-15 10:11:12', 'Sun Mar 1 10: 11:12  2026', 'Sun Mar 01 10:11:12 02026', '1: 2', '1 :2', '1/ 2/ 3']) x with offset o order by o",
+    "select safe.parse_date('%d.%m.%Y (*)', x), safe.parse_date('[%y]^%b$', x) from unnest(['05.01.2026 (*)', '05x01x2026 (*)', '[26]^Jan$', '26Jan']) x with offset o order by o",
   ],
   fail: [
     "format_timestamp('%J', timestamp '2021-07-03 23:04:05+00')",

@@ -37,6 +37,8 @@ const expressions: Readonly<Record<string, string>> = {
 /** Elements of the zone; only UTC's are known before the query runs. */
 const zones: Readonly<Record<string, string>> = { Z: "'UTC'", z: "'+0000'", Ez: "'+00:00'" };
 
+const [twoDigits, fourDigits] = ['[0-9]{2}', '[0-9]{4}'];
+
 const element = /%(E[*\d]S|E4Y|Ez|[\s\S])?/g;
 
 /** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would; undefined where it has not all elements. */
@@ -69,37 +71,65 @@ export function formatTemplate(
   return pieces.length > 0 ? `(${concatOperands(pieces)})` : "left(strftime($1, '%Y'), 0)";
 }
 
-/** Elements that strptime reads as BigQuery does. */
-const parsed: Readonly<Record<string, string>> = {
-  ...formats,
-  Y: '%Y',
-  F: '%Y-%m-%d',
-  e: '%-d',
-  Ez: '%z',
-};
-const unreadable = ['u', 'w', 'V', 'U', 'W', 'j', 'E4Y', 'E3S', 'E6S', 'E0S'];
-
-/** Formats for DuckDB's strptime, to be tried in turn; undefined for one that it can't say the same way. */
-export function parseFormats(format: string, kind: string): readonly string[] | undefined {
-  const names = [...format.matchAll(element)].map(match => match[1]);
-  const isReadable = names.every(
-    name =>
-      name === 'E*S' ||
-      (name && !unreadable.includes(name) && Object.hasOwn(parsed, name) && !isForeign(name, kind)),
-  );
-  if (!isReadable || !names.some(name => name && ['Y', 'y', 'F', 'D', 'x', 'E4Y'].includes(name)))
-    return undefined;
+/** Elements that strptime reads as BigQuery does, where a text has this form. In any other it takes too much: `epoch`, spaces, signs, fewer digits. */
+const parsed: Readonly<Record<string, readonly [element: string, pattern: string]>> = {
+  ...Object.fromEntries([...'mdHIMSy'].map(letter => [letter, [`%${letter}`, twoDigits]])),
+  ...Object.fromEntries([...'aAbB'].map(letter => [letter, [`%${letter}`, '[A-Za-z]+']])),
+  h: ['%b', '[A-Za-z]+'],
+  e: ['%d', twoDigits],
+  p: ['%p', '[AaPp][Mm]'],
+  Y: ['%Y', fourDigits],
+  F: ['%Y-%m-%d', `${fourDigits}-${twoDigits}-${twoDigits}`],
+  D: ['%m/%d/%y', `${twoDigits}/${twoDigits}/${twoDigits}`],
+  x: ['%m/%d/%y', `${twoDigits}/${twoDigits}/${twoDigits}`],
+  R: ['%H:%M', `${twoDigits}:${twoDigits}`],
+  T: ['%H:%M:%S', `${twoDigits}:${twoDigits}:${twoDigits}`],
+  X: ['%H:%M:%S', `${twoDigits}:${twoDigits}:${twoDigits}`],
+  '%': ['%%', '%'],
   // A fraction may be there or not, and the offset may be `Z`.
-  const fractions = names.includes('E*S') ? ['%S.%f', '%S'] : [''];
-  const offsets = names.includes('Ez') ? ['%z', 'Z'] : [''];
-  return fractions.flatMap(fraction =>
+  'E*S': ['', `${twoDigits}(?:[.][0-9]{1,6})?`],
+  Ez: ['', '(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])'],
+};
+
+/** Longest pattern of a format; a longer one is read without DuckDB. */
+const maxPatternLength = 500;
+
+/**
+ * Formats for DuckDB's strptime, to be tried in turn, and the pattern of the texts that it reads by them as BigQuery does; undefined for a
+ * format that it can't say the same way.
+ */
+export function parseFormats(
+  format: string,
+  kind: string,
+): { readonly formats: readonly string[]; readonly pattern: string } | undefined {
+  const names = [...format.matchAll(element)].map(match => match[1]);
+  const has = (...searched: readonly string[]) => searched.some(name => names.includes(name));
+  const isReadable = names.every(name => name && Object.hasOwn(parsed, name) && !isForeign(name, kind));
+  if (!isReadable || !has('Y', 'y', 'F', 'D', 'x')) return undefined;
+  // DuckDB takes PM beside an hour of 24 too, and 12 without AM and PM for noon.
+  if (has('I') !== has('p') || (has('I') && has('H', 'R', 'T', 'X'))) return undefined;
+  let last = 0;
+  let pattern = '';
+  for (const { 0: whole, 1: name, index } of format.matchAll(element)) {
+    pattern += escaped(format.slice(last, index)) + parsed[name!]![1];
+    last = index + whole.length;
+  }
+  pattern += escaped(format.slice(last));
+  if (pattern.length > maxPatternLength) return undefined;
+  const fractions = has('E*S') ? ['%S.%f', '%S'] : [''];
+  const offsets = has('Ez') ? ['%z', 'Z'] : [''];
+  const formats = fractions.flatMap(fraction =>
     offsets.map(offset =>
       format.replace(element, (_, name: string) =>
-        name === 'E*S' ? fraction : name === 'Ez' ? offset : parsed[name]!,
+        name === 'E*S' ? fraction : name === 'Ez' ? offset : parsed[name]![0],
       ),
     ),
   );
+  return { formats, pattern };
 }
+
+/** Text as part of a pattern of RE2. */
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 const clockElements = ['H', 'I', 'M', 'S', 'p', 'P', 'R', 'T', 'X', 'k', 'l', 'E*S', 'E3S', 'E6S', 'E0S'];
 const zoneElements = ['Z', 'z', 'Ez', 's'];

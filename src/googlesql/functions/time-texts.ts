@@ -142,8 +142,9 @@ const endOfYearZero = "timestamp '0001-12-31 (BC) 23:59:59.999999'";
 
 /** DuckDB text that reads `$2`, and is NULL where it can't, or where BigQuery has no such year. */
 function nativeParse(format: string, kind: string): string | undefined {
-  const formats = parseFormats(format, kind);
-  if (!formats) return undefined;
-  const parsed = `try_strptime($2, [${formats.map(f => inTemplate(quoteText(f))).join(', ')}])`;
-  return `nullif(greatest(${parsed}, ${endOfYearZero}), ${endOfYearZero})`;
+  const readable = parseFormats(format, kind);
+  if (!readable) return undefined;
+  const texts = readable.formats.map(f => inTemplate(quoteText(f)));
+  const parsed = `nullif(greatest(try_strptime($2, [${texts.join(', ')}]), ${endOfYearZero}), ${endOfYearZero})`;
+  return `case when regexp_full_match($2, ${inTemplate(quoteText(readable.pattern))}) then ${parsed} end`;
 }

@@ -61,6 +61,8 @@ class TimeReader {
   readonly #text: string;
   readonly #kind: string;
   #at = 0;
+  /** Within `%F`, `%T` and their like, where spaces may stand before each number. */
+  #isLoose = false;
 
   constructor(text: string, kind: string) {
     this.#text = text;
@@ -90,6 +92,7 @@ class TimeReader {
   }
 
   #number(pattern: RegExp, from: number, to: number): number {
+    if (this.#isLoose) this.#skipSpaces();
     const value = Number(this.#take(pattern));
     return value >= from && value <= to ? value : this.#fail();
   }
@@ -112,7 +115,7 @@ class TimeReader {
       this.#literal(format.slice(from, match.index));
       from = match.index + match[0].length;
       // The expression has groups.
-      this.#readElement(match[0], match.groups as Groups);
+      this.#readElement(match[0], match.groups as Groups, format[from] === '%');
     }
     this.#literal(format.slice(from));
   }
@@ -126,7 +129,11 @@ class TimeReader {
     }
   }
 
-  #readElement(whole: string, { digits, unit, zone, era, other, letter }: Groups): void {
+  #readElement(
+    whole: string,
+    { digits, unit, zone, era, other, letter }: Groups,
+    isBeforeElement: boolean,
+  ): void {
     const name = digits !== undefined ? 'S' : whole === '%E4Y' ? 'Y' : (zone ?? era ?? other ?? letter!);
     if (/[GgVJUWuw]/.test(name)) throw new Error(`Parsing by the format element ${whole} is not supported`);
     if (unit === 'f' || !isOfType(name, this.#kind)) {
@@ -135,17 +142,26 @@ class TimeReader {
       this.#fail();
     }
     const parts = composed[name];
-    if (parts) this.#readAll(parts);
+    if (parts) this.#readParts(parts, name !== 'r');
     else if (name === 'S') this.#readSeconds(digits);
     else if (name === 'z') this.#readOffset(zone === 'z');
-    else if (name === 'Y') this.#readYear(whole === '%E4Y');
+    else if (name === 'Y') this.#readYear(whole === '%E4Y', isBeforeElement);
     else if ('nt'.includes(name)) this.#skipSpaces();
     else if (name === '%') this.#take(/%/y);
     else if (!this.#readDate(name) && !this.#readClock(name)) this.#fail();
   }
 
-  #readYear(isOfFourDigits: boolean): void {
-    this.fields.year = isOfFourDigits ? this.#number(/\d{4}/y, 0, 9999) : this.#number(/\d{1,5}/y, 0, 10_000);
+  #readParts(parts: string, isLoose: boolean): void {
+    const before = this.#isLoose;
+    this.#isLoose = isLoose;
+    this.#readAll(parts);
+    this.#isLoose = before;
+  }
+
+  /** A fifth digit may come where no other element follows. */
+  #readYear(isOfFourDigits: boolean, isBeforeElement: boolean): void {
+    const pattern = isOfFourDigits ? /\d{4}/y : isBeforeElement || this.#isLoose ? /\d{1,4}/y : /\d{1,5}/y;
+    this.fields.year = this.#number(pattern, 0, 10_000);
     this.fields.century = undefined;
     this.fields.yearOfCentury = undefined;
   }
@@ -199,7 +215,8 @@ class TimeReader {
     if (digits === undefined || digits === '0' || this.#text[this.#at] !== '.') return;
     this.#at++;
     const read = this.#take(digits === '*' ? /\d+/y : new RegExp(`\\d{1,${digits.slice(0, 3)}}`, 'y'));
-    this.fields.micros = Number(read.padEnd(6, '0').slice(0, 6));
+    // The second 60 is the first one of the next minute, without its fraction.
+    this.fields.micros = this.fields.second === 60 ? 0 : Number(read.padEnd(6, '0').slice(0, 6));
   }
 
   #readOffset(takesColon: boolean): void {
