@@ -89,7 +89,9 @@ export const aggregateCases: CaseGroup = {
     ['(select max_by(x, y) from unnest([struct(1 as x, 2 as y), struct(3, 4)]))', [['3']]],
     ['(select min_by(x, y) from unnest([struct(1 as x, 2 as y), struct(3, 4)]))', [['1']]],
     ['(select max_by(x, y) from unnest([struct(1 as x, null as y), struct(null, 4)]))', [[null]]],
-    ['(select approx_count_distinct(x) from unnest([1, 1, 2]) x)', [['2']]],
+    ['(select approx_count_distinct(x) from unnest([1, 1, 2, null]) x)', [['2']]],
+    ['(select approx_count_distinct(x) from unnest(generate_array(1, 1000)) x)', [['1000']]],
+    ['(select approx_quantiles(x, 2 respect nulls)[offset(0)] from unnest([null, 1, 2]) x)', [[null]]],
     ['(select approx_quantiles(x, 2) from unnest([1, 2, 3]) x)', [[['1', '2', '3']]]],
   ],
 };

@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    '[1, 2][safe_offset(9223372036854775807)]',
+    '(select array_length(array_agg(x limit 0)) from unnest([1]) x)',
     'generate_array(0, 1, 0.25)',
     'generate_array(1.5, 4)',
     'generate_array(1.5, 1)',

@@ -84,6 +84,7 @@ export const patternCases: CaseGroup = {
     String.raw`regexp_extract('a1b2', r'[a-z]\d', 1, 2)`,
     "regexp_instr('abc', 'b')",
     "regexp_extract_all('ab c', r'\\b')",
+    String.raw`select regexp_extract(x, '$https'), regexp_extract(x, 'a^b'), regexp_extract(x, r'\zhttps'), regexp_extract(x, 's$(:)') from unnest(['https://x a^b $https']) x`,
   ],
   fail: [
     "regexp_contains('abc', '[')",

@@ -146,6 +146,12 @@ export const textCases: CaseGroup = {
   refused: ["upper('ŉ')", "lower('ΑΣ')"],
   answered: [
     ["contains_substr('Hello', 'ELL')", [[true]]],
+    ["contains_substr('Chapter Ⅸ', 'ix')", [[true]]],
+    ["contains_substr('Hauptstraße 1', 'HAUPTSTRASSE')", [[true]]],
+    [String.raw`contains_substr('caf\u00e9', 'CAFE\u0301')`, [[true]]],
+    ["contains_substr('ﬁle', 'fil')", [[true]]],
+    ["contains_substr('é', 'e')", [[false]]],
+    ["contains_substr(cast(null as string), 'e')", [[null]]],
     ['length(generate_uuid())', [['36']]],
   ],
 };

@@ -7,6 +7,7 @@ const odd =
 /** Analytic functions, frames, QUALIFY. */
 export const windowCases: CaseGroup = {
   same: [
+    'select n, percentile_disc(x, 0.9) over (partition by n), percentile_disc(x, 0.1) over (partition by n), percentile_disc(x, 0.7) over (partition by n), percentile_disc(x, 0.95) over (partition by n), percentile_disc(x, 0.5) over (partition by n), percentile_disc(x, 1) over (partition by n) from unnest([5, 10, 30, 100, 1000]) n, unnest(generate_array(1, n)) x qualify row_number() over (partition by n order by x) = 1 order by n',
     'select id, count(*) over (partition by struct(id)) as n from facts',
     'select id, count(*) over (partition by [id]) as n from facts',
     "select x, rank() over (order by x) as r from unnest([1.5, cast('nan' as float64), 0.5, 0.5]) x order by x",

@@ -1,6 +1,7 @@
 import { type FunctionRow, type MatchedRow, matchRow } from '../functions/function-row.ts';
 import {
   arrayTemplate,
+  exactPercentile,
   extremeValueRows,
   listedTemplate,
   literalArguments,
@@ -67,7 +68,10 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     name,
     // DuckDB counts less than no row in a frame that ends before it begins.
     template: over?.frame ? template.replace('count(*)', 'count(1)') : template,
-    arguments: matched.arguments.map((value, i) => (i === sortsBy ? notNan(value) : value)),
+    arguments: matched.arguments.map((value, i) => {
+      if (i === sortsBy) return notNan(value);
+      return name === 'PERCENTILE_DISC' ? exactPercentile(value) : value;
+    }),
     distinct: call.distinct,
     ignoreNulls: call.nulls === 'IGNORE',
     orderBy,
@@ -186,7 +190,9 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
       arguments: [arrays, count],
     };
   }
-  return { kind: 'call', name, type, template: 'list_slice($1, 1, $2)', arguments: [aggregate, count] };
+  // Of no element it is NULL, not empty.
+  const template = limit === '0' ? 'nullif(list_slice($1, 1, $2), [])' : 'list_slice($1, 1, $2)';
+  return { kind: 'call', name, type, template, arguments: [aggregate, count] };
 }
 
 /** Texts are cut off as elements of an array. */

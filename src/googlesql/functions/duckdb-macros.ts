@@ -165,6 +165,9 @@ const macros: Readonly<Record<string, string>> = {
   // The last sigma of a word has a form of its own.
   'bq_lower(x)':
     "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then bq_fail_text('LOWER is not supported for the letter Σ') else lower(replace(x, 'İ', 'i̇')) end",
+  // As CONTAINS_SUBSTR compares: by NFKC and without letter case.
+  'bq_folded(x)':
+    "case when strlen(x) = length(x) then lower(x) else bq_normalize_and_casefold(x, 'NFKC') end",
   'bq_ascii(x)':
     "case when x = '' then 0 when ascii(x) > 127 then bq_fail('Argument to ASCII is not a structurally valid ASCII string: ''' || x || '''') else ascii(x) end",
   'bq_like(x, p)': String.raw`case when x is not null and length(regexp_extract(p, '\\*$')) % 2 = 1 then cast(bq_fail('LIKE pattern ends with a backslash') as boolean) else x like p escape '\' end`,

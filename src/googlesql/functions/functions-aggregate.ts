@@ -1,4 +1,5 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
+import { fractionOf } from '../values/float-values.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
 import { isAlwaysFinite, magnitude, maxRowsExponent } from './magnitude.ts';
 import { sketchAggregateRows, topSumRows } from './numbers/sketches.ts';
@@ -137,7 +138,8 @@ export const aggregateRows = [
   ),
   ...topSumRows,
   ...sketchAggregateRows,
-  row('APPROX_COUNT_DISTINCT(C) INT64', 'approx_count_distinct($1)$over'),
+  // Exact: DuckDB's estimate is off by an eighth, also of few values.
+  row('APPROX_COUNT_DISTINCT(C) INT64', 'count(distinct $1)$over'),
   ...sortable.map(type =>
     row(
       `APPROX_QUANTILES(${type}, INT64) ARRAY<${type}>`,
@@ -186,6 +188,22 @@ export const windowRows = [
   ),
 ];
 
+/**
+ * The percentile of PERCENTILE_DISC. BigQuery multiplies the FLOAT64 by the number of rows exactly: 0.9 is a little more than nine tenths,
+ * and the 10th of 10 rows is the first at it. DuckDB rounds, so that what is more must be more by what rounding leaves.
+ */
+export function exactPercentile(value: BoundExpression): BoundExpression {
+  if (value.kind !== 'literal' || value.type.kind !== 'FLOAT64') return value;
+  const number = Number(value.value);
+  const [numerator, denominator] = fractionOf(number);
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(value.value) ?? [];
+  const places = fraction.length - Number(exponent);
+  const [up, down] = places > 0 ? [10n ** BigInt(places), 1n] : [1n, 10n ** BigInt(-places)];
+  const isMore = numerator * up > BigInt(whole + fraction) * down * denominator;
+  return isMore ? { ...value, value: String(Math.min(1, number + 2 ** -50)) } : value;
+}
+
 const maxDistance = Number.MAX_SAFE_INTEGER;
 
 /** Arguments that must be constants where they are given, and their range. */
@@ -215,6 +233,7 @@ export const quantilesWithNulls =
 /** One of the quantiles, where it is known which: DuckDB need not make them all. */
 export function quantileAt(of: BoundExpression, index: BoundExpression): BoundExpression | undefined {
   if (of.kind !== 'aggregate' || of.name !== 'APPROX_QUANTILES' || of.type.kind !== 'ARRAY') return undefined;
+  if (of.template === quantilesWithNulls) return undefined;
   const [value, count] = of.arguments;
   if (index.kind !== 'literal' || count?.kind !== 'literal') return undefined;
   const fraction = Number(index.value) / Number(count.value);

@@ -40,7 +40,7 @@ export const stringRows = [
   row('ENDS_WITH(STRING, STRING) BOOL', 'ends_with($1, $2)'),
   row('STRPOS(STRING, STRING) INT64', 'strpos($1, $2)'),
   row('INSTR(STRING, STRING) INT64', 'strpos($1, $2)'),
-  row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(lower($1), lower($2))'),
+  row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(bq_folded($1), bq_folded($2))'),
   row('LPAD(STRING, INT64) STRING', "bq_lpad($1, $2, ' ')"),
   row('LPAD(STRING, INT64, STRING) STRING', 'bq_lpad($1, $2, $3)'),
   row('RPAD(STRING, INT64) STRING', "bq_rpad($1, $2, ' ')"),
@@ -149,8 +149,10 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
       );
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
     const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
-    const mayTakeNoPart = rows === extractRow && groups === 1 && /\)[?*{]|\|/.test(pattern);
-    const chosen = mayTakeNoPart ? extractOptionalRow : rows;
+    const mayTakeNoPart = groups === 1 && /\)[?*{]|\|/.test(pattern);
+    // Whether there is a match must not be asked of `regexp_matches`, see `keptFromOptimiser`.
+    const chosen =
+      rows === extractRow && (mayTakeNoPart || misplacedAnchor.test(pattern)) ? extractOptionalRow : rows;
     return bindRow(chosen, `function ${name}`, [...values, group], call.at);
   };
 }

@@ -200,6 +200,8 @@ function elementText({ of, index, safe, type }: Node<'element'>, array: string, 
     const isIn = literal === 0n ? present : `${present} and ${position} = 0`;
     return `(case when ${isIn} then ${array}${outside} end)`;
   }
+  // No array is so long.
+  if (literal !== undefined && literal >= maxLiteralIndex && safe) return `list_extract(${array}, 0)`;
   if (literal !== undefined && literal >= 0n && safe) return `list_extract(${array}, ${literal + 1n})`;
   if (literal !== undefined && literal >= 0n && literal < maxLiteralIndex) {
     const outside = `when ${isStored(of) ? 'true' : `${array} is not null`} then bq_fail('Array index ${literal} is out of bounds')`;
