@@ -2,6 +2,7 @@ import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { ownMemory } from '../base/own-memory.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
 import { createPermits } from '../base/turns.ts';
 import { versionBytes } from '../store/store.ts';
@@ -130,7 +131,7 @@ export async function decodeEntry(bytes: Buffer, canonical: string, caller = '')
     const { isCompressed, bodyStart: start, bodyBytes, facts } = head;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
-    const body = isCompressed ? await decompress(stored, caller, bodyBytes) : ownMemory(stored, bytes.length);
+    const body = isCompressed ? await decompress(stored, caller, bodyBytes) : ownBody(stored, bytes.length);
     return { version, ...facts, body };
   } catch {
     return undefined;
@@ -144,7 +145,7 @@ const takePermit = createPermits(2);
 
 /** @param length of the plain body; undefined: it may be any */
 async function decompress(stored: Buffer, caller: string, length = Infinity): Promise<Buffer> {
-  if (length <= maxBytesNow) return zstdDecompressSync(stored);
+  if (length <= maxBytesNow) return ownMemory(zstdDecompressSync(stored));
   const release = await takePermit(caller);
   try {
     // One byte more than the body, which comes in one piece then.
@@ -180,8 +181,8 @@ function parseHead(bytes: Buffer): Head {
 }
 
 /** A value from a store may be a slice of a far larger buffer, which an entry would keep alive. */
-function ownMemory(body: Buffer, valueLength: number): Buffer {
-  return body.buffer.byteLength <= valueLength ? body : joined([body]);
+function ownBody(body: Buffer, valueLength: number): Buffer {
+  return body.buffer.byteLength <= valueLength ? body : ownMemory(body);
 }
 
 /** The version of a stored value, whatever else is in it. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { createByteShares } from '../base/byte-shares.ts';
 import { orAborted } from '../base/or-aborted.ts';
+import { ownMemory } from '../base/own-memory.ts';
 import type { Column } from '../base/rows.ts';
 import { takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
@@ -66,6 +67,9 @@ export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
 /** Bytes of written bodies that are kept for the next request. */
 const maxKeptBytes = 32 * 1024 * 1024;
 
+/** What a written body takes beside its bytes. */
+const keptOverhead = 256;
+
 /** Short results are written one at a time; callers take turns. */
 const shortOptions: FairQueueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
@@ -84,7 +88,7 @@ export function createRowFormatter(): RowFormatter {
   const share = createSingleFlight<Buffer>();
   const kept = new LRUCache<string, Buffer>({
     maxSize: maxKeptBytes,
-    sizeCalculation: written => written.length + 1,
+    sizeCalculation: written => written.length + keptOverhead,
   });
   const ids = new WeakMap<Buffer, number>();
   let lastId = 0;
@@ -127,7 +131,10 @@ export function createRowFormatter(): RowFormatter {
       const key = `${idOf(rows.body)} ${format}`;
       const known = kept.get(key);
       if (known) return known;
-      const written = await share(key, signal, inner => writeShort(format, rows, caller, inner));
+      const written = await share(key, signal, async inner => {
+        const bytes = await writeShort(format, rows, caller, inner);
+        return isKept ? ownMemory(bytes) : bytes;
+      });
       if (isKept) kept.set(key, written);
       return written;
     },

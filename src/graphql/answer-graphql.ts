@@ -301,9 +301,10 @@ function repeatOf(
   const startLength = body.length - oldEnd.length;
   if (!body.subarray(0, dataStart.length).equals(dataStart)) return undefined;
   if (body.toString('latin1', startLength) !== oldEnd) return undefined;
-  const start = body.subarray(0, startLength);
   const isJoined = startLength <= maxJoinedBytes;
-  const beforeId = isJoined ? start.toString('latin1') + endStart : endStart;
+  // A short body is a slice of a far larger buffer.
+  const start = isJoined ? undefined : body.subarray(0, startLength);
+  const beforeId = (isJoined ? body.toString('latin1', 0, startLength) : '') + endStart;
   let ages: string | undefined;
   let afterId = '';
   const sent = {
@@ -327,7 +328,7 @@ function repeatOf(
         const fieldAnswers = next.map((answer, at) => ({ path: paths[at]!, answer }));
         afterId = endOf({ requestId: '', fieldAnswers }).slice(endStart.length);
       }
-      return { headers: sent, start: isJoined ? undefined : start, text: beforeId + requestId + afterId };
+      return { headers: sent, start, text: beforeId + requestId + afterId };
     },
   };
 }

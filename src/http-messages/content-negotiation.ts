@@ -14,6 +14,7 @@ import {
 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { listStart } from '../base/header-start.ts';
+import { ownMemory } from '../base/own-memory.ts';
 import { createPermits } from '../base/turns.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
@@ -165,6 +166,10 @@ async function encodeNow(body: Buffer, encoding: ContentEncoding, caller: string
   return inThreadPool(body).finally(release);
 }
 
+async function encodeToKeep(body: Buffer, encoding: ContentEncoding, caller: string): Promise<Buffer> {
+  return ownMemory(await encodeNow(body, encoding, caller));
+}
+
 /**
  * Encodes a body.
  * @param options.isKept whether the same body may be sent again: then it is encoded again only where many others were since
@@ -181,7 +186,7 @@ export async function encodeBody(
   const key = `${id} ${encoding}`;
   const known = kept.get(key);
   if (known) return known;
-  const shared = making.get(key) ?? encodeNow(body, encoding, caller).finally(() => making.delete(key));
+  const shared = making.get(key) ?? encodeToKeep(body, encoding, caller).finally(() => making.delete(key));
   making.set(key, shared);
   const encoded = await shared;
   kept.set(key, encoded);

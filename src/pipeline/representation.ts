@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
+import { ownMemory } from '../base/own-memory.ts';
 import type { Receipt } from '../base/rows.ts';
 import { digestAsync, digestOf, type Entry } from '../cache/entry.ts';
 import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';
@@ -71,7 +72,9 @@ export async function representationOf(
 }
 
 function redactInline(rows: Rendered, options: RedactionOptions): Representation {
-  const body = redactRowsJson(rows.body, options);
+  const redacted = redactRowsJson(rows.body, options);
+  // It is kept as long as the rows.
+  const body = redacted === rows.body ? redacted : ownMemory(redacted);
   return { body, digest: rows.bodyDigest && digestOf(body) };
 }
 

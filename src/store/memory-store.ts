@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { ownMemory } from '../base/own-memory.ts';
 import {
   type Claim,
   type ClaimOptions,
@@ -131,12 +132,4 @@ function pack(value: Buffer): Packed {
 
 function unpack({ version, rest, isCompressed }: Packed): Buffer {
   return Buffer.concat([Buffer.from(version, 'latin1'), isCompressed ? zstdDecompressSync(rest) : rest]);
-}
-
-/** Copies bytes into their own memory: they may be a slice of a far larger buffer. */
-function ownMemory(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length) return bytes;
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
-  return own;
 }

@@ -56,6 +56,15 @@ test('the same rows are written once, and kept where they may be asked for again
   expect(await formatter.format('csv', rows, asked())).toBe(one);
 });
 
+test.each(['csv', 'ndjson', 'arrow', 'parquet'] as const)(
+  'contract 11.3: what is kept of %s holds no memory beside its bytes',
+  async format => {
+    const rows = { columns: [number], body: bodyOf(['{"n":1}']) };
+    const written = await openFormatter().format(format, rows, { ...asked(), isKept: true });
+    expect(written.buffer.byteLength).toBe(written.length);
+  },
+);
+
 test('a job that nobody waits for any more is left at once, and the next one is done', async () => {
   const formatter = openFormatter();
   const caller = new AbortController();

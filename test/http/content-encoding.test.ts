@@ -64,6 +64,14 @@ describe.each([
     expect(await encodeBody(body, encoding, kept)).toBe(both[0]);
   });
 
+  test.each([2048, 200_000])(
+    'contract 11.3: of a body of %d bytes is kept without other memory',
+    async bytes => {
+      const encoded = await encodeBody(bodyOf(bytes), encoding, kept);
+      expect(encoded.buffer.byteLength).toBe(encoded.length);
+    },
+  );
+
   test('is made anew of a body that is not kept', async () => {
     const body = bodyOf(2048);
     const once = await encodeBody(body, encoding, { isKept: false, caller: 'a' });

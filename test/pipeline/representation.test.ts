@@ -54,3 +54,10 @@ test('contract 11.5: the work ends when the last caller leaves, and begins again
   void representationOf(rows, kinds, redactor, by(new AbortController()));
   expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, false]);
 });
+
+test('contract 11.3: what is redacted is kept without other memory', async () => {
+  const rows = { ...long(), body: Buffer.from('{"result":[{"a":"203.0.113.7"}]}') };
+  const { body } = await representationOf(rows, kinds, openRedactor().redactor, by(new AbortController()));
+  expect(String(body)).toBe('{"result":[{"a":"REDACTED"}]}');
+  expect(body.buffer.byteLength).toBe(body.length);
+});
