@@ -39,12 +39,15 @@ function cacheHeaders({ endpoint, cache, bodyDigest, plan }: Answer, form: BodyF
     };
   }
   const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
-  const ttl = cacheSeconds - cache.ageSeconds;
+  // Rows that were loaded make an entry stale at any age: nobody else may call it fresh.
+  const isStale = cache.state === 'stale' || cache.state === 'stale-if-error';
+  const freshSeconds = isStale ? Math.min(cacheSeconds, cache.ageSeconds) : cacheSeconds;
+  const ttl = freshSeconds - cache.ageSeconds;
   return {
     etag: entityTag(bodyDigest, form),
     age: String(cache.ageSeconds),
     'cache-control':
-      `${endpoint.public ? 'public' : 'private'}, max-age=${cacheSeconds}` +
+      `${endpoint.public ? 'public' : 'private'}, max-age=${freshSeconds}` +
       `, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`,
     // nginx counts max-age from its own request, whatever Age says, and prefers this header. From a 304 it takes a 0 here for
     // max-age, so a stale answer gets one second, by the end of which the refresh may be through.

@@ -121,7 +121,11 @@ test('requests at the same time lose and double nothing', async () => {
 });
 
 test('an entry is void after the first load, and stale while rows keep coming', async () => {
-  const state = async () => (await gateway.get('/api/endpoints/query/shop.kept')).headers.get('x-cache');
+  let headers = new Headers();
+  const state = async () => {
+    ({ headers } = await gateway.get('/api/endpoints/query/shop.kept'));
+    return headers.get('x-cache');
+  };
   expect(await state()).toBe('MISS');
   gateway.clock.advance(1000);
   expect(await state()).toBe('HIT');
@@ -133,6 +137,9 @@ test('an entry is void after the first load, and stale while rows keep coming', 
   await expect.poll(state).toBe('HIT');
   await post('shop.events', [{ order_id: 5, state: 'stale' }]);
   await expect.poll(state).toBe('STALE');
+  // Nor may a browser or a proxy go on with it, however new it is.
+  expect(headers.get('cache-control')).toContain(` max-age=${headers.get('age')},`);
+  expect(headers.get('cache-status')).toBe('saved-query-gateway; hit; ttl=0');
   await sees('shop.kept', expect.arrayContaining([{ state: 'stale', orders: 1, lines: 0 }]));
 });
 
