@@ -114,7 +114,7 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
       try {
         const answer = budget.remainingMs < budgetMs ? await within(budget, run(store)) : await run(store);
         if (answer === late) return outOfTime(operation);
-        if (state === 'refusing' && isWrite(operation)) change('up');
+        if (state === 'refusing' && provesWriting(operation, answer)) change('up');
         return answer;
       } catch (error) {
         failed(operation, error);
@@ -168,6 +168,9 @@ async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T
   }
 }
 
-function isWrite(operation: string): boolean {
-  return operation !== 'read';
+/** Whether an answer proves that the store takes writes: one that is full still says who holds a lease, and extends and ends leases. */
+function provesWriting(operation: string, answer: unknown): boolean {
+  if (operation === 'claim')
+    return typeof answer === 'object' && answer !== null && 'state' in answer && answer.state === 'granted';
+  return operation === 'publish' ? answer === true : operation === 'remove' || operation === 'bumpGeneration';
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Attributes } from '@opentelemetry/api';
 import { ReplyError } from 'ioredis';
 import { inSpanOfRequest } from '../base/spans.ts';
-import { connectRedis } from './connect-redis.ts';
+import { connectRedis, type RedisConnections } from './connect-redis.ts';
 import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 import { subscribeToRedis } from './subscribe-to-redis.ts';
@@ -25,7 +25,7 @@ const generationMs = 90 * 86_400_000;
  */
 export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
   const { client, readAll, progress, openSubscriber } = connectRedis(url);
-  const answer = answersOf(client, { deadlineMs, progress });
+  const { answer, ping } = answersOf(client, { deadlineMs, progress });
   const closing = new AbortController();
   const { deliver, subscribe, clear } = createSubscribers();
   void subscribeToRedis({ openSubscriber, deliver, signal: closing.signal });
@@ -48,48 +48,46 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
       };
     },
     async claim(key, { token, leaseMs, knownVersion = Buffer.alloc(0) }) {
-      const reply = await answer(script('sqgClaim'), () =>
+      const reply = await answer(script('sqgClaim', valueKey(key)), () =>
         client.sqgClaimBuffer(valueKey(key), leaseKey(key), token, wholeMs(leaseMs), knownVersion),
       );
       return toClaim(reply);
     },
     async extend(key, token, leaseMs) {
       return (
-        (await answer(script('sqgExtend'), () =>
+        (await answer(script('sqgExtend', valueKey(key)), () =>
           client.sqgExtend(valueKey(key), leaseKey(key), token, wholeMs(leaseMs)),
         )) === 1
       );
     },
     async publish(key, token, value, ttlMs) {
       const message = toText({ type: 'published', key });
-      const reply = await answer(script('sqgPublish'), () =>
+      const reply = await answer(script('sqgPublish', valueKey(key)), () =>
         client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), message),
       );
       return reply === 1;
     },
     async release(key, token, failurePayload) {
       const message = toText({ type: 'released', key, failurePayload });
-      await answer(script('sqgRelease'), () =>
+      await answer(script('sqgRelease', valueKey(key)), () =>
         client.sqgRelease(valueKey(key), leaseKey(key), token, message),
       );
     },
     async remove(key) {
       const message = toText({ type: 'removed', key });
-      await answer(script('sqgRemove'), () =>
+      await answer(script('sqgRemove', valueKey(key)), () =>
         client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, message),
       );
     },
     async bumpGeneration(group) {
       const generation = randomUUID();
       const message = toText({ type: 'group', group, generation });
-      await answer(script('sqgBumpGeneration'), () =>
+      await answer(script('sqgBumpGeneration', groupKey(group)), () =>
         client.sqgBumpGeneration(groupKey(group), generation, generationMs, message),
       );
     },
     subscribe,
-    async ping() {
-      await answer({ name: 'PING' }, () => client.ping());
-    },
+    ping,
     async close() {
       clear();
       closing.abort();
@@ -130,16 +128,23 @@ function createSubscribers() {
 }
 
 /** A command of Redis, as a span shows it: without keys, which name a caller's parameters. */
-type Command = { readonly name: string; readonly attributes?: Attributes };
+type Command = {
+  readonly name: string;
+  readonly attributes?: Attributes;
+  /** The keys that it needs; for nobody to see. */
+  readonly keys?: readonly string[];
+};
 
 /** All keys that were asked for in one turn, whichever request asked. */
 const reading = (keys: readonly string[]): Command => ({
   name: 'MGET',
+  keys,
   attributes: keys.length > 1 ? { 'db.operation.batch.size': keys.length } : {},
 });
 
-const script = (name: string): Command => ({
+const script = (name: string, key: string): Command => ({
   name: 'EVALSHA',
+  keys: [key],
   attributes: { 'db.stored_procedure.name': name },
 });
 
@@ -150,9 +155,12 @@ type Deadline = {
 };
 
 /** Makes the function that all commands go through: they answer in time, or reject with a StoreError that gives the known cause. */
-function answersOf(client: Parameters<typeof watchConnection>[0], deadline: Deadline) {
+function answersOf(client: RedisConnections['client'], deadline: Deadline) {
   const reason = watchConnection(client);
-  return async <T>({ name, attributes }: Command, send: () => Promise<T>): Promise<T> => {
+  /** Keys of the last command without an answer: in a Cluster, only the node that has them may be gone. */
+  let unanswered: readonly string[] = [];
+
+  async function answer<T>({ name, attributes, keys }: Command, send: () => Promise<T>): Promise<T> {
     try {
       const all = { 'db.system.name': 'redis', 'db.operation.name': name, ...attributes };
       return await inSpanOfRequest(name, { kind: 'client', attributes: all }, () =>
@@ -160,10 +168,23 @@ function answersOf(client: Parameters<typeof watchConnection>[0], deadline: Dead
       );
     } catch (error) {
       const isRefusal = error instanceof ReplyError;
+      if (keys && !isRefusal) unanswered = keys;
       const message = error instanceof LateError ? `Redis does not answer: ${error.message}` : reason(error);
       throw new StoreError(message, { cause: error, isRefusal });
     }
-  };
+  }
+
+  /** Resolves if Redis answers; after a failure, what it did not answer then. */
+  async function ping(): Promise<void> {
+    const asked = unanswered;
+    if (asked.length === 0) await answer({ name: 'PING' }, () => client.ping());
+    else
+      await answer({ name: 'GETRANGE' }, () => Promise.all(asked.map(name => client.getrange(name, 0, 0))));
+    // Another command may have failed meanwhile.
+    if (unanswered === asked) unanswered = [];
+  }
+
+  return { answer, ping };
 }
 
 class LateError extends Error {}

@@ -148,6 +148,31 @@ test('a store that refuses to write is still read, and one event says so', async
   expect(trace()).toEqual(['store.refusing', 'store.up']);
 });
 
+test.each([
+  ['claim', { state: 'held', forMs: 1000 }],
+  ['claim', { state: 'changed', value: Buffer.alloc(16) }],
+  ['extend', true],
+  ['publish', false],
+  ['release', undefined],
+])('a full store that answers %s with %j does not count as writing again', async (operation, answer) => {
+  await guarded.connect();
+  answers = 'refusing';
+  await write();
+  await guarded.call(operation, { remainingMs: guarded.budgetMs }, async () => answer);
+  expect(trace()).toEqual(['store.refusing']);
+});
+
+test.each([
+  ['claim', { state: 'granted' }],
+  ['publish', true],
+])('a store that answers %s with %j writes again', async (operation, answer) => {
+  await guarded.connect();
+  answers = 'refusing';
+  await write();
+  await guarded.call(operation, { remainingMs: guarded.budgetMs }, async () => answer);
+  expect(trace()).toEqual(['store.refusing', 'store.up']);
+});
+
 describe('the budget of one request', () => {
   test('is what all its calls together may wait', async () => {
     const budget = { remainingMs: guarded.budgetMs };

@@ -55,6 +55,24 @@ test('waits for a frozen node no longer than for any, serves the keys of the oth
   await vi.waitFor(() => store.read(manyKeys, []));
 });
 
+test('does not count as answering while the node with the keys of the last failure is frozen', async () => {
+  await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
+  const { store } = await openSubscribed(cluster.url);
+  onTestFinished(() => store.close());
+  const frozen = cluster.nodes[1]!;
+  process.kill(frozen.pid, 'SIGSTOP');
+  try {
+    await expect(store.read(manyKeys, [])).rejects.toThrow('Redis does not answer');
+    const pings = [];
+    for (let n = 0; n < 20; n++) pings.push(await store.ping().catch(({ name }) => name));
+    expect(pings).toEqual(Array(20).fill('StoreError'));
+  } finally {
+    process.kill(frozen.pid, 'SIGCONT');
+  }
+  await vi.waitFor(() => store.ping(), { timeout: 30_000 });
+  await vi.waitFor(() => store.read(manyKeys, []), { timeout: 30_000 });
+});
+
 test('subscribes to another node when its own is gone, and serves the keys of those that are left', async () => {
   await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
   const { store, received } = await openSubscribed(cluster.url);
