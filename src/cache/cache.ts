@@ -84,9 +84,10 @@ export type Cache = {
   /** Invalidates all entries of an endpoint, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
   /**
-   * From now on the entries of an endpoint that this gateway or another has made until now are stale here: its rows have changed.
+   * From now on the entries of an endpoint whose query began until then, on whatever gateway, are stale here: its rows have changed.
+   * @param untilMs milliseconds since 1970. Default: now
    */
-  markStale(group: string): void;
+  markStale(group: string, untilMs?: number): void;
   /** Waits a moment for the store's connection; also resolves without one, and the cache works without it. */
   connect(): Promise<void>;
   /** Whether the store answers, and why not; known within two seconds of a change, without asking the store. */
@@ -152,7 +153,7 @@ export function createCache(options: CacheOptions): Cache {
       await invalidateStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
-    markStale: group => void parts.staleUntil.set(group, clock.now()),
+    markStale: (group, untilMs = clock.now()) => void parts.staleUntil.set(group, untilMs),
     connect: () => store.connect(),
     storeHealth: () => store.health(),
     async close() {

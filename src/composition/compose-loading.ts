@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
+import { readCurrent } from '../duckdb/replicas.ts';
 import type { SourceWatch } from '../endpoints/following/watch-sources.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readSourceFolder, type Source } from '../endpoints/sources.ts';
@@ -45,7 +46,7 @@ export function openLoading(
     retention,
     emit: deps.emit,
   });
-  const mark = createLoadMarker(deps);
+  const mark = createLoadMarker({ ...deps, loadedMs: readCurrent(path).publishedMs });
   const unfollow = followLoads({
     databasePath: path,
     onLoaded: sources => void mark(sources),

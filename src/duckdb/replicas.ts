@@ -13,6 +13,8 @@ export type Current = {
   readonly loads: Readonly<Record<string, number>>;
   /** For which sources it was made, see `layoutOf` of `loading/`; undefined for a file that says nothing of it. */
   readonly layout?: string | undefined;
+  /** When it became current, milliseconds since 1970; undefined for the first file. */
+  readonly publishedMs?: number | undefined;
   /** Equal for the same state: all that the pointer says. */
   readonly version: string;
 };
@@ -39,8 +41,8 @@ export function readCurrent(databasePath: string): Current {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
     return { path: databasePath, loads: {}, version: '' };
   }
-  const { file, loads, layout }: Omit<Current, 'path'> & { file: string } = JSON.parse(text); // written by `publish`
-  return { path: join(dirname(databasePath), basename(file)), loads, layout, version: text };
+  const { file, ...facts }: Omit<Current, 'path' | 'version'> & { file: string } = JSON.parse(text); // written by `publish`
+  return { path: join(dirname(databasePath), basename(file)), ...facts, version: text };
 }
 
 /** The file that is not current. */
@@ -52,7 +54,7 @@ export function spareOf(databasePath: string, { path }: Pick<Current, 'path'>): 
 /** Makes a file current, in one step that survives a loss of power. */
 export async function publish(
   databasePath: string,
-  { path, loads, layout }: Omit<Current, 'version'>,
+  { path, loads, layout }: Omit<Current, 'version' | 'publishedMs'>,
 ): Promise<void> {
   // The time tells two states apart that are otherwise equal.
   const text = JSON.stringify({ file: basename(path), loads, layout, publishedMs: Date.now() });

@@ -10,6 +10,8 @@ type MarkDeps = {
   readonly engine: Pick<Engine, 'explain' | 'subsets'>;
   readonly cache: Pick<Cache, 'invalidateGroup' | 'markStale'>;
   readonly clock: Clock;
+  /** When any process loaded rows last, before this one follows that; milliseconds since 1970. Absent: nobody ever did. */
+  readonly loadedMs?: number | undefined;
 };
 
 /** Milliseconds that finding the sources of a saved query may take. */
@@ -20,10 +22,13 @@ const explainMs = 10_000;
  * next request has the new rows; where rows keep coming within their `cacheSeconds` they are stale instead, and served while one refresh
  * runs: else nothing of an endpoint over a stream of rows would ever be a hit.
  */
-export function createLoadMarker({ endpoints, engine, cache, clock }: MarkDeps) {
+export function createLoadMarker({ endpoints, engine, cache, clock, loadedMs }: MarkDeps) {
   const sourcesOf = new Map<string, readonly string[]>();
   /** By endpoint: when rows of its sources came last. */
   const lastLoads = new Map<string, number>();
+  // Entries in Redis may be from before; into which sources the rows came, nobody knows any more.
+  if (loadedMs !== undefined && loadedMs <= clock.now())
+    for (const { id } of endpoints.all()) cache.markStale(id, loadedMs);
 
   /** The sources of a saved query, including those that only callers' SQL can read. */
   async function sourcesFor(definition: EndpointDefinition): Promise<readonly string[]> {
