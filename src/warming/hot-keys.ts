@@ -69,6 +69,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
     flush,
     async close() {
       clearInterval(timer);
+      await flushing;
       await flush();
     },
   };

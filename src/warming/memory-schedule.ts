@@ -105,22 +105,28 @@ function forgetLowestScores(tables: Tables, maxKeys: number): void {
 }
 
 function claimDue(tables: Tables, token: string, now: number, leaseMs: number): ClaimedGroup | undefined {
-  const { keys, groups } = tables;
-  const due = [...groups].filter(([, { dueMs }]) => dueMs <= now).sort(([, a], [, b]) => a.dueMs - b.dueMs);
-  for (const [name, group] of due) {
-    const known = [...group.digests].map(digest => keys.get(digest)!);
-    const live = known.filter(({ expiresMs }) => expiresMs > now);
-    for (const { digest, expiresMs } of known) if (expiresMs <= now) forget(tables, digest);
-    if (live.length === 0) {
-      groups.delete(name);
-      continue;
-    }
-    const lateMs = now - group.dueMs;
-    Object.assign(group, { dueMs: now + leaseMs, claim: token });
-    const claimed = live.map(({ digest, payload }) => ({ digest, payload }));
-    return { group: name, keys: claimed, next: undefined, lateMs, failures: group.failures };
+  const { groups } = tables;
+  let first: { readonly name: string; readonly group: Group; readonly live: readonly KnownKey[] } | undefined;
+  // Each claim looks at all groups, which may be as many as the keys: nothing is copied or sorted.
+  for (const [name, group] of groups) {
+    if (group.dueMs > now || (first && group.dueMs >= first.group.dueMs)) continue;
+    const live = takeLive(tables, group, now);
+    if (live.length > 0) first = { name, group, live };
+    else groups.delete(name);
   }
-  return undefined;
+  if (!first) return undefined;
+  const { name, group, live } = first;
+  const lateMs = now - group.dueMs;
+  Object.assign(group, { dueMs: now + leaseMs, claim: token });
+  const claimed = live.map(({ digest, payload }) => ({ digest, payload }));
+  return { group: name, keys: claimed, next: undefined, lateMs, failures: group.failures };
+}
+
+/** The keys of a group that were read within their lifetime; it forgets the others. */
+function takeLive(tables: Tables, { digests }: Group, now: number): KnownKey[] {
+  const known = [...digests].map(digest => tables.keys.get(digest)!);
+  for (const { digest, expiresMs } of known) if (expiresMs <= now) forget(tables, digest);
+  return known.filter(({ expiresMs }) => expiresMs > now);
 }
 
 function stateOf({ keys, groups, totals }: Tables, now: number): ScheduleState {

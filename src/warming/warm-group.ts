@@ -1,4 +1,5 @@
 import type { LRUCache } from 'lru-cache';
+import { GatewayError } from '../base/errors.ts';
 import { takeTurns } from '../base/turns.ts';
 import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
@@ -111,6 +112,8 @@ async function warmTogether(
   signal: AbortSignal,
 ): Promise<void> {
   const counted: RunStatement = async (statement, options) => {
+    // A thousand keys may take many runs.
+    if (deps.budget.isUsedUp) throw new GatewayError('cancelled', 'The bytes of the hour are used up');
     counts.runs++;
     const result = await deps.runStatement(statement, options);
     const bytes = result.receipt?.bytesProcessed ?? 0;
@@ -128,8 +131,8 @@ async function warmTogether(
       try {
         const outcome = await deps.cache.warm(cacheRequest(place.run), warmSeconds * 1000, signal);
         if (outcome === 'refreshed') counts.refreshed++;
-        else skip(outcome);
-        deps.failed.delete(query.key.digest);
+        else skip(outcome === 'busy' && deps.budget.isUsedUp ? 'budget' : outcome);
+        if (outcome !== 'busy') deps.failed.delete(query.key.digest);
       } catch {
         // The loader has emitted the reason.
         counts.failed++;

@@ -58,6 +58,8 @@ export function createWarmer(options: WarmerOptions): Warmer {
 
   async function warm(claim: ClaimedGroup, token: string): Promise<void> {
     const startedMs = clock.now();
+    // Not below zero where the clock was set back.
+    const tookMs = () => Math.max(0, clock.now() - startedMs);
     const { group, lateMs } = claim;
     const extending = setInterval(() => {
       schedule.extend(group, token, leaseMs).catch(() => undefined);
@@ -71,21 +73,25 @@ export function createWarmer(options: WarmerOptions): Warmer {
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
         // Another worker takes over at once what a stopping one leaves undone.
-        dueInMs: closing.signal.aborted ? 0 : nextDueMs(periodMs, failures),
+        dueInMs: closing.signal.aborted ? 0 : nextDueMs(periodMs, failures, tookMs()),
         failures,
         dropped,
         counts: { groups: 1, ...totals, ...Object.fromEntries(skips) },
       });
-      const ms = clock.now() - startedMs;
+      const ms = tookMs();
       emit({ type: 'warm.cycle', endpoint, keys, refreshed, failed, skipped, runs, bytes, lateMs, ms });
     } finally {
       clearInterval(extending);
     }
   }
 
-  /** A period, or a little less; twice as long with each failure in a row, to eight periods. */
-  function nextDueMs(periodMs: number, failures: number): number {
-    return periodMs * 2 ** Math.min(failures, 3) * (1 - jitter * random());
+  /**
+   * Milliseconds until the next run, which starts a period, or a little less, after this one did. After a failure it rests that long: twice as long
+   * with each one in a row, to eight periods.
+   */
+  function nextDueMs(periodMs: number, failures: number, tookMs: number): number {
+    const ms = periodMs * 2 ** Math.min(failures, 3) * (1 - jitter * random());
+    return failures > 0 ? ms : Math.max(0, ms - tookMs);
   }
 
   function runDue(): Promise<void> {

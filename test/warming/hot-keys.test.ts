@@ -84,3 +84,19 @@ test('contract 11.2: ten thousand keys with long SQL are reported in several tur
   expect(recorded[0]).toHaveLength(10_000);
   expect(turns).toBeGreaterThan(3);
 });
+
+test('what was read while a report is under way is reported at the end, too', async () => {
+  const gate = Promise.withResolvers<void>();
+  const recorded: string[] = [];
+  const { hotKeys } = openHotKeys(async keys => {
+    recorded.push(...keys.map(({ digest }) => digest));
+    await gate.promise;
+  });
+  hotKeys.recordRead('a', query);
+  void hotKeys.flush();
+  hotKeys.recordRead('b', query);
+  const closed = hotKeys.close();
+  gate.resolve();
+  await closed;
+  expect(recorded).toEqual(['a', 'b']);
+});

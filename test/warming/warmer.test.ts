@@ -37,11 +37,8 @@ const batchSql = 'select thing, 1 as n from unnest(@things) as thing';
 function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number => 0 } = {}) {
   const clock = createStandingClock();
   const room = 100e6;
-  const { cache } = openCache({
-    clock,
-    store: createMemoryStore({ maxBytes: room, clock }),
-    memoryBytes: room,
-  });
+  const store = createMemoryStore({ maxBytes: room, clock });
+  const { cache } = openCache({ clock, store, memoryBytes: room });
   onTestFinished(() => cache.close());
   const events: WarmEvent[] = [];
   const emit = (event: WarmEvent) => events.push(event);
@@ -104,7 +101,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const change = (warmSeconds: number) => {
     definition = parseDefinition('things.sql', header(warmSeconds).replace('select 1', 'select 2'), batchSql);
   };
-  return { read, pass, runs, atOnce, bad, events, schedule, change, clock, warmer, hold };
+  return { read, pass, plan, runs, atOnce, bad, events, schedule, change, clock, warmer, hold, store };
 }
 
 test('contract 6.1: a key that is read at 0 s and at 850 s is warmed every 300 s and never misses, and is dropped 900 s after that', async () => {
@@ -180,6 +177,39 @@ test('contract 6.6: a value that failed runs apart until it succeeds, and the ot
   expect(runs).toEqual([['a', 'b', 'c', 'd']]);
 });
 
+test('contract 6.6: a value that failed stays apart while another process is making it', async () => {
+  const { read, pass, plan, bad, runs, store } = openWarming();
+  for (const thing of ['a', 'b', 'c']) await read(thing);
+  bad.add('c');
+  await pass(300);
+  const { digest } = plan('c').query.key;
+  const [value] = (await store.read([digest], [])).values;
+  await store.claim(digest, { token: 'other', leaseMs: 1e9, knownVersion: value?.subarray(0, 16) });
+  for (const thing of ['a', 'b', 'c']) await read(thing);
+  await pass(300);
+  await store.release(digest, 'other', '');
+  runs.length = 0;
+  await pass(300);
+  expect(runs).toEqual([['a', 'b'], ['c']]);
+});
+
+test('contract 6.1: a group is due a period after its run began, however long that took', async () => {
+  const { read, pass, runs, clock, warmer, hold } = openWarming();
+  await read('a');
+  const gate = Promise.withResolvers<void>();
+  hold.until = gate.promise;
+  clock.advance(300_000);
+  const running = warmer.runDue();
+  await vi.waitFor(() => expect(runs).toHaveLength(2));
+  clock.advance(2000);
+  gate.resolve();
+  await running;
+  await pass(297);
+  expect(runs).toHaveLength(2);
+  await pass(1);
+  expect(runs).toHaveLength(3);
+});
+
 test('a group of which nothing can be refreshed is tried after twice the time, and twice that', async () => {
   const { read, pass, bad, events } = openWarming();
   await read('a');
@@ -251,6 +281,19 @@ test('contract 6.4: the bytes of the hour are counted while a large group is bei
   for (let n = 0; n < 1500; n++) await read(`thing${n}`);
   await pass(300);
   expect(events).toMatchObject([{ keys: 1500, refreshed: 1000, skipped: { budget: 500 }, runs: 1 }]);
+});
+
+test('contract 6.4: the bytes of the hour end a group whose keys take several runs', async () => {
+  const { read, pass, runs, events } = openWarming({ bytesPerHour: 1000 });
+  // A run takes 64 KiB of values.
+  const long = 'x'.repeat(1000);
+  for (let n = 0; n < 200; n++) await read(`${long}${n}`);
+  runs.length = 0;
+  await pass(300);
+  expect(runs).toHaveLength(1);
+  const refreshed = runs[0]!.length;
+  expect(refreshed).toBeLessThan(100);
+  expect(events).toMatchObject([{ refreshed, failed: 0, skipped: { budget: 200 - refreshed } }]);
 });
 
 test('a clock that is set back does not prolong an hour whose bytes are used up', async () => {
