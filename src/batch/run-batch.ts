@@ -87,7 +87,8 @@ async function runPart(
     );
   }
   const receipt = result.receipt && shareOf(result.receipt, values.length);
-  return splitRows(result, values, maxRows).map(rows => ({ ...rows, receipt }));
+  const split = await splitRows(result, values, maxRows);
+  return split.map(rows => ({ ...rows, receipt }));
 }
 
 /** The share of one answer in the cost of a run. */

@@ -7,6 +7,7 @@ import type { EndpointQuery } from '../../src/batch/endpoint-query.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { splitRows } from '../../src/batch/split-rows.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
+import { longestTurn } from '../support/longest-turn.ts';
 
 const definition = parseDefinition(
   'things.sql',
@@ -213,11 +214,11 @@ test('a batch runs when each participant has asked or left, without waiting for 
   expect(runs).toEqual([['a', 'b'], ['late']]);
 });
 
-test('contract 7.1: rows go to their keys unchanged, at most `maxRows` each', () => {
+test('contract 7.1: rows go to their keys unchanged, at most `maxRows` each', async () => {
   const rowsJson =
     '[{"k":"a\\"},{","n":9007199254740993,"o":{"x":[{"y":"}"}]}},{"k":"b","n":1,"o":null},{"k":"b","n":2,"o":{}}]';
   const columns = ['k', 'n', 'o'].map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);
-  const split = splitRows(
+  const split = await splitRows(
     { columns, rowsJson: Buffer.from(rowsJson), rowCount: 3 },
     ['b', 'a"},{', 'none'],
     1,
@@ -228,7 +229,21 @@ test('contract 7.1: rows go to their keys unchanged, at most `maxRows` each', ()
     '[]',
   ]);
   expect(split[0]?.columns.map(({ name }) => name)).toEqual(['n', 'o']);
-  expect(() => splitRows({ columns, rowsJson: Buffer.from(rowsJson), rowCount: 3 }, ['b'], 1)).toThrow(
-    'not asked for',
+  await expect(
+    splitRows({ columns, rowsJson: Buffer.from(rowsJson), rowCount: 3 }, ['b'], 1),
+  ).rejects.toThrow('not asked for');
+});
+
+test('contract 11.2: the rows of a large batch hold nobody up', async () => {
+  const columns = ['k', 'n'].map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);
+  const keys = Array.from({ length: 1000 }, (_, n) => `key ${n}`);
+  const rows = keys.map(k =>
+    Array(500)
+      .fill(JSON.stringify({ k, n: 'x'.repeat(50) }))
+      .join(),
   );
+  const result = { columns, rowsJson: Buffer.from(`[${rows.join()}]`), rowCount: 500_000 };
+  const { result: split, turnMs } = await longestTurn(() => splitRows(result, keys, 1000));
+  expect(split.map(({ rowCount }) => rowCount)).toEqual(Array(1000).fill(500));
+  expect(turnMs).toBeLessThan(100);
 });
