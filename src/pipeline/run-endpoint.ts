@@ -181,7 +181,8 @@ async function readRows(
   if (definition.cacheSeconds === 0) {
     const refusal = meter?.quota && (await meter.quota());
     if (refusal) throw refusal;
-    const rows = await runUncached(deps, definition, request, caller);
+    const isShared = definition.coalesce && !mustLoad;
+    const rows = await runUncached(deps, request, caller, { isShared });
     return { rows, state: 'off', receipt: rows.receipt };
   }
   const { entry: rows, ...answer }: CacheAnswer = await deps.cache.read(request, {
@@ -197,19 +198,19 @@ function costOf({ receipt, rowsJson }: ResultSet): number {
   return receipt?.bytesBilled ?? receipt?.bytesProcessed ?? rowsJson.length;
 }
 
-/** Every request runs the query, unless the definition lets concurrent ones share a run. */
+/** Runs the query, or shares the run of concurrent requests. */
 async function runUncached(
   deps: PipelineDeps,
-  { coalesce }: EndpointDefinition,
   cacheRequest: CacheRequest,
   signal: AbortSignal,
+  { isShared }: { readonly isShared: boolean },
 ): Promise<Rendered> {
   const run = async (inner: AbortSignal): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
     const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner);
     return { ...result, isTruncated, createdAtMs, body: renderBody(rowsJson) };
   };
-  return coalesce ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
+  return isShared ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
 }
 
 function toAnswer(

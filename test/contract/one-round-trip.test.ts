@@ -128,9 +128,9 @@ describe('a remembered GraphQL result', () => {
 });
 
 describe('endpoints that are not cached', () => {
-  const askTogether = async (path: string) => {
+  const askTogether = async (path: string, headers = {}) => {
     const before = runs();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.get(path)));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.get(path, headers)));
     expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('x-cache')}`))).toEqual(
       new Set(['200 BYPASS']),
     );
@@ -144,5 +144,10 @@ describe('endpoints that are not cached', () => {
   test('share a run among concurrent requests if the saved query says so', async () => {
     expect(await askTogether('/api/endpoints/query/shared.runs?project=ours')).toBe(1);
     expect(await askTogether('/api/endpoints/query/shared.runs?project=ours')).toBe(1);
+  });
+
+  test('share none that may have begun before a request with Cache-Control: no-cache', async () => {
+    const headers = { 'cache-control': 'no-cache' };
+    expect(await askTogether('/api/endpoints/query/shared.runs?project=ours', headers)).toBe(10);
   });
 });
