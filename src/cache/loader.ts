@@ -84,10 +84,9 @@ export function createLoader(deps: LoaderDeps): Loader {
       const { entry, standing, receipt } = await loading;
       backoff.succeeded(key.digest);
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
-      const isCurrent = local.removals === removals;
-      // The store did not answer, so only this process knows whether the entry was invalidated meanwhile.
-      if (standing === 'stored' || (standing === 'unknown' && isCurrent))
-        local.keep(key, entry, { isCompared: standing === 'stored' && isCurrent });
+      // What was invalidated meanwhile must not be served while the store is down.
+      if (standing !== 'refused' && local.removals === removals)
+        local.keep(key, entry, { isCompared: standing === 'stored' });
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);

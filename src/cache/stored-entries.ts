@@ -53,17 +53,20 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
 
   /**
    * @param stored what the value of the answer is, if it is an entry
-   * @param isCurrent whether no entry was invalidated since the store was asked
+   * @param before what this process had when the store was asked
+   * @param isCurrent whether no entry was invalidated since then
    */
   function choose(
     request: CacheRequest,
     { isKnown, value }: StoreAnswer,
     stored: Entry | undefined,
-    isCurrent: boolean,
+    { before, isCurrent }: { readonly before: Entry | undefined; readonly isCurrent: boolean },
   ): Entry | undefined {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
+    // A query of this process has made a newer one meanwhile.
+    if (held && stored && held !== before && held.createdAtMs > stored.createdAtMs) return held;
     // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
     const isLost = !value && held;
     if (isLost) putBack(deps, request, held);
@@ -72,17 +75,18 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       local.drop(key.digest);
       return undefined;
     }
-    local.keep(key, entry, { isCompared: isCurrent });
+    if (isCurrent) local.keep(key, entry, { isCompared: true });
     return entry;
   }
 
   return {
     async newest(request, known) {
       const { removals } = local;
+      const before = local.get(request.key);
       const answer = await read(request.key);
       const { value } = answer;
       const stored = value && (await decode(value, request, known));
-      const entry = choose(request, answer, stored, local.removals === removals);
+      const entry = choose(request, answer, stored, { before, isCurrent: local.removals === removals });
       return { entry, budget: { remainingMs: answer.remainingMs } };
     },
   };

@@ -451,6 +451,31 @@ describe("a gateway's memory", () => {
     expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
   });
 
+  test('keeps the entry of its own query, and not an older one that was being read meanwhile', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const { request } = countingRequest('a');
+    await ask(openCache({ clock, store }), request);
+    const gate = Promise.withResolvers<void>();
+    let reads = 0;
+    const late: Store = {
+      ...store,
+      async read(...args) {
+        const read = await store.read(...args);
+        if (++reads === 1) await gate.promise;
+        return read;
+      },
+    };
+    const gateway = openCache({ clock, store: late });
+    const reading = ask(gateway, request);
+    await settle();
+    clock.advance(second);
+    const { signal } = new AbortController();
+    await gateway.cache.read(request, { signal, mustLoad: true });
+    gate.resolve();
+    await reading;
+    expect(await ask(gateway, request)).toBe('hit {"result":[{"n":2}]}');
+  });
+
   test('keeps what was derived from an entry while the store has the same one', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const disconnected = openCache({ clock, store: { ...store, subscribe: () => undefined } });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 import { ask, countingRequest, never, openCache, settle } from './open-cache.ts';
 
@@ -68,6 +69,32 @@ describe('invalidation', () => {
     await gateway.cache.invalidateEntry('counting', request.key);
     gate.resolve();
     expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test('also reaches what is being read, if the store is gone then', async () => {
+    const gate = Promise.withResolvers<void>();
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    let isGone = false;
+    const failing: Store = {
+      ...store,
+      async read(...args) {
+        if (isGone) throw new StoreError('gone');
+        const read = await store.read(...args);
+        await gate.promise;
+        return read;
+      },
+      claim: (...args) => (isGone ? Promise.reject(new StoreError('gone')) : store.claim(...args)),
+    };
+    const { request } = countingRequest('a');
+    await ask(openCache({ clock, store }), request);
+    const gateway = openCache({ clock, store: failing });
+    const asked = ask(gateway, request);
+    await settle();
+    await gateway.cache.invalidateEntry('counting', request.key);
+    gate.resolve();
+    await asked;
+    isGone = true;
     expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
   });
 
