@@ -37,7 +37,7 @@ export async function answerInvalidate(deps: PipelineDeps, context: RequestConte
     deps,
     caller,
     endpoint,
-    parameters && Object.assign(parameters, { sql }),
+    parameters && Object.assign(parameters, sql !== undefined && { sql }),
   );
   return {
     status: 200,

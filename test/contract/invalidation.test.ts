@@ -45,6 +45,10 @@ describe('POST /admin/invalidate', () => {
     await order({ endpoint: 'usage.api-counts', parameters, sql });
     expect(await stateOf(path('ours', sql))).toBe('MISS');
     expect(await stateOf(path('ours'))).toBe('HIT');
+
+    await order({ endpoint: 'usage.api-counts', parameters: { ...parameters, sql } });
+    expect(await stateOf(path('ours', sql))).toBe('MISS');
+    expect(await stateOf(path('ours'))).toBe('HIT');
   });
 
   test('without: all entries of the endpoint, by name or by UUID', async () => {
