@@ -26,6 +26,14 @@ test.each([
   ['Invalid Input Error: ! Invalid time zone: Nowhere/Land', 'Invalid time zone: Nowhere/Land'],
   ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'int64 overflow: 1 + 2'],
   ['Out of Range Error: words of a later DuckDB', 'A value is out of range, or not what its function takes'],
+  [
+    'Binder Error: Non-inner join on correlated columns not supported',
+    'A correlated subquery of this kind is not supported',
+  ],
+  [
+    'Not implemented Error: Cannot perform non-inner join on subquery!',
+    'A correlated subquery of this kind is not supported',
+  ],
   ['Invalid Input Error: missing ): (', 'Cannot parse regular expression: missing ): ('],
 ])("a fault of the query's own values is the caller's: %s", (message, expected) => {
   const { translated, events } = translate(new Error(message));

@@ -35,6 +35,15 @@ const answers: readonly (readonly [string, unknown[]])[] = [
     ],
   ],
   ['select count(*) from edge_logs', [{ f0_: 4 }]],
+  [
+    'select array_length(approx_top_sum(id, 1, 3)) as s, array_length(approx_top_count(id, 3)) as c from edge_logs where false',
+    [{ s: null, c: null }],
+  ],
+  // The first key is a constant as soon as it is printed, though it does not look like one.
+  [
+    "select string_agg(id, '-' order by to_json_string(cast(null as numeric)), id desc) as ids from edge_logs",
+    [{ ids: 'd-c-b-a' }],
+  ],
   ["select count(*) as n from edge_logs where timestamp > '2026-01-15T10:30:00Z'", [{ n: 1 }]],
   ['select countif(null) as n, sum(null) as s from edge_logs', [{ n: 0, s: null }]],
   ["select id from edge_logs where json_value(event_message, '$.a') = 'x'", [{ id: 'd' }]],

@@ -6,6 +6,7 @@ export const formatFunctionCases: CaseGroup = {
     "format('%t|%T', to_code_points(cast(null as string)), to_code_points('a'))",
     "format('%t|%T|%f|%g', -0.0, 0.0 * -1, -0.0, 0.0 * -1)",
     "format('%t|%.0f', [0.0 * -1], -0.4)",
+    "format('%t|%T', b'\\x09\\n\\rA\\\\', b'\\t')",
     "format('%d', 10)",
     "format('%5d|%-5d|%05d|%+d|% d', 10, 10, 10, 10, 10)",
     `format("%'d", 1234567)`,

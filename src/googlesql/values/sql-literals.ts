@@ -1,6 +1,7 @@
 import type { EngineFunctions } from './engine-function.ts';
 
-const escapes: Readonly<Record<number, string>> = { 9: '\\t', 10: '\\n', 13: '\\r', 92: '\\\\' };
+/** In texts alone: in BYTES these are numbers, as all that can't be printed. */
+const escapes: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 /** Values as literals of SQL: what `%T` of FORMAT writes. */
 export const sqlLiterals: EngineFunctions = {
@@ -12,7 +13,7 @@ export const sqlLiterals: EngineFunctions = {
         ? character === quote
           ? `\\${quote}`
           : character
-        : escapedByte(character.charCodeAt(0)),
+        : (escapes[character] ?? escapedByte(character.charCodeAt(0))),
     );
     return `${quote}${escaped}${quote}`;
   },
@@ -28,7 +29,6 @@ export const sqlLiterals: EngineFunctions = {
 };
 
 function escapedByte(byte: number): string {
-  const known = escapes[byte];
-  if (known) return known;
+  if (byte === 92) return '\\\\';
   return byte >= 32 && byte < 127 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
 }

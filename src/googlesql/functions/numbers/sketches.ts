@@ -27,7 +27,7 @@ export const sketchAggregateRows = [
 
 export const sketchRows = [row('HLL_COUNT.EXTRACT(BYTES) INT64', 'coalesce(bq_hll_count($1), 0)')];
 
-/** All weights of a group, which a lambda names once: the greatest sums first, NULL last, and of equal sums the greatest value. */
+/** All weights of a group, which a lambda names once: the greatest sums first, NULL last, and of equal sums the greatest value; NULL where no row is. */
 const topSums = (type: string) => {
   const keys = "list_transform(a[1], lambda e: cast(to_json({'v': e.v}) as varchar))";
   const sums = `bq_key_sums_${type.toLowerCase()}(${keys}, list_transform(a[1], lambda e: e.w))`;
@@ -35,7 +35,7 @@ const topSums = (type: string) => {
     "lambda p: {'a': p[2] is not null, 's': p[2], 'b': a[1][p[1]].v is not null, 'k': a[1][p[1]].v}";
   const sorted = `list_reverse_sort(list_transform(list_zip(bq_first_places(${keys}), ${sums}), ${found}))`;
   const top = `list_transform(list_slice(${sorted}, 1, $3), lambda e: {'value': e.k, 'sum': e.s})`;
-  return `array_extract(list_transform([row(array_agg({'v': $1, 'w': $2}))], lambda a: ${top}), 1)`;
+  return `array_extract(list_transform([row(array_agg({'v': $1, 'w': $2}))], lambda a: case when a[1] is not null then ${top} end), 1)`;
 };
 
 export const topSumRows = ['INT64', 'FLOAT64', 'NUMERIC'].map(type =>
