@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -98,4 +98,22 @@ test('docs/supabase.md leads an operator from the override to the old logs', asy
   const { stdout } = await run('sh', ['-c', command], { env: inFolders, cwd: directory });
   expect(stdout).toContain('1 rows imported into postgres.logs, 0 left out');
   await expect.poll(() => answer(ask), { interval: 200 }).toEqual({ result: [{ n: 2 }] });
+
+  // A backup and the way back, without what Docker does for them.
+  const data = join(directory, 'data');
+  const inContainer = (words: string) => {
+    const here = words.replaceAll('/data', data).replace('/app', root);
+    return run('sh', ['-c', here.replaceAll('node ', `${process.execPath} `)], { cwd: root, env });
+  };
+  const [backUp = '', putBack = ''] = blocks('text').filter(text => text.includes('/data/backup'));
+  await inContainer(/exec analytics (node .*)/.exec(backUp)?.[1] ?? '');
+  gateway.kill('SIGTERM');
+  await once(gateway, 'exit');
+  await inContainer(/sh -c '([^']*)'/.exec(putBack)?.[1] ?? '');
+  const names = await readdir(data);
+  expect(names).toEqual(expect.arrayContaining(['before', 'format.json', 'logs.duckdb', 'rows']));
+  expect(names).not.toContain('backup');
+  expect(await readdir(join(data, 'before'))).toEqual(
+    expect.arrayContaining(['current.json', 'logs.duckdb']),
+  );
 });
