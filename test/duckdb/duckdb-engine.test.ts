@@ -50,7 +50,7 @@ async function openEngine({
 
 type Asked = Partial<Statement> & { signal?: AbortSignal; timeoutMs?: number };
 
-function ask(engine: DuckDbEngine, sql: string, { signal, timeoutMs = 60_000, ...more }: Asked = {}) {
+function ask(engine: DuckDbEngine, sql: string, { signal, timeoutMs = 300_000, ...more }: Asked = {}) {
   const statement = { endpoint: 'test', sql, parameters: [], maxRows: 1000, ...more };
   return engine.run(statement, { signal: signal ?? new AbortController().signal, timeoutMs });
 }

@@ -14,6 +14,8 @@ const usageId = 'c2b9e7a4-83d6-4f5e-b1a0-7d94e60f3b25';
 
 let gateways: readonly FleetGateway[];
 let runs: () => Promise<number>;
+/** Calls to Redis that failed, or did not answer in time. */
+let lateCalls: () => Promise<number>;
 let redis: RedisServer;
 beforeAll(async () => {
   redis = await startRedisServer();
@@ -24,23 +26,39 @@ beforeAll(async () => {
     return counts.reduce((all, count) => all + count, 0);
   };
   runs = () => sum('engine_queries_total');
+  lateCalls = () => sum('cache_store_errors_total');
   return async () => {
     await fleet.stop();
     await redis.stop();
   };
 });
 
-describe('contract 5.6: one cold key asked on four gateways runs one query', () => {
-  test('1000 callers of a quick query', async () => {
-    const before = await runs();
-    const path = countsPath('ours|quick');
-    const answers = await Promise.all(
-      gateways.flatMap(gateway => Array.from({ length: callers }, () => gateway.get(path))),
-    );
-    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+/**
+ * Expects that something asked one query. Where Redis is late, for the machine is busy, a gateway runs the query itself (contract 5.13): then it is
+ * asked again.
+ * @param ask asks for what nobody asked for before, and gives what the callers got
+ */
+async function expectOneRun(ask: (attempt: number) => Promise<string[]>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const [before, lateBefore] = [await runs(), await lateCalls()];
+    const answers = await ask(attempt);
+    if ((await lateCalls()) > lateBefore && attempt < 4) continue;
+    expect(new Set(answers).size).toBe(1);
     expect((await runs()) - before).toBe(1);
-  });
+    return;
+  }
+}
+
+describe('contract 5.6: one cold key asked on four gateways runs one query', () => {
+  test('1000 callers of a quick query', () =>
+    expectOneRun(async attempt => {
+      const path = countsPath(`ours|quick${attempt}`);
+      const answers = await Promise.all(
+        gateways.flatMap(gateway => Array.from({ length: callers }, () => gateway.get(path))),
+      );
+      expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+      return answers.map(({ text }) => text);
+    }));
 
   test('1000 callers of a slow query, by name and by UUID, on REST and on GraphQL', async () => {
     const askAll = async (sql: string) => {
@@ -60,16 +78,15 @@ describe('contract 5.6: one cold key asked on four gateways runs one query', () 
         ),
       );
     };
-    const before = await runs();
-    const answers = await askAll(slowSql(10));
-    expect(new Set(answers.map(rows => JSON.stringify(rows))).size).toBe(1);
-    expect((await runs()) - before).toBe(1);
+    await expectOneRun(async attempt =>
+      (await askAll(slowSql(10 * attempt))).map(rows => JSON.stringify(rows)),
+    );
   });
 
   test('a refused query is refused once, for every caller', async () => {
     const before = await runs();
     // Its fault shows after a second or more, when all of them wait.
-    const path = countsPath('ours', slowSql(20).replace('count(*)', '1 / (count(*) * 0)'));
+    const path = countsPath('ours', slowSql(99).replace('count(*)', '1 / (count(*) * 0)'));
     const answers = await Promise.all(
       gateways.flatMap(gateway => Array.from({ length: 20 }, () => gateway.get(path))),
     );

@@ -102,6 +102,8 @@ export async function startGatewayProcess(
       ACCESS_TOKEN: token,
       // On a busy machine a Redis that is there may answer after the 50 ms of the default.
       REDIS_TIMEOUT_MS: '1000',
+      // The engine's processes have the lower priority: beside others that have work, a second becomes a minute.
+      QUERY_TIMEOUT_MS: '300000',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

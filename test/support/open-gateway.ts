@@ -89,6 +89,8 @@ export async function openGateway(options: OpenGatewayOptions) {
     ...(redis && { REDIS_URL: redis.url }),
     // On a busy machine a Redis that is there may answer after the 50 ms of the default.
     REDIS_TIMEOUT_MS: '1000',
+    // The engine's processes have the lower priority: beside others that have work, a second becomes a minute.
+    QUERY_TIMEOUT_MS: '300000',
     DATA_DIR: directory,
     SQL_DIR: join(directory, 'sql'),
     SOURCES_DIR: sourcesDirectory,
