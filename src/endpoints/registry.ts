@@ -80,6 +80,8 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
         retry: { everyMs: retryMs, isNeeded: () => broken.size > 0 },
       })
     : undefined;
+  // Nobody has reported what changed while the files were read and checked.
+  watcher?.look();
   return {
     find: reference => found.get(uuid.test(reference) ? reference.toLowerCase() : reference),
     all: () => [...served.values()],

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { EndpointEvent } from '../../src/endpoints/endpoint-events.ts';
 import { DefinitionError } from '../../src/endpoints/parse-definition.ts';
 import { createEndpointRegistry } from '../../src/endpoints/registry.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const file = (name: string, id: number, sql = 'select 1 as n') => `/*
 id: 00000000-0000-0000-0000-00000000000${id}
@@ -62,6 +63,26 @@ test('a new file is served without a restart', async () => {
   expect(await waitFor('endpoint.loaded')).toEqual({ type: 'endpoint.loaded', endpoint: 'b', file: 'b.sql' });
   expect(registry.find('b')).toBeDefined();
   expect(registry.version).toBeGreaterThan(before);
+});
+
+test('a file that changes while the folder is read for the first time is served as it is then', async () => {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, 'a.sql'), file('a', 1));
+  const { promise: served, resolve } = Promise.withResolvers<void>();
+  let loads = 0;
+  const registry = await createEndpointRegistry({
+    directory,
+    async check() {
+      // Between the reading of the file and the beginning of the watch.
+      if (loads === 0) await writeFile(join(directory, 'a.sql'), file('a', 1, 'select 2 as n'));
+    },
+    emit({ type }) {
+      if (type === 'endpoint.loaded' && ++loads === 2) resolve();
+    },
+  });
+  onTestFinished(() => registry.close());
+  await served;
+  expect(registry.find('a')?.sql).toContain('select 2');
 });
 
 test('a broken change keeps the last good definition and says so; the mended file is served', async () => {

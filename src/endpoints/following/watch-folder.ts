@@ -15,11 +15,14 @@ type WatchOptions = {
   readonly retry?: { readonly everyMs: number; readonly isNeeded: () => boolean };
 };
 
+type FolderWatch = {
+  /** Looks as if the folder had changed. */
+  look(): void;
+  close(): void;
+};
+
 /** Follows the changes of a folder's files, and the folder's own: one of the same name may replace it, or a link point to another. */
-export function watchFolder(
-  directory: string,
-  { onChange, onFailed, retry }: WatchOptions,
-): { close(): void } {
+export function watchFolder(directory: string, { onChange, onFailed, retry }: WatchOptions): FolderWatch {
   let settling: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   let isNext = false;
@@ -47,6 +50,7 @@ export function watchFolder(
       if (retry.isNeeded()) look();
     }, retry.everyMs).unref();
   return {
+    look,
     close() {
       stopFollowing();
       clearTimeout(settling);
