@@ -29,11 +29,11 @@ const unhurried = (): RunOptions => ({ signal: new AbortController().signal, tim
 /** The executor on BigQuery. */
 export type BigQueryEngine = Engine & {
   /**
-   * Emits `warehouse.warned` for each thing that fails some queries: columns that a table lacks; and, with `withLayouts`, for
-   * table layouts that make queries cost more than necessary.
-   * @throws SetupError that says why no query can be answered: credentials, tables
+   * Emits `warehouse.warned` for each thing that fails some queries: tables that can't be read, columns that a table lacks; and, with
+   * `isThorough`, for table layouts that make queries cost more than necessary.
+   * @throws SetupError that says why no query can be answered: credentials, tables; with `isThorough` why some can't, for want of a table
    */
-  checkWarehouse(options?: { readonly withLayouts?: boolean }): Promise<void>;
+  checkWarehouse(options?: { readonly isThorough?: boolean }): Promise<void>;
 };
 
 /**
@@ -104,11 +104,11 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     subsets: async statement => subsetsOf(statement, catalog),
     tablesVersion: async () => '', // the files of the sources were read at the start
     check: (statement, options) => inTurn(() => checkedColumns(statement, { catalog, mapping }), options),
-    async checkWarehouse({ withLayouts = false } = {}) {
+    async checkWarehouse({ isThorough = false } = {}) {
       const limit = inFlight.startLimit(unhurried());
       const waiting = { limit, startRetries: () => beginRetries('start', limit) };
       const warehouse = { api, place: options, mapping, catalog };
-      const warnings = examineWarehouse(warehouse, waiting, { withLayouts }).finally(limit.clear);
+      const warnings = examineWarehouse(warehouse, waiting, { isThorough }).finally(limit.clear);
       for (const warning of await warnings) emit({ type: 'warehouse.warned', ...warning });
     },
     usage: () => ({ waiting: waiting(), memoryBytes: 0 }),
@@ -132,10 +132,10 @@ function shareRetries({ random, emit, maxRetries = 4, retryBaseMs: baseMs = 1000
 async function examineWarehouse(
   warehouse: WarehouseToCheck,
   waiting: Parameters<typeof checkWarehouse>[1],
-  { withLayouts }: { readonly withLayouts: boolean },
+  { isThorough }: { readonly isThorough: boolean },
 ): Promise<readonly SetupProblem[]> {
-  const misshapen = await checkWarehouse(warehouse, waiting);
-  return withLayouts ? [...misshapen, ...(await adviseOnLayouts(warehouse, waiting))] : misshapen;
+  const found = await checkWarehouse(warehouse, waiting, { isThorough });
+  return isThorough ? [...found, ...(await adviseOnLayouts(warehouse, waiting))] : found;
 }
 
 async function explain(

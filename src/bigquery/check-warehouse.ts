@@ -53,12 +53,14 @@ export async function adviseOnLayouts(
 /**
  * Finds at the start what would make queries fail: no credentials, a project that may not be used, or a mapped table that is
  * missing, may not be read, or has another shape than its source. It costs nothing: it uses dry runs.
- * @returns what fails only some queries: columns that are missing or of another type, as in the tables of a young project
+ * @param isThorough whether one table that no query can read is too much. Default false: one that is left is enough
+ * @returns what fails only some queries: such tables, and columns that are missing or of another type, as in the tables of a young project
  * @throws SetupError with each problem, for the operator: it names tables
  */
 export async function checkWarehouse(
   warehouse: WarehouseToCheck,
   waiting: Waiting,
+  { isThorough = false }: { readonly isThorough?: boolean } = {},
 ): Promise<readonly SetupProblem[]> {
   // Without a table: a failure here would recur for each table.
   const { failure } = await dryRun(warehouse, waiting, 'select 1');
@@ -67,10 +69,10 @@ export async function checkWarehouse(
     [...warehouse.mapping].map(([source, id]) => checkTable(warehouse, waiting, source, id)),
   );
   const problems = findings.flatMap(finding => finding.problems);
-  const misshapen = findings.flatMap(finding => finding.misshapen);
-  if (problems.length > 0) throw unusable([...problems, ...misshapen]);
-  if (misshapen.length > 0 && !findings.some(({ isUsable }) => isUsable)) throw unusable(misshapen);
-  return misshapen;
+  const found = [...problems, ...findings.flatMap(finding => finding.misshapen)];
+  const isUsable = findings.some(finding => finding.isUsable);
+  if ((isThorough && problems.length > 0) || (found.length > 0 && !isUsable)) throw unusable(found);
+  return found;
 }
 
 function unusable(problems: readonly SetupProblem[]): SetupError {

@@ -38,7 +38,7 @@ export async function runDoctor(
       const emit = (event: GatewayEvent) => {
         if (event.type === 'warehouse.warned') advice.push(event);
       };
-      const opened = await openCheckingEngine(config, { clock, emit, withLayouts: true });
+      const opened = await openCheckingEngine(config, { clock, emit, isThorough: true });
       if (opened.isEmpty) {
         const found = `there is no database in ${config.DATA_DIR} yet: the saved queries are checked on empty tables`;
         advice.unshift({

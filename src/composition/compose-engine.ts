@@ -19,8 +19,8 @@ type EngineDeps = {
   readonly emit: (event: GatewayEvent) => void;
   /** Takes the place of the one that the configuration names. */
   readonly engine?: Engine | undefined;
-  /** Whether to emit advice on how the warehouse's tables are laid out. Default false. */
-  readonly withLayouts?: boolean;
+  /** Whether a table of the warehouse that can't be read is an error, and advice on how tables are laid out is emitted. Default false. */
+  readonly isThorough?: boolean;
 };
 
 /** The executor that the configuration names; it keeps the windows of the saved queries. */
@@ -41,7 +41,7 @@ export async function openServingEngine(config: Config, deps: EngineDeps): Promi
   }
 }
 
-async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineDeps): Promise<Engine> {
+async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDeps): Promise<Engine> {
   const folder = readSourceFolder(config.SOURCES_DIR);
   const { sources } = folder;
   const maxResultBytes = config.MAX_RESULT_MB * 1024 * 1024;
@@ -83,7 +83,7 @@ async function openAdapter(config: Config, { clock, emit, withLayouts }: EngineD
     random: Math.random,
   });
   try {
-    await engine.checkWarehouse({ withLayouts });
+    await engine.checkWarehouse({ isThorough });
     return engine;
   } catch (error) {
     await engine.close();

@@ -21,6 +21,9 @@ const young = readSources().map(source => {
   return { ...source, columns: { ...source.columns, metadata: [{ level: 'STRING' as const }] as const } };
 });
 
+/** Sources whose tables are not there yet, or not any more. */
+const missing = ['pgbouncer.logs.prod', 'realtime.logs.prod'];
+
 const now = '2026-01-15T12:00:00Z';
 const row = edgeRow({ id: 'a', timestamp: '2026-01-15T11:30:00Z', project: 'ours' });
 
@@ -45,6 +48,7 @@ beforeAll(async () => {
     emit: () => undefined,
   });
   const sourceOf = new Map(sourceTables.map(([source, table]) => [table, source]));
+  for (const [table, source] of sourceOf) if (missing.includes(source)) sourceOf.delete(table);
   warehouse = await openExecutingWarehouse({ engine: local, sourceOf, pageRows: 10 });
   gateway = await openGateway({
     now,
@@ -62,6 +66,14 @@ with both as (
 ),
 others as (select id, event_message from \`postgres.logs\`)
 select id as user_name from others where event_message is not null`,
+      'pooled.sql': `/*
+id: 7e57ab1e-0000-4000-8000-000000000402
+name: pooled
+description: Reads a table that is not there.
+columns:
+  id: { type: STRING, description: Which. }
+*/
+select id from \`pgbouncer.logs.prod\``,
     },
     environment: bigqueryEnvironment(warehouse.url),
   });
@@ -76,9 +88,11 @@ afterAll(async () => {
 const ask = (endpoint: string, parameters: Record<string, string>) =>
   gateway.send(`/api/endpoints/query/${endpoint}?${new URLSearchParams(parameters)}`);
 
-test('a table that lacks a column does not stop the start, and the log says so', () => {
+test('a table that lacks a column, or is not there, does not stop the start, and the log says so', () => {
   const found = gateway.events.flatMap(event => (event.type === 'warehouse.warned' ? [event.found] : []));
   expect(found).toEqual([
+    expect.stringMatching(/^pgbouncer\.logs\.prod is .*: Not found: Table/),
+    expect.stringMatching(/^realtime\.logs\.prod is .*: Not found: Table/),
     expect.stringMatching(
       /^gotrue\.logs\.prod is .*: fields are missing: metadata\.action, .* and \d+ more$/,
     ),
@@ -89,10 +103,22 @@ test('a table that lacks a column does not stop the start, and the log says so',
 test.each([
   ['the saved queries', 'logs.all', {}, '"id":"a"'],
   ['the saved queries', 'usage.api-counts', { interval: 'hourly' }, '"total_rest_requests":1'],
-  ['a subset of a whole table', 'logs.all', { sql: 'select count(*) as n from pgbouncer_logs' }, '[{"n":0}]'],
+  ['a subset of a whole table', 'logs.all', { sql: 'select count(*) as n from postgrest_logs' }, '[{"n":0}]'],
 ])('what does not read it is answered: %s', async (_, endpoint, parameters, found) => {
   const { status, text } = await ask(endpoint, { project: 'ours', ...parameters });
   expect([status, text]).toEqual([200, expect.stringContaining(found)]);
+});
+
+test('a table that is not there fails only what reads it', async () => {
+  expect((await ask('pooled', {})).status).toBe(404);
+  const broken = gateway.events.flatMap(event => (event.type === 'endpoint.broken' ? [event.file] : []));
+  expect(broken).toEqual(['pooled.sql']);
+  const { status, body, text } = await ask('logs.all', {
+    project: 'ours',
+    sql: 'select id from realtime_logs',
+  });
+  expect([status, body.error.code]).toEqual([502, 'engine_failed']);
+  expect(text).not.toMatch(warehouseNames);
 });
 
 describe('contract 2.19: what reads it is a 502 that names the source and the column, and nothing of the warehouse', () => {
