@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
@@ -154,20 +154,41 @@ export type SourceFolder = {
   readonly broken: readonly DefinitionError[];
 };
 
+/** What is in the files of a folder of sources: the text of each, or why one can't be read. */
+export type SourceTexts = readonly {
+  readonly file: string;
+  readonly text?: string;
+  readonly problem?: string;
+}[];
+
+/** Reads the files of a folder of sources as they are now. */
+export function readSourceTexts(directory: string): SourceTexts {
+  return listFiles(directory).map(file => {
+    try {
+      return { file, text: readFileSync(join(directory, file), 'utf8') };
+    } catch (error) {
+      return { file, problem: (error as Error).message };
+    }
+  });
+}
+
 /**
  * Reads the sources: one file each, `<name>.yaml`. A file that is wrong harms only itself.
  * @param directory default: the repository's `schema/sources`
+ * @param files what is in it. Default: what is there now
  * @returns in the order of their names
  */
-export function readSourceFolder(directory: string = ownSources): SourceFolder {
+export function readSourceFolder(
+  directory: string = ownSources,
+  files: SourceTexts = readSourceTexts(directory),
+): SourceFolder {
   const sources: Source[] = [];
   const broken: DefinitionError[] = [];
   const owners = new Map<string, string>();
-  for (const file of listFiles(directory)) {
+  for (const { file, text, problem } of files) {
     try {
-      const path = join(directory, file);
-      const text = readFileSync(path, 'utf8');
-      const source = parseSource(file, text, dirname(resolve(path)));
+      if (text === undefined) throw new Error(problem);
+      const source = parseSource(file, text, resolve(directory));
       refuseTaken(owners, file, text, source);
       sources.push(source);
     } catch (error) {

@@ -17,12 +17,13 @@ export async function answerLogs(
   { pipeline, loading, receiveTimeoutMs: timeoutMs }: LoadRouteDeps,
   { request, queryText }: RequestContext,
 ): Promise<HttpResponse> {
-  await admitLoad(pipeline.tokens, request.headers, 'events');
+  const caller = await admitLoad(pipeline.tokens, request.headers, 'events');
   if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
   const source = findSource(loading, readQueryString(queryText));
   const encoding = readContentEncoding(request.headers['content-encoding']);
   const body = streamBody(request, { maxBytes: maxEventsBytes, timeoutMs });
-  const { events, rejected, problem } = await loading.loader.loadEvents(source.name, { body, encoding });
+  const taken = await loading.loader.loadEvents(source.name, { body, encoding }, caller);
+  const { events, rejected, problem } = taken;
   if (events === 0 && rejected > 0) {
     throw new GatewayError('invalid_body', `The request body has no event: ${problem}`);
   }

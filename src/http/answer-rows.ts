@@ -39,7 +39,7 @@ export async function answerRows(
   { request }: RequestContext,
   name: string,
 ): Promise<HttpResponse> {
-  await admitLoad(pipeline.tokens, request.headers, 'rows');
+  const caller = await admitLoad(pipeline.tokens, request.headers, 'rows');
   if (!loading) throw new GatewayError('invalid_request', 'Rows are loaded into the embedded engine only');
   const source = loading.sources.find(each => each.name === name);
   if (!source) throw missingSource(loading, name);
@@ -50,7 +50,11 @@ export async function answerRows(
     );
   }
   const body = streamBody(request, { maxBytes: maxRowsBytes, timeoutMs });
-  const { rows, rejected, problems, ignoredFields, epochUnits } = await loading.loader.load(name, body);
+  const { rows, rejected, problems, ignoredFields, epochUnits } = await loading.loader.load(
+    name,
+    body,
+    caller,
+  );
   if (rows === 0 && rejected === 0) throw new GatewayError('invalid_body', 'The request body has no row');
   if (rows === 0) {
     const [first] = problems;
@@ -78,17 +82,19 @@ export function missingSource(
 
 /**
  * Lets a caller load who may, and counts the request.
+ * @returns the id of the token
  * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`
  */
 export async function admitLoad(
   tokens: LoadRouteDeps['pipeline']['tokens'],
   headers: IncomingHttpHeaders,
   loaded: 'rows' | 'events',
-): Promise<void> {
+): Promise<string> {
   const caller = await tokens.authenticate(readCredentials(headers));
   requireScope(caller, 'write');
   if (caller.fixedParameters) {
     throw new GatewayError('forbidden', `The access token fixes parameters, which ${loaded} do not have`);
   }
   countRequests(caller.meter, 1);
+  return caller.tokenId;
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { repairBlock } from '../duckdb/data-folder/repair-replicas.ts';
 import { LineTooLongError, splitLines } from '../duckdb/split-lines.ts';
-import { namesOf, readSourceFolder, type Source } from '../endpoints/sources.ts';
+import { namesOf, readSourceFolder, type Source, type SourceTexts } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import { type Acceptance, acceptRows, TooManyUselessError } from './accept-rows.ts';
 import { removeUnfinished, rowsFolderOf } from './accepted-rows.ts';
@@ -29,6 +29,8 @@ export type LoaderArguments = {
 
 /** From the gateway to the process. */
 export type LoaderCommand =
+  /** The sources as the gateway has read them; before all others. */
+  | { readonly type: 'sources'; readonly texts: SourceTexts }
   /** Rows of a request, as they came, in a file that the process removes. */
   | { readonly type: 'accept'; readonly id: number; readonly source: string; readonly file: string }
   /** Events of a request, in the same way. */
@@ -62,9 +64,8 @@ export type LoaderReport =
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
-const folderOfSources = readSourceFolder(settings.sourcesDirectory);
-const declared = withRetention(folderOfSources.sources, settings.retention ?? {});
-const leftOut = namesOf(folderOfSources.broken);
+let declared: readonly Source[] = [];
+let leftOut: ReadonlySet<string> = new Set();
 const sources = () => withLearned(declared, readLearned(settings.databasePath));
 const folder = rowsFolderOf(settings.databasePath);
 const report = (message: LoaderReport) => process.send?.(message);
@@ -91,6 +92,7 @@ let retainAtMs: number | undefined;
 await removeUnfinished(folder, Date.now());
 let [commands, working] = [0, 0];
 process.on('message', async (command: LoaderCommand) => {
+  if (command.type === 'sources') return takeSources(command.texts);
   commands++;
   working++;
   await act(command);
@@ -99,6 +101,12 @@ process.on('message', async (command: LoaderCommand) => {
 });
 // Safe at any moment: whatever is in progress is done again by the next process.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+function takeSources(texts: SourceTexts): void {
+  const folderOfSources = readSourceFolder(settings.sourcesDirectory, texts);
+  declared = withRetention(folderOfSources.sources, settings.retention ?? {});
+  leftOut = namesOf(folderOfSources.broken);
+}
 
 async function act(command: LoaderCommand): Promise<void> {
   if (command.type === 'accept') {

@@ -8,6 +8,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
+import { createPermits } from '../base/turns.ts';
+import { readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
@@ -20,15 +22,16 @@ import type { LoadingEvent } from './loading-events.ts';
 export type Loader = {
   /**
    * Takes rows, each a line of JSON. They are on disk when this resolves, and are stored once; queries see them within two seconds.
+   * @param caller who sends, as far as fairness is concerned: the id of an access token. Default: one and the same
    * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written, `invalid_body` if they can't be
    * told apart; what the rows' stream throws
    */
-  load(source: string, rows: AsyncIterable<Buffer>): Promise<Acceptance>;
+  load(source: string, rows: AsyncIterable<Buffer>, caller?: string): Promise<Acceptance>;
   /**
    * Takes log events, whatever they look like, in the same way.
    * @throws GatewayError as above, and `invalid_body` for a body that is no JSON
    */
-  loadEvents(source: string, events: EventsBody): Promise<EventsAcceptance>;
+  loadEvents(source: string, events: EventsBody, caller?: string): Promise<EventsAcceptance>;
   /** Stores rows that other processes have accepted. */
   wake(): void;
   /** Brings the sample up to a time. */
@@ -52,8 +55,11 @@ type LoaderOptions = LoaderArguments & {
   readonly maxWaitingBytes?: number;
 };
 
-/** Requests whose rows are taken at the same time; each has a file open. */
+/** Requests whose rows are taken at the same time, besides one of each caller; each has a file open. */
 const maxTaking = 32;
+
+/** Those whose rows the process reads at the same time: a caller with many large ones keeps the next caller waiting for so many. */
+const maxReading = 8;
 
 /** Milliseconds after which a body that is still coming makes way for another one if there are too many. */
 const slowMs = 2000;
@@ -74,13 +80,16 @@ export function createLoader(options: LoaderOptions): Loader {
     maxWaitingBytes = 512 * 1024 * 1024,
   } = options;
   const folder = rowsFolderOf(databasePath);
+  // Its process ends and starts again, and sources stay as they are here.
+  const sourceTexts = readSourceTexts(sourcesDirectory);
   let child: LoaderChild | undefined;
   const places = createPlaces();
+  const takeTurn = createPermits(maxReading);
   let isClosed = false;
 
   function running(): LoaderChild {
     if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
-    child ??= startChild({ databasePath, sourcesDirectory, retention }, emit, reason => {
+    child ??= startChild({ databasePath, sourcesDirectory, retention }, sourceTexts, emit, reason => {
       child = undefined;
       if (!isClosed && reason !== undefined) emit({ type: 'loader.stopped', reason });
     });
@@ -104,7 +113,12 @@ export function createLoader(options: LoaderOptions): Loader {
       const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
       await Promise.race([receiving, place.promise]).finally(() => file.destroy());
       place.isReceived = true;
-      return await accept(running(), path);
+      const release = await takeTurn(place.caller);
+      try {
+        return await accept(running(), path);
+      } finally {
+        release();
+      }
     } catch (cause) {
       await rm(path, { force: true }).catch(() => undefined);
       if (cause instanceof GatewayError) throw cause;
@@ -114,12 +128,12 @@ export function createLoader(options: LoaderOptions): Loader {
   }
 
   return {
-    load: (source, rows) =>
-      places.within(place =>
+    load: (source, rows, caller = '') =>
+      places.within(caller, place =>
         take(rows, place, (loader, file) => loader.accept({ type: 'accept', source, file })),
       ),
-    loadEvents: (source, { body, encoding }) =>
-      places.within(place =>
+    loadEvents: (source, { body, encoding }, caller = '') =>
+      places.within(caller, place =>
         take(body, place, (loader, file) => loader.accept({ type: 'accept events', source, file, encoding })),
       ),
     wake: () => running().send({ type: 'store' }),
@@ -136,9 +150,16 @@ export function createLoader(options: LoaderOptions): Loader {
 }
 
 /** A request whose rows are taken; `reject` ends it. */
-type Place = PromiseWithResolvers<never> & { readonly startedMs: number; isReceived: boolean };
+type Place = PromiseWithResolvers<never> & {
+  readonly caller: string;
+  readonly startedMs: number;
+  isReceived: boolean;
+};
 
-/** Lets `maxTaking` requests bring rows at the same time: one that sends byte by byte must not keep others from sending. */
+/**
+ * Lets `maxTaking` requests bring rows at the same time: one that sends byte by byte must not keep others from sending. A caller that brings none gets in
+ * whatever others bring.
+ */
 function createPlaces() {
   const taken = new Set<Place>();
 
@@ -151,9 +172,11 @@ function createPlaces() {
   }
 
   return {
-    async within<T>(run: (place: Place) => Promise<T>): Promise<T> {
-      if (taken.size >= maxTaking) makeRoom();
+    async within<T>(caller: string, run: (place: Place) => Promise<T>): Promise<T> {
+      const isNew = ![...taken].some(place => place.caller === caller);
+      if (taken.size >= maxTaking && !isNew) makeRoom();
       const place: Place = {
+        caller,
         startedMs: performance.now(),
         isReceived: false,
         ...Promise.withResolvers<never>(),
@@ -180,9 +203,20 @@ type LoaderChild = {
   end(): Promise<void>;
 };
 
+/**
+ * The first two, and variables, bound the memory of the process: it makes much that is garbage a moment later. By the third one a pattern that takes lines
+ * apart goes on in linear time where it has tried too often: strangers write the lines.
+ */
+const execArgv = [
+  '--max-semi-space-size=8',
+  '--heap-growing-percent=20',
+  '--enable-experimental-regexp-engine-on-excessive-backtracks',
+];
+
 /** @param onEnd called with the reason if the process was not asked to end */
 function startChild(
   settings: LoaderArguments,
+  sourceTexts: SourceTexts,
   emit: (event: LoadingEvent) => void,
   onEnd: (reason: string | undefined) => void,
 ): LoaderChild {
@@ -190,23 +224,28 @@ function startChild(
     new URL('./loader-process.ts', import.meta.url),
     [JSON.stringify(settings)],
     {
-      // These two and the variables bound its memory: it makes much that is garbage a moment later.
-      execArgv: ['--max-semi-space-size=8', '--heap-growing-percent=20'],
+      execArgv,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: { ...childEnvironment(), MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' },
     },
   );
   // Storing can wait for queries, whose processes have the same priority. Threads have that of the thread that made them.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  child.send({ type: 'sources', texts: sourceTexts } satisfies LoaderCommand, () => undefined);
   const owed = new Map<number, PromiseWithResolvers<Acceptance | EventsAcceptance>>();
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
-  let isUnwanted = false;
+  let isGivenUp = false;
+  /** Nothing is asked of it any more, before it has ended: what comes now starts another one. */
+  const giveUp = (reason?: string) => {
+    if (!isGivenUp) onEnd(reason);
+    isGivenUp = true;
+  };
   // A turn may take minutes without a message.
   let [sent, done] = [0, 0];
   const idle = setTimeout(() => {
     if (done < sent) return void idle.refresh();
-    isUnwanted = true;
+    giveUp();
     child.kill('SIGKILL');
   }, idleMs).unref();
   child.on('message', (report: LoaderReport) => {
@@ -225,7 +264,7 @@ function startChild(
     clearTimeout(idle);
     for (const { reject } of owed.values()) reject(new Error(`The loader ended: ${reason}`));
     owed.clear();
-    onEnd(isUnwanted ? undefined : reason);
+    giveUp(reason);
     ended.resolve();
   };
   child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
@@ -249,7 +288,7 @@ function startChild(
     },
     send,
     end() {
-      isUnwanted = true;
+      giveUp();
       child.kill('SIGKILL');
       return ended.promise;
     },

@@ -1,8 +1,10 @@
-import { readdir } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseSource } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { readBlocks } from '../../src/loading/accepted-rows.ts';
+import { createLoader } from '../../src/loading/loader.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Takes lines for a source with these columns, and reads what was accepted as whoever stores it does. */
@@ -155,4 +157,41 @@ test('a pattern fits lines that end as Windows ends them', async () => {
     { level: 'info', message: 'all is well' },
     { level: 'warn', message: 'it is not' },
   ]);
+});
+
+/** A loader over a folder of its own with one source, and what writes the file of that. */
+async function openLoader(columns: string) {
+  const directory = await temporaryDirectory();
+  const sourcesDirectory = join(directory, 'sources');
+  await mkdir(sourcesDirectory);
+  const declare = (text: string) => writeFile(join(sourcesDirectory, 'calls.yaml'), `name: calls\n${text}\n`);
+  await declare(columns);
+  const databasePath = join(directory, 'logs.duckdb');
+  const loader = createLoader({ databasePath, sourcesDirectory, emit: () => undefined });
+  onTestFinished(() => loader.close());
+  const load = (...lines: string[]) =>
+    loader.load(
+      'calls',
+      (async function* () {
+        yield Buffer.from(lines.join('\n'));
+      })(),
+    );
+  return { declare, load };
+}
+
+test('a line on which the pattern of a source goes astray is a bad one, and the next one is read', async () => {
+  const { load } = await openLoader(
+    "load: { pattern: '^(?<text>(?:\\w+\\s?)*)$' }\ncolumns: { text: STRING }",
+  );
+  const taken = await load(`${'x'.repeat(100)}!`, 'all is well');
+  expect(taken).toMatchObject({
+    rows: 1,
+    problems: [{ line: 1, reason: 'does not fit the pattern of the source' }],
+  });
+});
+
+test('a source stays as it was read, whatever becomes of its file before its rows come', async () => {
+  const { declare, load } = await openLoader('columns: { n: INT64 }');
+  await declare('columns: { n: INT65 }');
+  expect(await load('{"n":1}')).toMatchObject({ rows: 1 });
 });
