@@ -117,18 +117,31 @@ function declaredType(stored: SqlType, field: SourceField | undefined): SqlType 
   return { ...stored, fields: declaredTypes(stored.fields, field) };
 }
 
+type ConvertOptions = {
+  /** Whether a value that another scalar type would round fails instead. Default false: what is stored becomes wider types only. */
+  readonly isExact?: boolean;
+  /** Lambdas around the value. Default 0. */
+  readonly depth?: number;
+};
+
 /**
  * SQL that turns a value of one layout into the same value of another. A list that becomes a single record
  * loses the elements after the first: widen the table before.
  */
-export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0): string {
+export function convertLayout(
+  sql: string,
+  from: SqlType,
+  to: SqlType,
+  { isExact = false, depth = 0 }: ConvertOptions = {},
+): string {
+  const options = { isExact, depth };
   if (from.kind === 'STRUCT' && to.kind === 'STRUCT') {
     if (storedTypeSql(from) === storedTypeSql(to)) return sql;
     const presence = to.presence ? [`${quoteText(presenceLeaf)}: true`] : [];
     const fields = to.fields.map(({ name, type }) => {
       const source = columnNamed(from.fields, name);
       const value = source
-        ? convertLayout(`(${sql}).${quoteName(source.name)}`, source.type, type, depth)
+        ? convertLayout(`(${sql}).${quoteName(source.name)}`, source.type, type, options)
         : `NULL::${storedTypeSql(type)}`;
       return `${quoteText(name)}: ${value}`;
     });
@@ -137,21 +150,58 @@ export function convertLayout(sql: string, from: SqlType, to: SqlType, depth = 0
     return to.presence ? record : `CASE WHEN ${sql} IS NOT NULL THEN ${record} END`;
   }
   if (to.kind === 'STRING') return textSql(sql, from);
-  if (to.kind !== 'ARRAY' || to.element.kind !== 'STRUCT') return sql;
-  if (from.kind === 'STRUCT') {
-    const record = convertLayout(sql, from, to.element, depth);
+  if (to.kind !== 'ARRAY') return isExact ? exactSql(sql, from, to) : sql;
+  const isList = from.kind === 'ARRAY' && !from.single;
+  if (to.element.kind !== 'STRUCT') {
+    if (!isExact || !isList || storedTypeSql(from) === storedTypeSql(to)) return sql;
+  } else if (from.kind === 'STRUCT') {
+    const record = convertLayout(sql, from, to.element, options);
     return `CASE WHEN ${sql} IS NOT NULL THEN ${to.single ? record : `[${record}]`} ELSE ${to.single ? 'NULL' : '[]'} END`;
   }
   if (from.kind !== 'ARRAY') return sql;
   if (!to.single && !from.single) {
     const item = `e${depth}`;
-    return `list_transform(${sql}, lambda ${item}: ${convertLayout(item, from.element, to.element, depth + 1)})`;
+    const converted = convertLayout(item, from.element, to.element, { isExact, depth: depth + 1 });
+    return `list_transform(${sql}, lambda ${item}: ${converted})`;
   }
   const one = from.single ? sql : `(${sql})[1]`;
   const isThere = from.single ? `(${one}).${quoteName(presenceLeaf)} IS NOT NULL` : `${one} IS NOT NULL`;
-  const converted = convertLayout(one, from.element, to.element, depth);
+  const converted = convertLayout(one, from.element, to.element, options);
   const none = to.single ? 'NULL' : '[]';
   return `CASE WHEN ${isThere} THEN ${to.single ? converted : `[${converted}]`} ELSE ${none} END`;
+}
+
+const numberKinds: readonly SqlType['kind'][] = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
+
+/** A value in another scalar type. It fails where DuckDB would round it, or cut something off. */
+function exactSql(sql: string, from: SqlType, to: SqlType): string {
+  const [given, wanted] = [storedTypeSql(from), storedTypeSql(to)];
+  if (given === wanted) return sql;
+  const isText = from.kind === 'STRING';
+  // Other texts have many spellings of one value.
+  if (isText && !numberKinds.includes(to.kind)) return `CAST(${sql} AS ${wanted})`;
+  const compared = isText ? 'DOUBLE' : given;
+  // What stands here twice must not fail: DuckDB takes it out of the TRY that looks for such values.
+  const converted = `TRY_CAST(${sql} AS ${wanted})`;
+  const isSame = `TRY_CAST(${converted} AS ${compared}) = TRY_CAST(${sql} AS ${compared})`;
+  const refused = `CAST(CAST(${sql} AS VARCHAR) || ' does not fit' AS ${wanted})`;
+  return `CASE WHEN ${sql} IS NULL OR ${isSame} THEN ${converted} ELSE ${refused} END`;
+}
+
+/** SQL of the field at a dotted path, that of the first element where a record is a list. */
+export function pathSql(columns: readonly CatalogColumn[], path: string | undefined, table = ''): string {
+  let fields = columns;
+  let sql = table;
+  for (const part of path?.split('.') ?? []) {
+    const found = columnNamed(fields, part);
+    if (!found) return 'NULL';
+    const { name, type } = found;
+    sql += `${sql && '.'}${quoteName(name)}`;
+    const record = type.kind === 'ARRAY' ? type.element : type;
+    if (type.kind === 'ARRAY' && !type.single) sql = `(${sql}[1])`;
+    fields = record.kind === 'STRUCT' ? record.fields : [];
+  }
+  return path ? sql : 'NULL';
 }
 
 /** A value as text; arrays and records as JSON, where DuckDB has a form of its own. */

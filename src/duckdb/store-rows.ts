@@ -1,9 +1,17 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
-import type { SqlType } from '../googlesql/tree/types.ts';
+import type { CatalogColumn, SqlType } from '../googlesql/tree/types.ts';
 import { changeLayout, readColumns } from './database.ts';
-import { columnNamed, convertLayout, decodeBytes, listLayout, storedTypeSql, widenLayout } from './layout.ts';
+import {
+  columnNamed,
+  convertLayout,
+  decodeBytes,
+  listLayout,
+  pathSql,
+  storedTypeSql,
+  widenLayout,
+} from './layout.ts';
 
 /** Rows of one source. */
 type StoredRows = {
@@ -17,29 +25,24 @@ type StoredRows = {
 
 /**
  * Stores rows in their normal form within the caller's transaction, after widening the table where a record of them holds several elements.
+ * @throws DuckDB's error for a row that the table can't hold as it is, which may be of earlier types: nothing is rounded
  */
 export async function storeRows(
   connection: DuckDBConnection,
-  { name, columns, key = [], generated = [], time }: Source,
+  source: Source,
   { rows, severalElements, hasOwnIds = false }: StoredRows,
 ): Promise<void> {
+  const { name, key = [], generated = [] } = source;
   const stored = await readColumns(connection, name);
   const widened = widenLayout(stored, severalElements);
   await changeLayout(connection, name, stored, widened);
-  const incoming = listLayout(columns);
-  const values = incoming.map(({ name: column, type }) => {
-    const target = columnNamed(widened, column)?.type ?? type;
-    const value = decodeBytes(`r.${quoteName(column)}`, columns[column]!);
-    return `${convertLayout(value, type, target)} AS ${quoteName(column)}`;
-  });
-  const structure = JSON.stringify([
-    Object.fromEntries(incoming.map(({ name: column, type }) => [column, jsonType(type)])),
-  ]);
-  const list = `from_json($rows, ${quoteText(structure)})`;
+  const list = listSql(source);
+  const values = valuesOf(source, widened).map(({ name: column, sql }) => `${sql} AS ${quoteName(column)}`);
   const selected = `SELECT ${values.join(', ')}`;
   const text = `[${rows.join(',')}]`;
   if (key.length === 0 && hasOwnIds && generated.length > 0) {
-    await storeOnce(connection, { name, ids: generated, time }, `${selected} FROM (${numbered(list)})`, text);
+    const placed = `${selected}, place AS ${placeName} FROM (${numbered(list)})`;
+    await storeOnce(connection, source, widened, placed, text);
     return;
   }
   if (key.length === 0) {
@@ -61,30 +64,77 @@ export async function storeRows(
   );
 }
 
+/**
+ * Finds the rows that `storeRows` would fail for.
+ * @returns their places, from 0
+ */
+export async function findRefused(
+  connection: DuckDBConnection,
+  source: Source,
+  { rows, severalElements }: Pick<StoredRows, 'rows' | 'severalElements'>,
+): Promise<ReadonlySet<number>> {
+  const widened = widenLayout(await readColumns(connection, source.name), severalElements);
+  const record = valuesOf(source, widened).map(({ name, sql }) => `${quoteText(name)}: ${sql}`);
+  const found = await runWith(
+    connection,
+    `SELECT (place - 1)::INTEGER FROM (${numbered(listSql(source))}) WHERE TRY({${record.join(', ')}}) IS NULL`,
+    `[${rows.join(',')}]`,
+  );
+  return new Set(found.map(([place]) => Number(place)));
+}
+
+/** SQL of the rows that are bound, as a list of records. */
+function listSql({ columns }: Source): string {
+  const structure = listLayout(columns).map(({ name, type }) => [name, jsonType(type)]);
+  return `from_json($rows, ${quoteText(JSON.stringify([Object.fromEntries(structure)]))})`;
+}
+
+/** SQL of each column's value in a record `r`, as the table holds it. */
+function valuesOf({ columns }: Source, stored: readonly CatalogColumn[]) {
+  return listLayout(columns).map(({ name, type }) => {
+    const target = columnNamed(stored, name)?.type ?? type;
+    const value = decodeBytes(`r.${quoteName(name)}`, columns[name]!);
+    return { name, sql: convertLayout(value, type, target, { isExact: true }) };
+  });
+}
+
 /** The rows of a list with their places, which reads the list once more. */
 function numbered(list: string): string {
   return `SELECT unnest(list) AS r, generate_subscripts(list, 1) AS place FROM (SELECT ${list} AS list)`;
 }
 
-type OnceOptions = {
-  readonly name: string;
-  readonly ids: readonly string[];
-  readonly time: string | undefined;
-};
+/** Names that no column has. */
+const [placeName, incomingName, thereName] = [
+  quoteName('#place'),
+  quoteName('#incoming'),
+  quoteName('#there'),
+];
 
 /** Days within which a row that is sent again is found: looking further would read the ids of the whole table. */
 const sameRowDays = 1;
 
-/** Stores the rows that are not there yet: the first one with an id stays. */
+/**
+ * Stores the rows that are not there yet: the first one of a project with an id stays. Projects share tables, and whoever sends rows for one of them
+ * must not keep out those of another by their ids.
+ */
 async function storeOnce(
   connection: DuckDBConnection,
-  { name, ids, time }: OnceOptions,
+  { name, generated: ids = [], time, project }: Source,
+  stored: readonly CatalogColumn[],
   selectSql: string,
   text: string,
 ): Promise<void> {
-  const list = ids.map(quoteName).join(', ');
-  const first = `QUALIFY row_number() OVER (PARTITION BY ${list} ORDER BY place) = 1`;
-  await runWith(connection, `CREATE OR REPLACE TEMP TABLE _incoming AS ${selectSql} ${first}`, text);
+  const identity = (table: string) => [
+    ...ids.map(id => `${table}.${quoteName(id)}`),
+    `coalesce(${pathSql(stored, project, table)}::VARCHAR, '')`,
+  ];
+  const list = identity(incomingName);
+  await runWith(
+    connection,
+    `CREATE OR REPLACE TEMP TABLE _incoming AS SELECT * EXCLUDE (${placeName}) FROM (${selectSql}) ${incomingName}
+      QUALIFY row_number() OVER (PARTITION BY ${list.join(', ')} ORDER BY ${placeName}) = 1`,
+    text,
+  );
   // As constants the bounds let DuckDB skip what is older.
   const bounds = time
     ? await connection.runAndReadAll(
@@ -94,21 +144,22 @@ async function storeOnce(
   const [[from, to] = []] = bounds?.getRows() ?? [];
   const near =
     time && from && to
-      ? ` AND ${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
+      ? ` AND ${thereName}.${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
       : '';
-  // Rows from before the column existed have no id, and `NOT IN` is never true of a list with a NULL.
-  const haveIds = ids.map(id => `${quoteName(id)} IS NOT NULL`).join(' AND ');
+  const isSame = identity(thereName)
+    .map((value, at) => `${value} = ${list[at]}`)
+    .join(' AND ');
   await connection.run(
-    `INSERT INTO ${quoteName(name)} BY NAME SELECT * FROM _incoming WHERE (${list}) NOT IN (SELECT (${list}) FROM ${quoteName(name)} WHERE ${haveIds}${near});
+    `INSERT INTO ${quoteName(name)} BY NAME FROM _incoming ${incomingName} WHERE NOT EXISTS (SELECT 1 FROM ${quoteName(name)} ${thereName} WHERE ${isSame}${near});
       DROP TABLE _incoming`,
   );
 }
 
-async function runWith(connection: DuckDBConnection, sql: string, text: string): Promise<void> {
+async function runWith(connection: DuckDBConnection, sql: string, text: string) {
   const statement = await connection.prepare(sql);
   try {
     statement.bindVarchar(1, text);
-    await statement.run();
+    return (await statement.runAndReadAll()).getRows();
   } finally {
     statement.destroySync();
   }

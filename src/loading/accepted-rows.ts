@@ -67,6 +67,8 @@ export async function* readBlocks(folder: string, name: string): AsyncIterable<R
 
 /** A file that is being written. */
 export type RowsFileWriter = {
+  /** Name of the file once it is kept. */
+  readonly name: string;
   add(block: RowsBlock): Promise<void>;
   /** The rows are on disk when this resolves, and stay there whatever happens. */
   keep(): Promise<void>;
@@ -80,6 +82,7 @@ export async function writeRowsFile(folder: string): Promise<RowsFileWriter> {
   const unfinished = join(folder, `${name}.part`);
   const handle = await open(unfinished, 'wx', 0o600);
   return {
+    name: `${name}${ending}`,
     async add({ rows, ...block }) {
       const header = JSON.stringify({ ...block, length: rows.length });
       await handle.writeFile(`${[header, ...rows].join('\n')}\n`);

@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readColumns } from '../duckdb/database.ts';
+import { pathSql } from '../duckdb/layout.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
-import type { CatalogColumn } from '../googlesql/tree/types.ts';
 
 type SortOptions = {
   readonly sources: readonly Source[];
@@ -133,24 +133,9 @@ async function openTable(
     name,
     sql: quoteName(name),
     time: quoteName(time),
-    project: projectSql(columns, project),
+    project: pathSql(columns, project),
     hidesRowId,
   };
-}
-
-/** SQL of the field at a dotted path, that of the first element where a record is a list. */
-function projectSql(columns: readonly CatalogColumn[], path: string | undefined): string {
-  let fields = columns;
-  let sql = '';
-  for (const part of path?.split('.') ?? []) {
-    const type = fields.find(({ name }) => name === part)?.type;
-    if (!type) return 'NULL';
-    sql += `${sql && '.'}${quoteName(part)}`;
-    const record = type.kind === 'ARRAY' ? type.element : type;
-    if (type.kind === 'ARRAY' && !type.single) sql = `(${sql}[1])`;
-    fields = record.kind === 'STRUCT' ? record.fields : [];
-  }
-  return sql || 'NULL';
 }
 
 /** How far a table is sorted. */

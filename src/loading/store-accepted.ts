@@ -3,11 +3,19 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
-import { storeRows } from '../duckdb/store-rows.ts';
+import { findRefused, storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
-import { listRowsFiles, type RowsBlock, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
+import {
+  listRowsFiles,
+  type RowsBlock,
+  type RowsFile,
+  type RowsFileWriter,
+  readBlocks,
+  rowsFolderOf,
+  writeRowsFile,
+} from './accepted-rows.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
@@ -53,9 +61,10 @@ const fewRows = 20;
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
   const { upkeep = createUpkeep(emit) } = options;
+  const folder = rowsFolderOf(databasePath);
+  const before = new Set((await listRowsFiles(folder)).map(({ name }) => name));
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
-  const folder = rowsFolderOf(databasePath);
   const unknown = new Set<string>();
   const hasFiles = async () => {
     const files = await listRowsFiles(folder);
@@ -74,19 +83,22 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     // A turn that began with new columns of a large table stores for as long as these took.
     const endMs = performance.now() + Math.max(turnMs, changedMs);
     const files = await listRowsFiles(folder);
-    // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables.
-    isOutdated = !isDeepStrictEqual(readLearned(databasePath), learned);
-    if (isOutdated) return {};
+    // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables, and waits.
+    const isEachKnown = isDeepStrictEqual(readLearned(databasePath), learned);
+    const isKnown = (name: string) => isEachKnown || before.has(name);
     const waiting = await namesOfWaiting(folder, files, leftOut);
     const memory = await readMemory(connection);
     const missing = memory.missing(files);
+    // Another process has stored such a file. Here, too, its rows come before those that neither has.
+    isOutdated = missing.some(({ name }) => memory.isInCurrent(name) && !isKnown(name));
+    if (isOutdated) return {};
     // What the current file has of a source that is left out can only be copied.
     const isToCopy = missing.some(({ name }) => waiting.has(name) && memory.isInCurrent(name));
     isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
     await memory.forget(files);
     const target = { connection, folder, sources, emit, isLast, isInCurrent: memory.isInCurrent, unknown };
-    const toStore = missing.filter(({ name }) => !waiting.has(name));
+    const toStore = missing.filter(({ name }) => isKnown(name) && !waiting.has(name));
     isLost = !(await storeAll(target, toStore, endMs));
     if (isLost) return { isLost };
     const nowMs = retainAtMs ?? Date.now();
@@ -237,6 +249,8 @@ type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
   readonly isLast: boolean;
   /** Whether few rows are inserted at once. Default false. */
   readonly inFewRows?: boolean;
+  /** Why a file could not be stored whole: the rows at fault are left out. */
+  readonly failure?: string;
   readonly isInCurrent: (name: string) => boolean;
   /** Gets the names of files whose source this process does not know: another one may. */
   readonly unknown: Set<string>;
@@ -268,26 +282,36 @@ async function storeAll(target: Target, files: readonly RowsFile[], endMs: numbe
   }
 }
 
-/** Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, and sets aside the one at fault. */
+/**
+ * Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, then without the rows that DuckDB
+ * refuses. What fails even so is set aside.
+ */
 async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<void> {
   try {
     await storeFiles(target, files);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const needsMemory = isLackOfMemory(error);
-    if (needsMemory ? !target.isLast : isLackOfRoom(message) || damagedPlace(error) !== undefined)
-      throw error;
+    const isOfRows = error instanceof SyntaxError || quotesValues.test(message);
+    const needsMemory = !isOfRows && isLackOfMemory(error);
+    const isOfMachine = !isOfRows && (isLackOfRoom(message) || damagedPlace(error) !== undefined);
+    if (needsMemory ? !target.isLast : isOfMachine) throw error;
     if (files.length > 1) {
       for (const file of files) await storeGroup(target, [file]);
       return;
     }
     if (needsMemory && !target.inFewRows) return storeGroup({ ...target, inFewRows: true }, files);
+    if (!needsMemory && target.failure === undefined)
+      return storeGroup({ ...target, failure: message }, files);
     const [file] = files;
     if (!file) throw error;
     if (target.isInCurrent(file.name)) throw new OnlyInCurrentError(`${file.name} is damaged: ${message}`);
     await setAside(target, file.name, message);
   }
 }
+
+/** Errors of DuckDB that quote what rows, names or statements hold: a value of `quota` says nothing of the disk. */
+const quotesValues =
+  /^(?:Binder|Catalog|Constraint|Conversion|Invalid Input|Mismatch Type|Out of Range|Parser) Error/;
 
 /** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
 const isLackOfRoom = (message: string) =>
@@ -303,9 +327,10 @@ async function setAside({ folder, emit }: Target, name: string, message: string)
 
 async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<void> {
   const { connection, folder } = target;
+  const refused = createRefused(target, files);
   await connection.run('BEGIN');
   try {
-    const insert = createInserts(target);
+    const insert = createInserts(target, refused);
     const stored: string[] = [];
     for (const { name, acceptedMs } of files) {
       const sources = new Set<string>();
@@ -325,12 +350,42 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
     }
     await insert.flush();
     if (stored.length > 0) await remember(connection, stored);
+    await refused.keep();
     await connection.run('COMMIT');
   } catch (error) {
     // DuckDB may have ended it by itself.
     await connection.run('ROLLBACK').catch(() => undefined);
+    await refused.discard();
     throw error;
   }
+  refused.report();
+}
+
+type Refused = ReturnType<typeof createRefused>;
+
+/** Collects the rows of files that DuckDB refuses: they go to a file of their own in the folder `failed`. */
+function createRefused({ folder, emit, failure, isInCurrent }: Target, files: readonly RowsFile[]) {
+  const failed = join(folder, 'failed');
+  // They were refused by the other file of the database, too, and are there already.
+  const areKept = files.some(({ name }) => isInCurrent(name));
+  let file: RowsFileWriter | undefined;
+  let rows = 0;
+  return {
+    async add(block: RowsBlock): Promise<void> {
+      if (areKept) return;
+      file ??= await writeRowsFile(failed);
+      await file.add(block);
+      rows += block.rows.length;
+    },
+    keep: async () => file?.keep(),
+    async discard(): Promise<void> {
+      await file?.discard();
+      if (file) await rm(join(failed, file.name), { force: true });
+    },
+    report(): void {
+      if (file) emit({ type: 'rows.failed', file: file.name, message: `${rows} rows, such as: ${failure}` });
+    },
+  };
 }
 
 /** @param stored rows of SQL, each a number, a file's name and the JSON of its sources' names */
@@ -350,11 +405,20 @@ type Pending = {
 };
 
 /** Joins the blocks of each source, in their order: an INSERT costs as much as hundreds of rows. */
-function createInserts({ connection, sources, inFewRows = false }: Target) {
+function createInserts({ connection, sources, inFewRows = false, failure }: Target, refused: Refused) {
   const pending = new Map<string, Pending>();
   let characters = 0;
+  async function store(all: Pending): Promise<void> {
+    const { source, hasOwnIds, rows } = all;
+    if (failure === undefined) return storeRows(connection, source, all);
+    const places = await findRefused(connection, source, all);
+    await storeRows(connection, source, { ...all, rows: rows.filter((_row, at) => !places.has(at)) });
+    if (places.size === 0) return;
+    const [severalElements, bad] = [[...all.severalElements], rows.filter((_row, at) => places.has(at))];
+    await refused.add({ source: source.name, severalElements, replaces: false, hasOwnIds, rows: bad });
+  }
   async function flush(): Promise<void> {
-    for (const each of pending.values()) await storeRows(connection, each.source, each);
+    for (const each of pending.values()) await store(each);
     pending.clear();
     characters = 0;
   }
@@ -380,7 +444,7 @@ function createInserts({ connection, sources, inFewRows = false }: Target) {
         own.rows.push(row);
         characters += row.length;
         if (!inFewRows || own.rows.length < fewRows) continue;
-        await storeRows(connection, source, { ...own, rows: own.rows.splice(0) });
+        await store({ ...own, rows: own.rows.splice(0) });
       }
     },
   };

@@ -8,7 +8,7 @@ import { openForWriting } from '../../src/duckdb/database.ts';
 import { pointerOf, readCurrent, replicasOf, spareOf } from '../../src/duckdb/replicas.ts';
 import { parseSource, readSources, type Source, type SourceFields } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
-import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { readBlocks, rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { backUp, restore } from '../../src/loading/back-up.ts';
 import { learn, readLearned } from '../../src/loading/events/learned-fields.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
@@ -145,6 +145,66 @@ test('rows whose source has gone are set aside after an hour, and others go on',
     },
   ]);
 });
+
+/** A database whose table has earlier types than the source, and the rows that it refuses, by the file that keeps them. */
+async function openOutgrown(before: string, after: string) {
+  const declare = (columns: string) =>
+    parseSource('outgrown.yaml', `name: outgrown\ncolumns: { n: INT64, ${columns} }\n`, '/');
+  const database = await openDatabase([numbers, declare(before)]);
+  await database.accept(declare(before), [{ n: 0 }]);
+  while (await database.turn());
+  return {
+    ...database,
+    source: declare(after),
+    turn: () => database.turn({ sources: [numbers, declare(after)] }),
+    async failed() {
+      const folder = join(rowsFolderOf(database.databasePath), 'failed');
+      const rows: string[] = [];
+      for (const name of await readdir(folder))
+        for await (const block of readBlocks(folder, name)) rows.push(...block.rows);
+      return rows.map(row => JSON.parse(row));
+    },
+  };
+}
+
+test.each(['text', 'the openfile', 'out of quota', 'Out of Memory', 'IO Error: No space left on device'])(
+  'a row that its table can not hold goes away alone, and keeps up nobody: %s',
+  async text => {
+    const database = await openOutgrown('v: INT64', 'v: STRING');
+    await database.accept(database.source, [
+      { n: 1, v: '5' },
+      { n: 2, v: text },
+      { n: 3, v: '7' },
+    ]);
+    await database.accept(numbers, [{ n: 1 }]);
+    for (let turns = 0; turns < 5 && (await database.turn()); turns++);
+    for (const path of replicasOf(database.databasePath)) {
+      expect(await database.ask('SELECT v FROM outgrown WHERE n > 0 ORDER BY n', path)).toEqual(['5', '7']);
+      expect(await database.ask(all, path)).toEqual(['1']);
+    }
+    expect(await database.waiting()).toBe(0);
+    expect(await database.failed()).toEqual([{ n: '2', v: text }]);
+    const message = expect.stringMatching(/^1 rows, such as: Conversion Error/);
+    expect(database.events).toEqual([{ type: 'rows.failed', file: expect.any(String), message }]);
+  },
+);
+
+test.each([
+  ['v: NUMERIC', 'v: FLOAT64', [0.5, 0.1234567890123, null]],
+  ['v: INT64', 'v: STRING', ['5', '1.5', null]],
+  ['v: BOOL', 'v: INT64', ['1', '2', null]],
+  ['v: FLOAT64', 'v: INT64', ['9007199254740992', '9007199254740993', null]],
+  ['v: FLOAT64', 'v: NUMERIC', ['0.5', '12345678901234567.5', null]],
+  ['v: { type: NUMERIC, repeated: true }', 'v: { type: FLOAT64, repeated: true }', [[0.5], [0.5, 0.1234567890123], []]],
+  ['v: { type: STRUCT, repeated: true, fields: { a: NUMERIC } }', 'v: { type: STRUCT, repeated: true, fields: { a: FLOAT64 } }', [[{ a: 0.5 }], [{ a: 0.1234567890123 }], []]],
+])('a value that a table of %s would round for %s is in no row', async (before, after, values) => {
+  const database = await openOutgrown(before, after);
+  const rows = values.map((v, n) => ({ n: n + 1, v }));
+  await database.accept(database.source, rows);
+  while (await database.turn());
+  expect(await database.ask('SELECT n FROM outgrown WHERE n > 0 ORDER BY n')).toEqual(['1', '3']);
+  expect(await database.failed()).toEqual([{ n: '2', v: values[1] }]);
+}); // biome-ignore format: a table
 
 test('rows of a source that only a later process knows wait for it, and are in both files then', async () => {
   const others = yaml('others');
@@ -347,6 +407,18 @@ test('rows whose fields are learned while a turn begins are stored with them', a
   for (const path of replicasOf(database.databasePath)) {
     expect(await database.ask('SELECT x FROM numbers WHERE n = 3', path)).toEqual(['1.5']);
   }
+});
+
+test('rows are stored while further fields are learned all the time', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  const turning = database.turn();
+  const learning = Array.from({ length: 20 }, (_, n) =>
+    learn(database.databasePath, 'numbers', { [`f${n}`]: 'INT64' }),
+  );
+  await turning;
+  expect(await database.ask(all)).toEqual(['1']);
+  await Promise.all(learning);
 });
 
 test('the other file of the database becomes current where the current one is gone', async () => {
