@@ -196,6 +196,82 @@ test('an event whose id is a number beyond 2^53 is the same one when it is sent 
   expect(await database.ask(`SELECT id FROM "${source.name}"`)).toEqual([['1234567890123456789']]);
 });
 
+test.each(['gotrue.logs.prod', 'deno-relay-logs'])(
+  'an id belongs to its project: that of another one is another event, in %s',
+  async name => {
+    const own = sources.find(each => each.name === name)!;
+    const database = await openDatabase(own);
+    for (const project of ['a', 'b', 'a', undefined, undefined]) {
+      await database.accept({ id: '1', project, event_message: `of ${project}` });
+      await database.ask('SELECT 1');
+    }
+    // In one body as well.
+    await database.accept(JSON.stringify(['a', 'b', 'c', 'c'].map(project => ({ id: '2', project }))));
+    const found = await database.ask(`SELECT id, event_message FROM "${name}" ORDER BY ALL`);
+    expect(found).toEqual([
+      ['1', 'of a'],
+      ['1', 'of b'],
+      ['1', 'of undefined'],
+      ['2', null],
+      ['2', null],
+      ['2', null],
+    ]);
+  },
+);
+
+test("the first instant of all, Go's word for no time, is none", async () => {
+  const database = await openDatabase();
+  const zero = '0001-01-01T00:00:00Z';
+  await database.accept({ id: 'a', timestamp: zero, metadata: { timestamp: '2025-01-16T04:00:00Z' } });
+  await database.accept({ id: 'b', timestamp: zero, metadata: { timestamp: zero } });
+  const asked = `SELECT id, timestamp::VARCHAR, _original IS NOT NULL FROM "${source.name}" ORDER BY id`;
+  const [first, second] = await database.ask(asked);
+  expect(first).toEqual(['a', '2025-01-16 04:00:00+00', true]);
+  expect(Date.parse(String(second?.[1]))).toBeGreaterThan(Date.parse('2026-01-01'));
+});
+
+test('a list named batch is the own one of an event that has a message', async () => {
+  const database = await openDatabase();
+  await database.accept(
+    '{"batch":[1,2],"event_message":"own"}\n{"Message":"too","batch":[{"event_message":"x"}]}',
+  );
+  await database.accept('{"source":"x","batch":[{"event_message":"one"},{"event_message":"two"}]}');
+  expect(await database.ask(`SELECT event_message, batch FROM "${source.name}" ORDER BY 1`)).toEqual([
+    ['one', null],
+    ['own', ['1', '2']],
+    ['too', []],
+    ['two', null],
+  ]);
+});
+
+test('columns of JSON and times are what events say, and nobody has an empty name', async () => {
+  const own = parseSource(
+    'calls.yaml',
+    'name: calls\nproject: project\ncolumns: { n: INT64, project: STRING, raw: JSON, at: TIMESTAMP, day: DATE, times: { type: TIMESTAMP, repeated: true } }\n',
+    '/',
+  );
+  const database = await openDatabase(own);
+  const events = [
+    {
+      n: 1,
+      project: '',
+      raw: ['a'],
+      at: 1737000000,
+      day: 1737000000,
+      times: [1737000000123, '2025-01-16T04:00:00Z'],
+    },
+    { n: 2, project: 'p', raw: [{ b: 1 }], at: 1737000000123456, times: 1737000000 },
+  ];
+  for (const event of events)
+    expect(await database.accept(event)).toMatchObject({ events: 1, lostValues: 0 });
+  const asked =
+    'SELECT project, raw::VARCHAR, calls.at::VARCHAR, day::VARCHAR, times::VARCHAR FROM calls ORDER BY n';
+  expect(await database.ask(asked)).toEqual([
+    ['default', '["a"]', '2025-01-16 04:00:00+00', '2025-01-16', "['2025-01-16 04:00:00.123+00', '2025-01-16 04:00:00+00']"],
+    ['p', '[{"b":1}]', '2025-01-16 04:00:00.123456+00', null, "['2025-01-16 04:00:00+00']"],
+  ]); // biome-ignore format: a table
+});
+
 test('events with ids are stored beside rows from before there were any', async () => {
   const calls = (id: string) =>
     parseSource(
@@ -242,6 +318,9 @@ test('senders that send byte by byte make way for one that comes when all places
   // A body that fails at once says that it was read.
   const failing = { body: dripping(broken.promise), encoding: undefined };
   await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('Too many requests bring rows');
+  // Whoever brings nothing yet gets in.
+  const event = { body: dripping(Promise.resolve(Buffer.from('{}]'))), encoding: undefined };
+  expect(await loader.loadEvents(source.name, event, 'another token')).toMatchObject({ events: 1 });
   now.mockReturnValue(2001);
   await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('can not be written');
   expect(await slow[0]).toBe('overloaded');

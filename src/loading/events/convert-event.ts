@@ -64,7 +64,7 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
     if (time !== undefined) event[time] = timeOf(event, time, { nowMs, conversion });
     if (columns.event_message !== undefined) nameMessage(event);
     const hasOwnId = completeIds(event, generated, conversion);
-    if (project) placeProject(event, project.split('.'), event.project ?? defaultProject);
+    if (project) placeProject(event, project.split('.'), event.project);
     const row = convertRecord(conversion, event, fields.root);
     for (const column of required) {
       const isColumn = !column.includes('.');
@@ -117,7 +117,8 @@ function readTime(value: unknown, latestMicros: bigint): string | undefined {
   const text = keptDigits(value) ?? String(value);
   const isCount = /^-?\d+(?:\.\d+)?$/.test(text);
   const micros = isCount ? readEpoch(text, guessEpochUnit(text) ?? 's') : parseTimestamp(text);
-  const isTime = micros !== undefined && micros >= minTimestamp && micros <= maxTimestamp;
+  // The very first one is what programs in Go write where they have none.
+  const isTime = micros !== undefined && micros > minTimestamp && micros <= maxTimestamp;
   return isTime && micros <= latestMicros ? formatTimestamp(micros) : undefined;
 }
 
@@ -157,12 +158,12 @@ function placeProject(
   [name = '', ...below]: string[],
   project: unknown,
 ): void {
-  const value = event[name] ?? undefined;
+  const value = event[name] ?? null;
   if (below.length === 0) {
-    if (value === undefined || value === '') event[name] = project;
+    if (isNothing(value)) event[name] = isNothing(project) ? defaultProject : project;
     return;
   }
-  const list: unknown[] = Array.isArray(value) ? [...value] : [value ?? null];
+  const list: unknown[] = Array.isArray(value) ? [...value] : [value];
   if (!list.some(isJsonObject)) list.push({});
   event[name] = list.map(item => {
     if (!isJsonObject(item)) return item;
@@ -171,3 +172,6 @@ function placeProject(
     return record;
   });
 }
+
+/** Without content: nobody can ask for a project without a name. */
+const isNothing = (value: unknown) => value === undefined || value === null || value === '';

@@ -12,8 +12,8 @@ export class BodyError extends Error {
 }
 
 /**
- * Finds the events of a body without parsing them: an array, an object with an array `batch`, or one object after the other, as NDJSON
- * has them.
+ * Finds the events of a body without parsing them: an array, an object with an array `batch` and no message, or one object after the other,
+ * as NDJSON has them.
  * @returns their texts, in order
  * @throws BodyError for a body that ends too early, or holds something between its values
  */
@@ -45,22 +45,24 @@ function* elementsOf(body: Buffer, list: number): Iterable<string> {
   }
 }
 
-/** Where the array `batch` of an object begins, if it has one. */
+/** Where the array `batch` of an object begins, if it has one and is no event itself, with a message of its own. */
 function batchOf(body: Buffer, object: number): number | undefined {
   if (body[object] !== openBrace) return undefined;
+  let batch: number | undefined;
   let at = afterSpace(body, object + 1);
   while (body[at] === quote) {
     const keyEnd = stringEnd(body, at);
-    const isBatch = body.toString('latin1', at, keyEnd) === '"batch"';
+    const key = body.toString('latin1', at + 1, keyEnd - 1);
+    if (/^(?:event_)?message$/i.test(key)) return undefined;
     const before = afterSpace(body, keyEnd);
     if (body[before] !== colon) return undefined;
     const value = afterSpace(body, before + 1);
-    if (isBatch) return body[value] === openBracket ? value : undefined;
+    if (key === 'batch') batch = body[value] === openBracket ? value : undefined;
     at = afterSpace(body, valueEnd(body, value));
-    if (body[at] !== comma) return undefined;
+    if (body[at] !== comma) break;
     at = afterSpace(body, at + 1);
   }
-  return undefined;
+  return batch;
 }
 
 /** The position after a value. Whether it is JSON inside is for its parser to say. */
