@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flushSpans } from '../base/spans.ts';
-import { openStandardOutput } from '../base/standard-output.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { createLogOutput, type LogOutput } from '../telemetry/log-output.ts';
 import { type Config, readConfig } from './config.ts';
+import { openStandardOutput } from './standard-output.ts';
 
 /** A process that has started. */
 export type Running = {
