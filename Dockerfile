@@ -28,7 +28,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /op
   && mkdir /data && chown node:node /data
 WORKDIR /app
 COPY --from=build /app ./
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data MALLOC_MMAP_THRESHOLD_=131072
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072
 VOLUME /data
 USER node
 EXPOSE 4000
