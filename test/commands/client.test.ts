@@ -1,11 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { chartText } from '../../src/commands/client/print-chart.ts';
 import { tableText } from '../../src/commands/client/print-table.ts';
 import { type QueryDeps, runQueryCommand } from '../../src/commands/client/query-command.ts';
@@ -136,6 +139,29 @@ describe('query', () => {
     ended.abort();
     await running;
   });
+});
+
+test('--watch goes on after a failure that passes, and ends with one that does not', async () => {
+  const answers = [
+    [200, '{"result":[{"n":1}]}'],
+    [503, '{"error":{"code":"unavailable","message":"It stops"}}'],
+    [200, '{"result":[{"n":2}]}'],
+    [401, '{"error":{"code":"unauthorized","message":"The token is revoked"}}'],
+  ] as const;
+  let at = 0;
+  const server = createServer((_request, response) => {
+    const [status, body] = answers[at++]!;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const environment = { GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_TOKEN: 't' };
+  const said: string[] = [];
+  const out = { write: (text: string | Uint8Array) => said.push(String(text)) };
+  const note = (text: string) => said.push(text);
+  await expect(query('x --every 1', { environment, out, note })).rejects.toThrow('The token is revoked');
+  expect(said).toEqual(['{"result":[{"n":1}]}\n', 'It stops (unavailable)', '{"result":[{"n":2}]}\n']);
 });
 
 test('arguments: options of the command, parameters of the saved query', () => {

@@ -39,11 +39,17 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
   const gateway = await reachGateway(deps.environment, asked, deps.note);
   try {
     await refuseMistyped(gateway, asked, deps.signal);
-    for (let tag: string | undefined; ; ) {
-      tag = await printOnce(deps, gateway, { ...asked, format, tag });
-      if (asked.everySeconds === undefined) return true;
+    let tag = await printOnce(deps, gateway, { ...asked, format, tag: undefined });
+    if (asked.everySeconds === undefined) return true;
+    for (;;) {
       await sleep(asked.everySeconds * 1000, undefined, { signal: deps.signal }).catch(() => undefined);
       if (deps.signal.aborted) return true;
+      tag = await printOnce(deps, gateway, { ...asked, format, tag }).catch(error => {
+        // A gateway that restarts, for example, is back a little later.
+        if (deps.signal.aborted || !mayPass(error)) throw error;
+        deps.note(error.message);
+        return tag;
+      });
     }
   } catch (error) {
     if (!deps.signal.aborted) throw error;
@@ -52,6 +58,10 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
     await gateway.close();
   }
 }
+
+/** Whether the same request may succeed later. */
+const mayPass = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && (error.status === 429 || error.status >= 500);
 
 /**
  * Asks the gateway which parameters the saved query takes. Where it does not say, the query itself is asked, and says why.
