@@ -399,6 +399,14 @@ export function testExplorer(pages: Pages): void {
     await close();
   });
 
+  test('says that its editor did not load, as after an update of the gateway', async () => {
+    const { page, close } = await open(logsView);
+    await page.route(/\/assets\/sql-editor/, route => route.abort());
+    await page.getByRole('button', { name: 'Your own SQL' }).click();
+    await page.getByRole('alert').getByText('The editor did not load').waitFor();
+    await close();
+  });
+
   test('works in a browser that keeps nothing', async () => {
     const page = await pages.context.newPage();
     // As Chromium does with all cookies blocked.

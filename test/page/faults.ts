@@ -42,9 +42,14 @@ cacheSeconds: 60
 */
 select 1`;
 
+const window = 'window: { start: from_start, end: from_end, default: 7d, max: 30d }\n';
+
 /** Saved queries enough to be searched. */
 const others = Array.from({ length: 7 }, (_, at) => {
-  const text = events.replace('4d77', `4e7${at}`).replace('name: events', `name: other.n${at}`);
+  const text = events
+    .replace('4d77', `4e7${at}`)
+    .replace('name: events', `name: other.n${at}`)
+    .replace('maxRows', `${window}maxRows`);
   return [`other.n${at}.sql`, text] as const;
 });
 
@@ -198,6 +203,13 @@ export function testFaults(pages: Pages): void {
     await page.getByLabel('names').pressSequentially(text);
     await expect.poll(() => page.url()).toContain(`names=${text}`);
     expect(opened.complaints).toEqual([]);
+  });
+
+  test('says what is asked for where no range is chosen', async () => {
+    const page = await open(async () => ({ rows: [] }), '/#/other.n1');
+    expect(await page.getByRole('radio', { name: 'default: 7d' }).isChecked()).toBe(true);
+    await page.getByRole('button', { name: /^events/ }).click();
+    expect(await page.getByRole('radio', { name: 'any', exact: true }).isChecked()).toBe(true);
   });
 
   test('a bound of the range that is typed anew keeps its field', async () => {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Endpoint, Subset, Values } from '../api/catalogue.ts';
 import type { Client, Dialect } from '../api/client.ts';
 import { requestValues } from '../form/request-values.ts';
+import { MissingScript } from '../missing-script.tsx';
 import { examplesOf } from './examples.ts';
 import type { SqlEditor as Editor } from './sql-editor.tsx';
 
@@ -26,6 +27,7 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
   const sql = typeof values.sql === 'string' ? values.sql : '';
   const [subset, setSubset] = useState(subsets[0]?.name);
   const [loaded, setLoaded] = useState<Loaded>();
+  const [isMissing, setMissing] = useState(false);
   const set = (text: string, isFinal: boolean) => {
     const { sql: _, ...others } = values;
     onChange(text === '' ? others : { ...others, sql: text }, isFinal);
@@ -34,8 +36,9 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
   useEffect(() => {
     if (loaded) return;
     const dialect = client.dialect().catch(() => undefined);
-    void Promise.all([import('./sql-editor.tsx'), dialect]).then(([{ SqlEditor }, found]) =>
-      setLoaded({ SqlEditor, dialect: found }),
+    void Promise.all([import('./sql-editor.tsx'), dialect]).then(
+      ([{ SqlEditor }, found]) => setLoaded({ SqlEditor, dialect: found }),
+      () => setMissing(true),
     );
   }, []);
 
@@ -75,7 +78,7 @@ export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }:
           check={check}
         />
       ) : (
-        <div class="editor" />
+        <div class="editor">{isMissing && <MissingScript of="editor" />}</div>
       )}
       <p class="hint wide-only">
         Ctrl-Enter runs it, Ctrl-Space completes. Tab indents; Escape and then Tab leaves the editor.

@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Column } from '../api/catalogue.ts';
 import type { Facts, Row } from '../api/client.ts';
+import { MissingScript } from '../missing-script.tsx';
 import { oldestMicros, timeColumn } from '../row-times.ts';
 import { type View, ways, type Zoom } from '../view-url.ts';
 import { chartModel, isMeasurement } from './chart-model.ts';
@@ -115,12 +116,17 @@ let loaded: typeof TimeChart | undefined;
 /** The chart of uPlot, whose script is loaded while the rows are asked for. */
 function LazyTimeChart(props: Parameters<typeof TimeChart>[0]) {
   const [Chart, setChart] = useState<FunctionComponent<typeof props> | undefined>(() => loaded);
+  const [isMissing, setMissing] = useState(false);
   useEffect(() => {
     if (Chart) return;
-    void import('./time-chart.tsx').then(({ TimeChart }) => {
-      loaded = TimeChart;
-      setChart(() => TimeChart);
-    });
+    void import('./time-chart.tsx').then(
+      ({ TimeChart }) => {
+        loaded = TimeChart;
+        setChart(() => TimeChart);
+      },
+      () => setMissing(true),
+    );
   }, []);
+  if (isMissing) return <MissingScript of="chart" />;
   return Chart ? <Chart {...props} /> : <div style={{ height: `${props.height}px` }} />;
 }

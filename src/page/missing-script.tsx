@@ -1,0 +1,8 @@
+/** In the place of what a script would draw that did not come. */
+export function MissingScript({ of }: { readonly of: string }) {
+  return (
+    <p class="problem-line" role="alert">
+      The {of} did not load. The gateway may have another version by now: reload the page.
+    </p>
+  );
+}
