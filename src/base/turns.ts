@@ -101,6 +101,44 @@ export function createSharedTurns(most: number): (caller: string) => Promise<voi
   };
 }
 
+/** Bounds what is done in one turn of the event loop for events of which thousands may come in it. */
+export type TurnBudget = {
+  /** Whether an event of this turn has to wait: the time is over, or others wait already. */
+  isSpent(): boolean;
+  /** Goes on with an event in one of the next turns, in the order of the calls; what `resume` does may happen in the tick after it. */
+  wait(resume: () => void): void;
+};
+
+/** @param maxMs milliseconds of a turn after which no further event begins */
+export function createTurnBudget(maxMs: number): TurnBudget {
+  const waiting: (() => void)[] = [];
+  let endMs: number | undefined;
+
+  /** @returns whether there is time left in this turn */
+  function hasTime(): boolean {
+    if (endMs !== undefined) return performance.now() < endMs;
+    endMs = performance.now() + maxMs;
+    setImmediate(() => {
+      endMs = undefined;
+      void resumeNext();
+    });
+    return true;
+  }
+
+  async function resumeNext(): Promise<void> {
+    while (waiting.length > 0 && hasTime()) {
+      waiting.shift()!();
+      // What follows from it, a tick and promises later, counts too.
+      await new Promise<void>(resolve => process.nextTick(resolve));
+    }
+  }
+
+  return {
+    isSpent: () => !hasTime() || waiting.length > 0,
+    wait: resume => void waiting.push(resume),
+  };
+}
+
 /**
  * Makes a function that waits for one of a few permits, callers in turn.
  * @param count permits

@@ -28,7 +28,7 @@ export type Connections = {
    * @returns false if it may not be: it is the first of its connection, or earlier ones have not been answered completely
    */
   beginRepeated(socket: Socket): boolean;
-  /** Records whether the answer to such a request waits for the store: until then its connection is not idle. */
+  /** Records whether bytes that came wait for the store, or for their turn of the event loop: until then their connection is not idle. */
   setWaiting(socket: Socket, isWaiting: boolean): void;
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
@@ -46,7 +46,7 @@ type Connection = {
   /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
-  /** A request that is not parsed waits for the store. */
+  /** Bytes that are not parsed yet wait. */
   isWaiting: boolean;
 };
 

@@ -82,7 +82,7 @@ export type HandlerDeps = PageDeps & {
   readonly unread: UnreadAnswers;
   /** Connections that may be open at the same time. */
   readonly maxConnections: number;
-  readonly connections: Pick<Connections, 'beginRepeated' | 'setWaiting'>;
+  readonly connections: Pick<Connections, 'beginRepeated' | 'inFlight' | 'setWaiting'>;
   /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
@@ -91,6 +91,8 @@ export type HandlerDeps = PageDeps & {
 export type RequestHandler = {
   /** Looks at what a new connection brings. */
   watch(socket: Socket): void;
+  /** Notes a request for another protocol, before it is handled as any other. */
+  beginUpgrade(request: IncomingMessage): void;
   /** Answers a request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers a request with an error. */
@@ -130,6 +132,7 @@ export function createRequestHandler(deps: HandlerDeps): RequestHandler {
   };
   return {
     watch: socket => serving.repeatedBytes.watch(socket),
+    beginUpgrade: request => serving.repeatedBytes.beginUpgrade(request),
     handle(request, response) {
       serving.repeatedBytes.begin(request);
       listen(serving, receive(request, response));

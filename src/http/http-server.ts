@@ -44,7 +44,7 @@ export type HttpServer = {
 /** Makes the HTTP server of all routes; it does not listen yet. */
 export function createHttpServer(deps: HttpDeps): HttpServer {
   const { limits, emit } = deps;
-  const server = openServer(limits.receiveTimeoutMs);
+  const server = openServer(limits.receiveTimeoutMs, request => handler.beginUpgrade(request));
   const onEnded = (reason: EndReason) => emit({ type: 'http.connection_ended', reason });
   const unread = createUnreadAnswers({
     timeoutMs: limits.sendTimeoutMs,
@@ -135,13 +135,18 @@ async function endUnlessRead(socket: Socket): Promise<void> {
   if (socket.bytesRead === bytesRead) socket.destroy();
 }
 
-function openServer(receiveTimeoutMs: number): Server {
+/** @param onUpgrade called with each request for another protocol, before it is a request like others */
+function openServer(receiveTimeoutMs: number, onUpgrade: (request: IncomingMessage) => void): Server {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
     keepAliveTimeout: keepAliveMs,
     // A request without a body has been read with its head: it has no `data`, no `end`, and costs no turns for them.
     optimizeEmptyRequests: true,
+    shouldUpgradeCallback(request) {
+      onUpgrade(request);
+      return false;
+    },
     headersTimeout: receiveTimeoutMs,
     // Bounds clients that send byte by byte, each byte of which counts as progress.
     requestTimeout: 4 * receiveTimeoutMs,

@@ -1,4 +1,5 @@
-import { beforeAll, expect, test } from 'vitest';
+import type { IncomingMessage } from 'node:http';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { maxPipelined } from '../../src/http-messages/http-limits.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
@@ -30,6 +31,96 @@ test('contract 11.3: a connection has a limit of waiting requests; one more is r
   expect(last?.head).toMatch(/\r\nretry-after: 1\r\n/i);
   expect(last?.head).toMatch(/\r\nx-request-id: \S+/i);
   expect(JSON.parse(last?.body ?? '').error.code).toBe('too_many_requests');
+});
+
+test('contract 11.2: what follows a refused request is not parsed', async () => {
+  let parsed = 0;
+  const count = () => parsed++;
+  gateway.server.on('request', count);
+  const connection = await openRaw(gateway.port);
+  connection.write(logs.repeat(500));
+  await connection.ended;
+  gateway.server.off('request', count);
+  // The rest of one piece may be.
+  expect(parsed).toBeLessThan(100);
+});
+
+test('contract 11.2: requests that come together on many connections begin in many turns of the event loop, in order', async () => {
+  const count = 12;
+  const connections = [];
+  for (let n = 0; n < count; n++) connections.push(await openRaw(gateway.port));
+  let turn = 0;
+  let isOver = false;
+  const next = () => {
+    turn++;
+    if (!isOver) setImmediate(next);
+  };
+  next();
+  const begun: { readonly url: string | undefined; readonly turn: number }[] = [];
+  const begin = ({ url }: IncomingMessage) => {
+    begun.push({ url, turn });
+    const endMs = performance.now() + 20;
+    while (performance.now() < endMs);
+  };
+  gateway.server.prependListener('request', begin);
+  for (const [n, connection] of connections.entries())
+    connection.write(get(`/health?${n}`, 'Connection: close\r\n'));
+  const answers = await Promise.all(connections.map(({ ended }) => ended));
+  isOver = true;
+  gateway.server.off('request', begin);
+  expect(answers.map(answer => readAnswers(answer).map(({ status }) => status))).toEqual(
+    Array(count).fill([200]),
+  );
+  expect(begun.map(({ url }) => url)).toEqual(connections.map((_, n) => `/health?${n}`));
+  // Two of them have had their time, and who waits goes on beside what comes.
+  const most = Math.max(
+    ...Map.groupBy(begun, each => each.turn)
+      .values()
+      .map(({ length }) => length),
+  );
+  expect(most).toBeLessThanOrEqual(4);
+});
+
+test('requests that wait while earlier answers are not read are all answered', async () => {
+  const sql = encodeURIComponent("select repeat('x', 200000) as x");
+  const connection = await openRaw(gateway.port);
+  connection.socket.pause();
+  const note = 'X-Note: '.padEnd(500, 'x');
+  connection.write(
+    get(`/api/endpoints/query/logs.all?project=ours&sql=${sql}`, `${note}\r\n`).repeat(20) + closing,
+  );
+  await gateway.until(() => gateway.http.unreadBytes() > 0);
+  connection.socket.resume();
+  const answers = readAnswers(await connection.ended);
+  expect(answers.map(({ status }) => status)).toEqual(Array(21).fill(200));
+});
+
+describe('a request for another protocol is answered as any other', () => {
+  const upgrade = get(
+    '/api/endpoints/query/logs.all?project=ours',
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n',
+  );
+
+  test('and its connection goes on', async () => {
+    const connection = await openRaw(gateway.port);
+    for (let round = 1; round <= 3; round++) {
+      connection.write(upgrade.replace('\r\n\r\n', `\r\nX-Request-Id: round-${round}\r\n\r\n`));
+      await connection.has(`round-${round}`);
+    }
+    connection.write(closing);
+    expect(readAnswers(await connection.ended).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  test.each([
+    ['the first of several', upgrade + logs],
+    ['one among several', logs + upgrade + logs],
+    ['one whose answer is there at once', get('/health', 'Connection: Upgrade\r\nUpgrade: h2c\r\n') + logs],
+  ])('%s that come together is the last that its connection answers', async (_what, bytes) => {
+    const connection = await openRaw(gateway.port);
+    connection.write(bytes);
+    const answers = readAnswers(await connection.ended);
+    expect(answers.map(({ status }) => status)).toEqual(Array(bytes.startsWith(logs) ? 2 : 1).fill(200));
+  });
 });
 
 test('waiting requests up to the limit are answered, repeatedly on one connection', async () => {

@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { errorCodes } from '../../base/errors.ts';
+import { createTurnBudget, type TurnBudget } from '../../base/turns.ts';
+import { dropInput } from '../../http-messages/answer-raw.ts';
 import type { Connections } from '../../http-messages/connections.ts';
 import { endOfHead } from '../../http-messages/rendered-head.ts';
 import { pathOf } from '../../http-messages/request-context.ts';
@@ -14,10 +16,12 @@ import type { FastPath, ReadyResponse } from './fast-path.ts';
  * answered. To parse a request, and to have a response object for it, takes Node longer than to write the answer (decision 106).
  */
 export type RepeatedBytes = {
-  /** Looks at what comes on a new connection before the parser does. */
+  /** Looks at what comes on a new connection before the parser does, and lets it wait where a turn of the event loop has had its share. */
   watch(socket: Socket): void;
   /** Notes that the parser has found a request. */
   begin(request: IncomingMessage): void;
+  /** Notes that the parser has found a request for another protocol, which is answered as any other: what follows it in the same bytes is lost. */
+  beginUpgrade(request: IncomingMessage): void;
   /**
    * Remembers the bytes of a request.
    * @param key by which the fast path has answered it
@@ -27,7 +31,9 @@ export type RepeatedBytes = {
   stop(): void;
 };
 
-type Deps = SendDeps & { readonly connections: Pick<Connections, 'beginRepeated' | 'setWaiting'> };
+type Deps = SendDeps & {
+  readonly connections: Pick<Connections, 'beginRepeated' | 'inFlight' | 'setWaiting'>;
+};
 
 /** What is parsed on a connection. */
 type Parsed = {
@@ -45,7 +51,17 @@ type Parsed = {
   answered: Known | undefined;
   /** Whether bytes that came before wait for the store. */
   isWaiting: boolean;
+  /** Whether the bytes that come next have waited for their turn of the event loop. */
+  isDue: boolean;
+  /** Whether the present request asks for another protocol. */
+  isUpgrade: boolean;
 };
+
+function nothingParsed(): Parsed {
+  const request = undefined;
+  const state = { isWaiting: false, isDue: false, isUpgrade: false };
+  return { awaited: 0, found: 0, request, whole: undefined, answered: undefined, ...state };
+}
 
 /** What is known of bytes. */
 type Known = {
@@ -65,6 +81,12 @@ const maxBytes = 16 * 1024 * 1024;
 /** Bytes of an entry beside its texts. */
 const overheadBytes = 512;
 
+/** Bytes that the parser is given at a time, unless they are of one body: seventy of the shortest requests. */
+const pieceBytes = 2048;
+
+/** Milliseconds of one turn of the event loop in which requests begin. A URL of 72 KiB with thousands of parameters takes twenty; others wait. */
+const maxTurnMs = 30;
+
 const headEnd = '\r\n\r\n';
 
 /** Remembers nothing yet. */
@@ -74,6 +96,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
     sizeCalculation: ({ key }, bytes) => overheadBytes + bytes.length + key.length,
   });
   const connections = new WeakMap<Socket, Parsed>();
+  const turns = createTurnBudget(maxTurnMs);
   let isStopped = false;
 
   /** @returns false if the bytes have to be parsed, now */
@@ -101,29 +124,21 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       // That of node:http, which no documentation promises: without it, or beside another one, everything is parsed.
       const [listener, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
       if (!listener || others.length > 0) return;
-      const parsed: Parsed = {
-        awaited: 0,
-        found: 0,
-        request: undefined,
-        whole: undefined,
-        answered: undefined,
-        isWaiting: false,
-      };
+      const parsed = nothingParsed();
       connections.set(socket, parsed);
       const parse = (bytes: Buffer) => {
-        const isStart = parsed.awaited === 0;
-        parsed.found = 0;
-        parsed.request = parsed.whole = parsed.answered = undefined;
-        listener(bytes);
-        const length = isStart ? lengthOf(bytes, parsed) : parsed.awaited;
-        parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
-        if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
+        parseBytes(socket, parsed, bytes, listener);
         keep(parsed);
+        if (parsed.isUpgrade && Number.isNaN(parsed.awaited)) endAfterResponse(deps, socket);
+        else if (parsed.awaited === 0) parsed.isUpgrade = false;
       };
       socket.on('data', (bytes: Buffer) => {
-        if (parsed.isWaiting) {
+        const isLate = !parsed.isWaiting && !parsed.isDue && turns.isSpent();
+        parsed.isDue = false;
+        if (parsed.isWaiting || isLate) {
           socket.pause();
           socket.unshift(bytes);
+          if (isLate) waitForTurn(deps, turns, socket, parsed);
         } else if (parsed.awaited !== 0 || !take(socket, parsed, bytes, parse)) parse(bytes);
       });
       socket.off('data', listener);
@@ -133,6 +148,10 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       if (!parsed) return;
       parsed.found++;
       parsed.request = request;
+    },
+    beginUpgrade({ socket }) {
+      const parsed = connections.get(socket);
+      if (parsed) parsed.isUpgrade = true;
     },
     remember({ request, traceId, span }, key) {
       const { method, headers, socket } = request;
@@ -147,6 +166,55 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       isStopped = true;
     },
   };
+}
+
+/** Lets a connection read nothing until a turn of the event loop has time for what has come on it. */
+function waitForTurn({ connections }: Deps, turns: TurnBudget, socket: Socket, parsed: Parsed): void {
+  connections.setWaiting(socket, true);
+  turns.wait(() => {
+    connections.setWaiting(socket, false);
+    parsed.isDue = true;
+    socket.resume();
+  });
+}
+
+/** Gives bytes to the parser, and notes what it found in them. */
+function parseBytes(socket: Socket, parsed: Parsed, bytes: Buffer, listener: (bytes: Buffer) => void): void {
+  const { awaited } = parsed;
+  parsed.found = 0;
+  parsed.request = parsed.whole = parsed.answered = undefined;
+  const isStart = awaited === 0;
+  let length = awaited;
+  if (awaited >= bytes.length) listener(bytes);
+  else if (!parseInPieces(socket, bytes, listener)) length = Number.NaN;
+  else if (isStart) length = lengthOf(bytes, parsed);
+  parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
+  if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
+}
+
+/**
+ * Gives bytes to the parser piece by piece: there may be thousands of requests in them, and nobody answers those that follow a refused one.
+ * @returns false if some were dropped, or wait until earlier responses are read
+ */
+function parseInPieces(socket: Socket, bytes: Buffer, listener: (bytes: Buffer) => void): boolean {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    // Its input is dropped, and after CONNECT the parser may be another connection's.
+    if (socket.listenerCount('data') === 0) return false;
+    if (socket.isPaused()) {
+      socket.unshift(bytes.subarray(at));
+      return false;
+    }
+    listener(bytes.subarray(at, at + pieceBytes));
+  }
+  return true;
+}
+
+/** Ends a connection with the response to its last request. Node's parser has dropped what followed that: it would wait for an answer in vain. */
+function endAfterResponse({ connections }: Deps, socket: Socket): void {
+  dropInput(socket);
+  const last = connections.inFlight(socket);
+  if (last && !last.response.headersSent) last.response.shouldKeepAlive = false;
+  else socket.destroySoon();
 }
 
 type AnsweringPath = Pick<FastPath, 'confirm' | 'find'>;
