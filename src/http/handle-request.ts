@@ -1,81 +1,32 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Span } from '@opentelemetry/api';
-import { requireScope } from '../auth/caller.ts';
-import type { Scope } from '../auth/scopes.ts';
 import { claimedTokenId } from '../auth/token-text.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { isTracing, traceIdOf, within } from '../base/spans.ts';
 import type { RowFormatter } from '../formats/row-formatter.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { Connections, RequestPair } from '../http-messages/connections.ts';
-import { type CorsPolicy, preflightHeaders } from '../http-messages/cors.ts';
+import type { CorsPolicy } from '../http-messages/cors.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
-import { maxUrlLength } from '../http-messages/http-limits.ts';
 import { collectBody } from '../http-messages/read-body.ts';
 import { type Compat, renderError } from '../http-messages/render-error.ts';
-import {
-  hasBody,
-  openRequestContext,
-  pathOf,
-  type RequestContext,
-  readRequestId,
-} from '../http-messages/request-context.ts';
+import { hasBody, openRequestContext, pathOf, readRequestId } from '../http-messages/request-context.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
 import { openRequestSpan } from '../http-messages/request-span.ts';
 import { createRequestsInFlight, type RequestsInFlight } from '../http-messages/requests-in-flight.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
-import { redactError } from '../pipeline/representation.ts';
-import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import type { WarmSchedule } from '../warming/schedule.ts';
-import { answerCatalogue } from './answer-catalogue.ts';
-import { answerCheck } from './answer-check.ts';
-import { answerInvalidate } from './answer-invalidate.ts';
-import { answerLogs } from './answer-logs.ts';
-import { answerPages, type PageDeps } from './answer-pages.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
-import { answerRows, type LoadingDeps } from './answer-rows.ts';
-import { answerWarm } from './answer-warm.ts';
+import { answerRoute, type RouteDeps } from './answer-route.ts';
 import { createFastPath, type FastPath, requestKey } from './hits/fast-path.ts';
 import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
-import { documentBytes, json } from './json-response.ts';
-import { matchRoute, type Route, routeMethods, tracedRoute } from './match-route.ts';
+import { allowOf, matchRoute, routeMethods, tracedRoute } from './match-route.ts';
 
-/** Whether requests should be sent here, and what is degraded. */
-export type Health = {
-  readonly isReady: boolean;
-  /** Words such as `store_down`. */
-  readonly reasons: readonly string[];
-  /** Places in files of saved queries and sources that are wrong, such as `a.sql:3: name`. Absent: none that may be shown. */
-  readonly broken?: readonly string[];
-};
-
-/** What the routes need. */
-export type HandlerDeps = PageDeps & {
-  readonly pipeline: PipelineDeps;
+/** What the handler of all routes needs. */
+export type HandlerDeps = RouteDeps & {
   /** Writes rows in other formats. */
   readonly formatter: Pick<RowFormatter, 'format' | 'open'>;
-  readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
-  /** Agents' messages. */
-  readonly mcp: (context: RequestContext) => Promise<HttpResponse>;
-  /** Where rows are loaded; absent: the warehouse is filled by its owner. */
-  readonly loading: LoadingDeps | undefined;
-  /** For `GET /admin/warm`. */
-  readonly schedule: Pick<WarmSchedule, 'state'>;
-  /** Renders the metrics for a scraper. */
-  readonly metrics: () => Promise<HttpResponse>;
-  /** Whether the metrics are for tokens with the scope `metrics` alone. */
-  readonly metricsNeedToken: boolean;
-  /** Whether the documents that list all saved queries are for tokens with the scope `introspect` alone. */
-  readonly documentsNeedToken: boolean;
-  /** The OpenAPI document of what is served now. */
-  readonly openapi: () => Promise<Buffer>;
-  /** The page for language models of what is served now. */
-  readonly llmsText: () => Promise<Buffer>;
-  readonly health: () => Health;
-  /** Milliseconds within which each next part of a body must arrive. */
-  readonly receiveTimeoutMs: number;
   readonly cors: CorsPolicy;
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
@@ -220,7 +171,7 @@ async function handleNow(serving: Serving, incoming: Incoming, bodyBytes: Buffer
       receiveTimeoutMs: serving.receiveTimeoutMs,
       aborts: serving.aborts,
     });
-    const answered = await answer(serving, context);
+    const answered = await answerRoute(serving, context);
     send(serving, incoming, answered, facts);
     if (answered.repeat) serving.fastPath.remember(request, bodyBytes, answered.repeat);
   } catch (thrown) {
@@ -272,132 +223,10 @@ function lacksHost({ headers, httpVersionMinor }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersionMinor > 0;
 }
 
-async function answer(deps: Serving, context: RequestContext): Promise<HttpResponse> {
-  const { url = '' } = context.request;
-  if (url.length > maxUrlLength) {
-    throw new GatewayError(
-      'uri_too_long',
-      `The URL has ${url.length} bytes; allowed: ${maxUrlLength}. POST takes more`,
-    );
-  }
-  let route: Route | undefined;
-  try {
-    route = matchRoute(context.path);
-    return await answerMethod(deps, context, route);
-  } catch (thrown) {
-    // It may repeat a path, a name, a header or a body (contract 9.6). What is redacted for a saved query the pipeline knows, and has done.
-    throw route?.name === 'rest' ? thrown : redactError(thrown, deps.pipeline.redactKinds);
-  }
-}
-
-async function answerMethod(deps: Serving, context: RequestContext, route: Route): Promise<HttpResponse> {
-  const { method = '', headers } = context.request;
-  const methods = routeMethods[route.name];
-  if (method === 'OPTIONS') {
-    return {
-      status: 204,
-      headers: { allow: allow(methods), ...preflightHeaders(headers, methods) },
-      body: noBody,
-    };
-  }
-  if (!methods.includes(method)) {
-    throw new GatewayError('method_not_allowed', `${method} is not offered here; allowed: ${allow(methods)}`);
-  }
-  if (route.name !== 'logs') rejectEncodedBody(context.request);
-  const credentials = isProbe(route) ? undefined : readCredentials(headers);
-  const leave = deps.inFlight.add(credentials);
-  try {
-    return await answerRoute(deps, context, route);
-  } finally {
-    leave();
-  }
-}
-
-/** These say how the gateway is, to whoever asks. */
-const isProbe = ({ name }: Route) => name === 'livez' || name === 'readyz' || name === 'health';
-
-async function answerRoute(deps: Serving, context: RequestContext, route: Route): Promise<HttpResponse> {
-  const { headers } = context.request;
-  switch (route.name) {
-    case 'rest':
-      return deps.rest(context, route.endpoint);
-    case 'catalogue':
-      return answerCatalogue(deps.pipeline, context, route.endpoint);
-    case 'rows':
-      return answerRows(deps, context, route.source);
-    case 'logs':
-      return answerLogs(deps, context);
-    case 'check':
-      return answerCheck(deps.pipeline, context, route.endpoint);
-    case 'graphql':
-      return deps.graphql(context);
-    case 'mcp':
-      return deps.mcp(context);
-    case 'llms':
-      if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
-      return documentBytes(await deps.llmsText(), 'text/markdown');
-    case 'openapi':
-      if (deps.documentsNeedToken) await requireScopeOf(deps, headers, 'introspect');
-      return documentBytes(await deps.openapi(), 'application/json');
-    case 'metrics':
-      if (deps.metricsNeedToken) await requireScopeOf(deps, headers, 'metrics');
-      return deps.metrics();
-    case 'invalidate':
-      return answerInvalidate(deps.pipeline, context);
-    case 'warm':
-      return answerWarm(deps.pipeline.tokens, deps.schedule, context);
-    case 'health':
-      return json({ status: 'ok', cache: deps.pipeline.cache.storeHealth().isUp ? 'up' : 'down' });
-    case 'livez':
-      return json({ status: 'alive' });
-    case 'readyz':
-      return answerReady(deps);
-    case 'home':
-    case 'docs':
-    case 'asset':
-    case 'dialect':
-    case 'sample':
-      return answerPages(deps, context, route);
-  }
-}
-
-/** @throws GatewayError `unauthorized`, `forbidden` */
-async function requireScopeOf(
-  { pipeline }: Pick<HandlerDeps, 'pipeline'>,
-  headers: IncomingHttpHeaders,
-  scope: Scope,
-): Promise<void> {
-  requireScope(await pipeline.tokens.authenticate(readCredentials(headers)), scope);
-}
-
-function rejectEncodedBody(request: IncomingMessage): void {
-  const encoding = request.headers['content-encoding'];
-  if (encoding === undefined || !hasBody(request)) return;
-  throw new GatewayError(
-    'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(encoding)}; allowed: a body without one`,
-  );
-}
-
-/** Answers a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
-function answerReady({ health, isStopping }: Serving): HttpResponse {
-  const { isReady, reasons, ...more } = health();
-  if (isReady && !isStopping) return json({ status: 'ready', reasons, ...more });
-  const response = json({
-    status: 'unready',
-    reasons: isStopping ? ['stopping', ...reasons] : reasons,
-    ...more,
-  });
-  return { ...response, status: 503, headers: { ...response.headers, 'retry-after': '2' } };
-}
-
-const noBody = Buffer.alloc(0);
-
-function allow(methods: readonly string[]): string {
-  return [...methods, 'OPTIONS'].join(', ');
-}
-
 /** A 405 lists the allowed methods (RFC 9110, section 15.5.6). */
 function withAllow(response: HttpResponse, path: string): HttpResponse {
-  return { ...response, headers: { ...response.headers, allow: allow(routeMethods[matchRoute(path).name]) } };
+  return {
+    ...response,
+    headers: { ...response.headers, allow: allowOf(routeMethods[matchRoute(path).name]) },
+  };
 }

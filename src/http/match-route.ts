@@ -54,6 +54,11 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   asset: ['GET', 'HEAD'],
 };
 
+/** The header `Allow`. */
+export function allowOf(methods: readonly string[]): string {
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
 /** The paths of the fixed routes. */
 const fixedRoutes: Record<
   string,
