@@ -3,6 +3,10 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    "select round(x, n), log(n, abs(x)) from unnest([cast('nan' as float64), cast('-inf' as float64), 2.5]) x, unnest([1, null]) n",
+    "select log(x, y) from unnest([cast('inf' as float64), cast('nan' as float64), cast('-inf' as float64)]) x, unnest([0.0, -2.5, 1.0, 2.0, cast('nan' as float64)]) y",
+    "select log(x, cast('nan' as float64)) from unnest([0.0, -2.5, 1.0]) x",
+    "select covar_pop(x, y), covar_samp(x, y), corr(x, y) from unnest([struct(null as x, cast('inf' as float64) as y), (2.0, 5.0), (3.0, 7.0), (cast('nan' as float64), null)])",
     "(select sum(x) from unnest([1.5, cast('inf' as float64)]) x)",
     'select safe.ln(x) from unnest([1, 0, -1]) x',
     `ln(cast('-inf' as float64))`,

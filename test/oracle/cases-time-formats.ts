@@ -155,6 +155,7 @@ export const timeFormatCases: CaseGroup = {
     "select safe.parse_date(f, s) from unnest(['%Y', '%m/%d']) f, unnest(['2026', '3/4', 'x', null]) s",
     "select parse_timestamp(f, s) from unnest([struct('%F %Z' as f, '2026-07-01 America/New_York' as s), struct('%F %z', '2026-07-01 +0200'), struct('%F', '2026-07-01'), struct('%s', '5')])",
     "select parse_timestamp('%F %Z', s, 'Asia/Tokyo'), parse_timestamp('%F', '2026-01-01', 'Asia/Tokyo') from unnest(['2026-07-01 America/New_York', '2026-12-01 UTC+3']) s",
+    "select format_timestamp('%Z', t), format_timestamp('%z%Ez', t), format_timestamp('', t) from unnest([timestamp '2026-01-15 10:11:12+00', null]) t with offset o order by o",
     // Texts of a column: constants are read by the front-end.
     "select safe.parse_date('%Y-%m-%d', x), safe.parse_timestamp('%F %T', x) from unnest(['epoch', 'infinity', '-infinity', ' Epoch ', '2026-1-5', '-2026-01-05', '+2026-01-05', '02026-01-05', '2026-01-05 1:2:3', '2026-01-05 23:59:60', '2026-01-05 24:00:00']) x with offset o order by o",
     "select safe.parse_datetime('%F %H:%M %p', x), safe.parse_datetime('%F %T %p', x), safe.parse_datetime('%F %I:%M', x), safe.parse_datetime('%F %I:%M %p', x) from unnest(['2026-01-01 05:00 PM', '2026-01-01 12:00 AM', '2026-01-01 07:05:00 PM', '2026-01-01 05:00', '2026-01-01 12:00']) x with offset o order by o",

@@ -67,8 +67,9 @@ export function formatTemplate(
   }
   pending += format.slice(last);
   flush();
-  // An empty format still answers NULL for NULL.
-  return pieces.length > 0 ? `(${concatOperands(pieces)})` : "left(strftime($1, '%Y'), 0)";
+  // A format without an element of the time still answers NULL for NULL.
+  if (!pieces.some(piece => piece.includes('$1'))) pieces.push("left(strftime($1, '%Y'), 0)");
+  return `(${concatOperands(pieces)})`;
 }
 
 /** Elements that strptime reads as BigQuery does, where a text has this form. In any other it takes too much: `epoch`, spaces, signs, fewer digits. */

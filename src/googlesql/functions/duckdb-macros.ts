@@ -69,12 +69,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
   // DuckDB multiplies and rounds: a product that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
   'bq_round(x, n)':
-    "case when not isfinite(x) then x when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end",
+    "case when not isfinite(x) then (case when n is not null then x end) when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end",
   // Of minus infinity it is NaN; of other negative numbers it fails.
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
   'bq_log(x, b)':
-    "case when isinf(b) then cast('nan' as double) when b = 1 and not isfinite(x) then case when x > 0 then x else cast('nan' as double) end when b = 1 then bq_fail('Floating point error in function: LOG(' || x || ', ' || b || ')') else bq_ln(x) / bq_ln(b) end",
+    "case when x is null then null when not isfinite(b) or (b <= 0 and not isfinite(x)) then cast('nan' as double) when b = 1 and not isfinite(x) then case when x > 0 then x else cast('nan' as double) end when b = 1 then bq_fail('Floating point error in function: LOG(' || x || ', ' || b || ')') else bq_ln(x) / bq_ln(b) end",
   'bq_exp(x)':
     "case when isfinite(exp(x)) or not isfinite(x) then exp(x) else bq_fail('Floating point error in function: EXP(' || x || ')') end",
   'bq_pow(x, y)':

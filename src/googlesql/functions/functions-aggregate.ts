@@ -46,7 +46,8 @@ function isSmall([value]: readonly BoundExpression[]): boolean {
   return (magnitude(value!) ?? Number.POSITIVE_INFINITY) < 400;
 }
 
-const bothFinite = 'isfinite($1) and isfinite($2)';
+/** Of a pair; NULL, which is passed over, where either is. */
+const bothFinite = 'case when $1 is not null and $2 is not null then isfinite($1) and isfinite($2) end';
 
 /** Over the pairs without a NULL. Beside NaN or infinity DuckDB fails, BigQuery answers NaN. */
 const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).map(([name, pairs]) => {
@@ -59,10 +60,11 @@ const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).
     return `${name.toLowerCase()}(case when ${both} then $1${first} end, case when ${both} then $2${second} end)$over${up.join('')}`;
   };
   const down = ` / ${scale}`;
-  const areSmall = (value: string) => `max(abs(${value}))$over < ${largeSquare}`;
+  const areSmall = (value: string, other: string) =>
+    `max(case when ${other} is not null then abs(${value}) end)$over < ${largeSquare}`;
   const bySecond = (first: string) =>
-    `case when ${areSmall('$2')} then ${scaled(first, '')} else ${scaled(first, down)} end`;
-  const finite = `case when ${areSmall('$1')} then ${bySecond('')} else ${bySecond(down)} end`;
+    `case when ${areSmall('$2', '$1')} then ${scaled(first, '')} else ${scaled(first, down)} end`;
+  const finite = `case when ${areSmall('$1', '$2')} then ${bySecond('')} else ${bySecond(down)} end`;
   const answer = (text: string) => `(case when regr_count($1, $2)$over >= ${pairs} then ${text} end)`;
   const plain = answer(`${name.toLowerCase()}($1, $2)$over`);
   return row(
