@@ -409,18 +409,6 @@ test('rows whose fields are learned while a turn begins are stored with them', a
   }
 });
 
-test('rows are stored while further fields are learned all the time', async () => {
-  const database = await openDatabase();
-  await database.accept(numbers, [{ n: 1 }]);
-  const turning = database.turn();
-  const learning = Array.from({ length: 20 }, (_, n) =>
-    learn(database.databasePath, 'numbers', { [`f${n}`]: 'INT64' }),
-  );
-  await turning;
-  expect(await database.ask(all)).toEqual(['1']);
-  await Promise.all(learning);
-});
-
 test('the other file of the database becomes current where the current one is gone', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
