@@ -133,6 +133,8 @@ export const textFunctionCases: CaseGroup = {
     "replace(b'aba', b'a', b'xx')",
     "reverse(b'abc')",
     "repeat(b'ab', 2)",
+    "safe.lpad('é', 524288, 'é') is null or safe.rpad('a', 524289, 'é') is not null",
+    "safe.repeat('é', 524288) is null or safe.repeat('é', 524289) is not null",
     "lpad(b'a', 3)",
     "lpad(b'a', 3, b'xy')",
     "rpad(b'abc', 2)",

@@ -174,7 +174,7 @@ const macros: Readonly<Record<string, string>> = {
   // DuckDB reverses what looks like one character: a letter and its accents stay together there.
   'bq_reverse(x)':
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
-  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * length(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
+  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * strlen(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
   'bq_replace(x, a, b)': "case when a = '' and b is not null then x else replace(x, a, b) end",
   'bq_decode_base64(x)':
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
@@ -187,8 +187,8 @@ const macros: Readonly<Record<string, string>> = {
     "case when n < 0 then bq_fail_text('Second argument in LEFT() cannot be negative') else left(x, case when n > 4294967295 then 4294967295 else n end) end",
   'bq_right(x, n)':
     "case when n < 0 then bq_fail_text('Second argument in RIGHT() cannot be negative') else right(x, case when n > 4294967295 then 4294967295 else n end) end",
-  'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else lpad(x, cast(n as integer), p) end`,
-  'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') else rpad(x, cast(n as integer), p) end`,
+  'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxCharacters} and strlen(lpad(x, cast(n as integer), p)) > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else lpad(x, cast(n as integer), p) end`,
+  'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxCharacters} and strlen(rpad(x, cast(n as integer), p)) > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else rpad(x, cast(n as integer), p) end`,
   'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':
