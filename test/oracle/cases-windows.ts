@@ -106,6 +106,11 @@ export const windowCases: CaseGroup = {
       'range between unbounded preceding and current row',
     ].map(window => `select sum(i) over (${window}) as v from facts`),
     'select sum(i) over (w partition by id) as v from facts window w as (order by id)',
+    'select sum(i) over (w order by i) as v from facts window w as (order by id)',
+    'select sum(i) over (w order by i) as v from facts window w as (rows unbounded preceding)',
+    'select sum(i) over (w rows unbounded preceding) as v from facts window w as (order by id rows unbounded preceding)',
+    'select sum(i) over v as n from facts window v as (w), w as (order by id)',
+    'select sum(i) over w as n from facts window w as (order by id), w as (order by i)',
   ],
   refused: [
     'select rank() over (order by (select percentile_cont(x, 0.25) over () from unnest(numbers) x limit 1)) as v from lists',

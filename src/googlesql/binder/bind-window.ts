@@ -9,6 +9,7 @@ import {
   holdsSubquery,
 } from '../tree/bound-tree.ts';
 import { canonical, coerce } from '../tree/coercion.ts';
+import { foldName } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, FrameBound, OrderItem, WindowFrame, WindowSpec } from '../tree/syntax-tree.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
@@ -23,22 +24,33 @@ export function bindWindow(
   spec: WindowSpec,
   at: SqlPosition,
 ): BoundWindow {
-  const window = joinWindows(context, spec);
+  const window = joinWindows(context, spec, at);
   checkWindow(name, window, at);
   return window;
 }
 
 /** Joins an OVER clause with the named window that it refines. */
-function joinWindows(context: BindContext, spec: WindowSpec): BoundWindow {
-  const inner = spec.base && context.windows.get(spec.base.name.toLowerCase());
+function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): BoundWindow {
+  const inner = spec.base && context.windows.get(foldName(spec.base.name));
   if (spec.base && !inner) throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
   if (spec.base && spec.partitionBy.length > 0) {
     throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
   }
-  const base = inner && joinWindows(context, inner);
+  if (inner) context.statement.countExpressions(1, at);
+  const base = inner && joinWindows(context, inner, at);
   // No window inside a window: each would bind again those that it names.
   const inside = { ...context, windows: new Map() };
   const own = bindCallOrder(inside, spec.orderBy);
+  if (base && base.orderBy.length > 0 && own.length > 0)
+    throw invalidQuery(
+      'If a window inherits an ORDER BY from its referenced window, it cannot have an inline ORDER BY',
+      at,
+    );
+  if (base?.frame && (own.length > 0 || spec.frame))
+    throw invalidQuery(
+      'If a window has an inline ORDER BY or window frame clause, it cannot reference another window that contains or inherits a window frame clause',
+      at,
+    );
   const orderBy = own.length > 0 || !base ? own : base.orderBy;
   return {
     partitionBy: base?.partitionBy ?? spec.partitionBy.map(expression => bindPartition(inside, expression)),

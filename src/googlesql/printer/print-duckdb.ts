@@ -6,7 +6,7 @@ import { createJsonReads, type JsonReads } from './json-reads.ts';
 import { printExpression } from './print-expression.ts';
 import { jsonWork, printJson } from './print-json.ts';
 import { printQuery } from './print-query.ts';
-import type { Printer } from './printer.ts';
+import { aliasesIn, type Printer } from './printer.ts';
 
 export type PrintOptions = {
   /** Rows beyond this are cut off. */
@@ -51,9 +51,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let depth = 0;
   let left = maxPrintedExpressions;
   const depths = new Map<string, number>();
-  // What stands in quotes is a caller's text or name: `'r$1'` names nothing.
-  const depthsIn = (sql: string) =>
-    [...sql.matchAll(/'[^']*'|"[^"]*"|\br\$\d+\b/g)].flatMap(([piece]) => depths.get(piece) ?? []);
+  const depthsIn = (sql: string) => aliasesIn(sql).flatMap(alias => depths.get(alias) ?? []);
   const printer: Printer = {
     places: new Map(),
     groupedFields: new Map(),
@@ -64,8 +62,8 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     jsonReads,
     filteredColumns: new Map(),
     keyOf: createExpressionKeys(),
-    count: () => {
-      left -= 1;
+    count: (expressions = 1) => {
+      left -= expressions;
       if (left < 0) throw new RangeError('Too many expressions');
     },
     expression: printExpression,

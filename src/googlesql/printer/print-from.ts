@@ -1,8 +1,8 @@
-import { GatewayError } from '../../base/errors.ts';
-import type { BoundFrom } from '../tree/bound-tree.ts';
+import type { BoundExpression, BoundFrom } from '../tree/bound-tree.ts';
 import { quoteName } from '../tree/quote-text.ts';
+import { onlyOnWarehouse } from '../tree/sql-error.ts';
 import { isPresent } from './print-storage.ts';
-import { type Printer, placeKey, subsetName } from './printer.ts';
+import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
 
 /**
  * A FROM clause as far as it is printed: its text (undefined for an array that needs no scan), what its rows must
@@ -12,12 +12,12 @@ export type PrintedFrom = {
   readonly sql: string | undefined;
   readonly filters: readonly string[];
   readonly keys: readonly string[];
+  /** The text is a join: on the right side of another it takes brackets. */
+  readonly isJoin?: boolean | undefined;
 };
 
 /** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
 const maxElementLength = 20_000;
-
-const outerOnRefusal = 'LEFT JOIN UNNEST is not supported where its ON reads a column of a query around it';
 
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 type Join = Extract<BoundFrom, { kind: 'join' }>;
@@ -79,15 +79,75 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
   if (!isInner && (right.filters.length > 0 || !right.sql)) right = wrapped(printer, right, []);
   const keepsRight = from.join === 'RIGHT' || from.join === 'FULL';
   if ((keepsRight && left.filters.length > 0) || (!isInner && !left.sql)) left = wrapped(printer, left, []);
-  const on = from.on && printer.expression(printer, from.on);
+  let on: string | undefined;
+  if (from.on && isInner) on = printer.expression(printer, from.on);
+  else if (from.on) ({ left, right, on } = printOuterOn(printer, from.on, { left, right, join: from.join }));
   const keys = [...left.keys, ...right.keys];
   const filters = [...left.filters, ...right.filters];
   if (!left.sql || !right.sql) {
-    return { sql: left.sql ?? right.sql, filters: on ? [...filters, on] : filters, keys };
+    const { sql, isJoin } = left.sql ? left : right;
+    return { sql, isJoin, filters: on ? [...filters, on] : filters, keys };
   }
-  const nested = from.right.kind === 'join' ? `(${right.sql})` : right.sql;
-  if (!on) return { sql: `${left.sql} cross join ${nested}`, filters, keys };
-  return { sql: `${left.sql} ${from.join.toLowerCase()} join ${nested} on ${on}`, filters, keys };
+  const nested = right.isJoin ? `(${right.sql})` : right.sql;
+  const sql = on
+    ? `${left.sql} ${from.join.toLowerCase()} join ${nested} on ${on}`
+    : `${left.sql} cross join ${nested}`;
+  return { sql, isJoin: true, filters, keys };
+}
+
+/** Prints the ON of an outer join. What becomes a column stands on the side that it reads, or else on the one whose rows all stay. */
+function printOuterOn(
+  printer: Printer,
+  condition: BoundExpression,
+  { left, right, join }: { left: PrintedFrom; right: PrintedFrom; join: Join['join'] },
+): { left: PrintedFrom; right: PrintedFrom; on: string } {
+  const sides = [left, right];
+  const on = printOn(printer, condition, texts => {
+    const aliases = sides.map(({ keys }) => {
+      const all = new Set(keys.flatMap(key => aliasesIn(printer.places.get(key)!)));
+      return [...all].filter(alias => !printer.readsOuterQuery(alias));
+    });
+    const sideOf = (text: string): number => {
+      const read = new Set(aliasesIn(text));
+      const found = [0, 1].filter(side => aliases[side]!.some(alias => read.has(alias)));
+      if (found.length > 1)
+        throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', nowhere);
+      return found[0] ?? (join === 'RIGHT' ? 1 : 0);
+    };
+    const names = new Map<string, string>();
+    for (const [side, own] of Map.groupBy(texts, sideOf)) {
+      const [scan, ...columns] = naming(printer, sides[side]!, ...own);
+      sides[side] = scan;
+      for (const [i, text] of own.entries()) names.set(text, columns[i]!);
+    }
+    return names;
+  });
+  return { left: sides[0]!, right: sides[1]!, on };
+}
+
+/** Has no position: the binder has found everything that has one. */
+const nowhere = { line: 1, column: 1 };
+
+/**
+ * Prints an ON in which subqueries, and columns of queries around this one, go by names: DuckDB's outer joins and lambdas take neither.
+ * @param name makes columns of the texts of such values, and answers their names
+ */
+function printOn(
+  printer: Printer,
+  condition: BoundExpression,
+  name: (texts: readonly string[]) => ReadonlyMap<string, string>,
+): string {
+  const texts = new Map<BoundExpression, string>();
+  const print = (lift: (value: BoundExpression) => string) =>
+    printer.expression({ ...printer, let: { names: new Map(), lift } }, condition);
+  const plain = print(value => {
+    const text = printer.expression(printer, value);
+    texts.set(value, text);
+    return text;
+  });
+  if (texts.size === 0) return plain;
+  const names = name([...new Set(texts.values())]);
+  return print(value => names.get(texts.get(value)!)!);
 }
 
 /**
@@ -119,7 +179,7 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
   }
   const tests = printer.impliedRelations.has(from.relation) ? [] : [present];
   const filters = from.outer ? input.filters : [...input.filters, ...tests, ...(on ? [on] : [])];
-  return { sql: input.sql, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
+  return { ...input, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
 }
 
 function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: string): PrintedFrom {
@@ -134,8 +194,15 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
     const elementAt = (list: string) => `list_extract(${list}, ${position} + 1)`;
     printer.places.set(value, elementAt(array));
     printer.places.set(offset, position);
-    const on = printer.expression(printer, from.on);
-    if (printer.readsOuterQuery(on)) throw new GatewayError('invalid_query', outerOnRefusal);
+    const on = printOn(printer, from.on, texts => {
+      if (texts.some(lifted => aliasesIn(lifted).includes(position)))
+        throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', nowhere);
+      const [wider, list, ...names] = naming(printer, scan, array, ...texts);
+      [scan, array] = [wider, list];
+      offsets = `range(len(${array}))`;
+      printer.places.set(value, elementAt(array));
+      return new Map(texts.map((lifted, i) => [lifted, names[i]!]));
+    });
     const filtered = `list_filter(${offsets}, lambda ${position}: ${on})`;
     [scan, array, offsets] = naming(printer, scan, array, filtered);
     elements = `list_transform(${offsets}, lambda ${position}: ${elementAt(array)})`;
@@ -183,6 +250,8 @@ function wrapped(
   const alias = printer.newAlias();
   const kept = input.keys.map(key => ({ key, sql: printer.places.get(key)! }));
   const columns = [...kept, ...added];
+  // Each list in a row of UNNESTs takes along all that stands before it.
+  printer.count(columns.length);
   const list = columns.map(({ sql }, i) => `${sql} as c${i}`).join(', ') || '1';
   const source = input.sql ? ` from ${input.sql}` : '';
   const where = input.filters.length > 0 ? ` where ${input.filters.join(' and ')}` : '';

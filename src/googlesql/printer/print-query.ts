@@ -27,7 +27,8 @@ import { type OwnRow, type Printer, subsetName } from './printer.ts';
  * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
  */
 export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
-  const printer: Printer = { ...outer, own: undefined, isCondition: false };
+  const groupedFields = new Map(outer.groupedFields);
+  const printer: Printer = { ...outer, groupedFields, own: undefined, isCondition: false };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
   const inner = printBody(printer, query.body, { filtered: printer.filteredColumns.get(query), query });

@@ -6,7 +6,10 @@ import type { JsonReads } from './json-reads.ts';
 export type Printer = {
   /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
   readonly places: Map<string, string>;
-  /** Where fields that are keys of GROUP BY are to be found, by `keyOf`: DuckDB's subqueries see keys that are columns only. */
+  /**
+   * Where fields that are keys of GROUP BY are to be found, by `keyOf`: DuckDB's subqueries see keys that are columns only. Each query adds
+   * to a copy of what is known around it.
+   */
   readonly groupedFields: Map<number, string>;
   /** Relations whose record other conditions show to be there: their presence is not tested. */
   readonly impliedRelations: Set<number>;
@@ -32,10 +35,10 @@ export type Printer = {
   readonly filteredColumns: Map<BoundQuery, Set<number>>;
   readonly keyOf: KeyOf;
   /**
-   * Counts an expression that is printed.
+   * Counts expressions that are printed. Default: one.
    * @throws RangeError once there are too many: templates repeat their arguments, so calls in one another multiply them
    */
-  count(): void;
+  count(expressions?: number): void;
   expression(printer: Printer, expression: BoundExpression): string;
   /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
   query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;
@@ -58,6 +61,10 @@ export type Printer = {
  * DuckDB; with a column of this relation in it, it is not.
  */
 export type OwnRow = { alias?: string };
+
+/** The aliases that a text names. What stands in quotes is a caller's text or name: `'r$1'` names nothing. */
+export const aliasesIn = (sql: string): readonly string[] =>
+  [...sql.matchAll(/'[^']*'|"[^"]*"|\br\$\d+\b/g)].flatMap(([piece]) => (piece.startsWith('r') ? piece : []));
 
 export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;
 

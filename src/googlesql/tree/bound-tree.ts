@@ -320,6 +320,12 @@ export function holdsAggregate(expression: BoundExpression): boolean {
   return childrenOf(expression).some(holdsAggregate);
 }
 
+/** Whether an analytic call is in an expression. */
+export function holdsAnalytic(expression: BoundExpression): boolean {
+  if (expression.kind === 'aggregate' && expression.over) return true;
+  return childrenOf(expression).some(holdsAnalytic);
+}
+
 /** Whether a query cannot have more rows than one. */
 export function givesOneRow({ body, limit }: BoundQuery): boolean {
   if (limit === 0 || limit === 1) return true;
