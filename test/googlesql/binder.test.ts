@@ -95,6 +95,18 @@ describe('refusals', () => {
       'select count(*) as n from `postgres.logs` a order by n in (select 1 from unnest(a.metadata))',
       /neither grouped/,
     ],
+    [
+      'select id, count(*) as n from `postgres.logs` group by id, n',
+      /contains an aggregation function is not allowed in GROUP BY at \[1:60\]/,
+    ],
+    [
+      'select row_number() over () as n from `postgres.logs` group by 1',
+      /contains an analytic function is not allowed in GROUP BY at \[1:64\]/,
+    ],
+    [
+      'select id, rank() over (order by id) as n from `postgres.logs` group by id having n = 1',
+      /Analytic function not allowed in HAVING clause/,
+    ],
     ["select id from `postgres.logs` order by 'id'", /Cannot ORDER BY literal values at \[1:41\]/],
     [
       'select distinct id from `postgres.logs` order by timestamp',

@@ -1,5 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { jsonMember } from '../functions/functions-json.ts';
+import { isNested } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
@@ -20,7 +21,14 @@ import {
 } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
-import { type SqlType, type StructField, type StructType, scalar, typeName } from '../tree/types.ts';
+import {
+  leavesOf,
+  type SqlType,
+  type StructField,
+  type StructType,
+  scalar,
+  typeName,
+} from '../tree/types.ts';
 import { bindCall } from './bind-call.ts';
 import { bindCast, bindInterval } from './bind-cast.ts';
 import { bindExtract } from './bind-extract.ts';
@@ -32,7 +40,9 @@ const bool = scalar('BOOL');
 
 /** Resolves the names in one expression and gives it a type. */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
-  context.statement.countExpressions(1, syntax.at);
+  // A window's keys are bound for each OVER that names it: a long literal there is read each time.
+  const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 4 : 1;
+  context.statement.countExpressions(weight, syntax.at);
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {
     case 'literal':
@@ -101,7 +111,7 @@ function bindWith(context: BindContext, variables: Variables, body: Expression):
   return letIn(bindExpression(context, first.value), value => {
     const scope: Scope = { ...emptyScope, aliases: [{ name, value }], parent: context.scope };
     const bound = bindWith({ ...context, scope }, others, body);
-    if (value.kind === 'named' && isAggregated(bound, value))
+    if (value.kind === 'named' && namedInAggregates(bound).has(value))
       throw invalidQuery(
         `Column '${name}' is introduced by WITH. Columns introduced by WITH cannot be used in the arguments to aggregate or analytic functions`,
         at,
@@ -110,13 +120,26 @@ function bindWith(context: BindContext, variables: Variables, body: Expression):
   });
 }
 
-function isAggregated(expression: BoundExpression, value: BoundExpression): boolean {
-  if (expression.kind === 'aggregate') return childrenOf(expression).some(child => holdsValue(child, value));
-  return childrenOf(expression).some(child => isAggregated(child, value));
+const knownNamed = new WeakMap<BoundExpression, ReadonlySet<BoundExpression>>();
+const none: ReadonlySet<BoundExpression> = new Set();
+
+/** The values with names that aggregate and analytic calls in an expression take; looked for once, whatever WITH is around it. */
+function namedInAggregates(expression: BoundExpression): ReadonlySet<BoundExpression> {
+  const known = knownNamed.get(expression);
+  if (known) return known;
+  let found = none;
+  if (expression.kind === 'aggregate') found = new Set(childrenOf(expression).flatMap(namedIn));
+  else
+    for (const child of childrenOf(expression)) {
+      const inside = namedInAggregates(child);
+      if (inside.size > 0) found = found.size > 0 ? found.union(inside) : inside;
+    }
+  knownNamed.set(expression, found);
+  return found;
 }
 
-function holdsValue(expression: BoundExpression, value: BoundExpression): boolean {
-  return expression === value || childrenOf(expression).some(child => holdsValue(child, value));
+function namedIn(expression: BoundExpression): readonly BoundExpression[] {
+  return expression.kind === 'named' ? [expression] : childrenOf(expression).flatMap(namedIn);
 }
 
 /** Binds an expression that must be a condition. */
@@ -129,6 +152,12 @@ export function bindBoolean(context: BindContext, syntax: Expression, clause: st
 
 /** `a.b.c`: a name in scope, then fields of it. */
 export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
+  const value = pathValue(context, parts);
+  if (isNested(value.type)) context.statement.countRecords(leavesOf(value.type), parts[0]!.at);
+  return value;
+}
+
+function pathValue(context: BindContext, parts: readonly Identifier[]): BoundExpression {
   const [first, second] = parts;
   const found = resolveName(context.scope, first!);
   if (!found) {

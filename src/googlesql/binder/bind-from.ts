@@ -113,7 +113,7 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
   const isScan = isArrayScan(context, item.right, left.scope);
   const keepsElements = item.join === 'RIGHT' || item.join === 'FULL' || item.using !== undefined;
   if (isScan && !keepsElements) return bindArrayScan(context, item.right, left, item);
-  if (isScan && readsFrom(left.scope, item.right)) {
+  if (isScan && readsFrom(context, left.scope, item.right)) {
     const what = item.using ? 'USING' : `${item.join} JOIN`;
     throw invalidQuery(
       `Array scan is not allowed with ${what} where the array depends on the left side`,
@@ -136,8 +136,10 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
 
 /** The names of a side that a row may come without. */
 function outerScope(scope: Scope): Scope {
+  const isMarked = ({ type }: BoundExpression) => onOuterSide(type) === type;
   const outer = (value: BoundExpression) => ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
-  const columns = (list: readonly NamedValue[]) => list.map(c => ({ ...c, value: outer(c.value) }));
+  const columns = (list: readonly NamedValue[]) =>
+    list.every(({ value }) => isMarked(value)) ? list : list.map(c => ({ ...c, value: outer(c.value) }));
   return {
     ...scope,
     merged: columns(scope.merged),
@@ -210,14 +212,19 @@ function isArrayScan(context: BindContext, item: FromItem, left: Scope): item is
 }
 
 /** Whether a syntax tree has a name that may be one of a scope itself, not of a query around it. */
-function readsFrom({ parent: _, ...scope }: Scope, syntax: unknown): boolean {
-  if (typeof syntax !== 'object' || syntax === null) return false;
-  if ('kind' in syntax && (syntax.kind === 'path' || syntax.kind === 'table')) {
-    // Paths of names are the only nodes of these kinds.
-    const { parts, path } = syntax as { parts?: readonly Identifier[]; path?: readonly Identifier[] };
-    if (resolveName(scope, (parts ?? path)![0]!)) return true;
-  }
-  return Object.values(syntax).some(part => readsFrom(scope, part));
+function readsFrom({ statement }: BindContext, { parent: _, ...scope }: Scope, item: ArrayScan): boolean {
+  const reads = (node: unknown): boolean => {
+    if (typeof node !== 'object' || node === null) return false;
+    // Joins in one another look at the same again.
+    if ('kind' in node) statement.countExpressions(1, item.at);
+    if ('kind' in node && (node.kind === 'path' || node.kind === 'table')) {
+      // Paths of names are the only nodes of these kinds.
+      const { parts, path } = node as { parts?: readonly Identifier[]; path?: readonly Identifier[] };
+      if (resolveName(scope, (parts ?? path)![0]!)) return true;
+    }
+    return Object.values(node).some(reads);
+  };
+  return reads(item);
 }
 
 /** Each row of what stands before, with each element of its array; on its own, each element. */

@@ -87,8 +87,9 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
         at,
       ),
     );
-  // Checks that each pair compares, with BigQuery's refusal for the first that does not.
-  for (const value of list) operator('=', [of, value], at);
+  // Checks that each kind of pair compares, with BigQuery's refusal for the first that does not.
+  for (const [value] of Map.groupBy(list, ({ kind, type: own }) => `${kind} ${own.kind}`).values())
+    operator('=', [of, value!], at);
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };

@@ -17,6 +17,12 @@ export type SelectedItem = {
 /** Most columns of one SELECT. BigQuery: 10,000. */
 const maxColumns = 1000;
 
+/** @throws GatewayError `invalid_query` if these are more columns than a query may have */
+export function refuseManyColumns(count: number, at: Expression['at']): void {
+  if (count > maxColumns)
+    throw invalidQuery(`The query selects too many columns; the limit is ${maxColumns}`, at);
+}
+
 /**
  * Binds the SELECT list, stars expanded, with BigQuery's output names.
  * @throws GatewayError `invalid_query` also if the list has more columns than a query may have
@@ -36,8 +42,7 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
       const name = written ?? `f${unnamed++}_`;
       items.push({ name, anonymous: written === undefined, value, at: item.expression.at });
     }
-    if (items.length > maxColumns)
-      throw invalidQuery(`The query selects too many columns; the limit is ${maxColumns}`, items.at(-1)!.at);
+    refuseManyColumns(items.length, item.kind === 'star' ? item.at : item.expression.at);
   }
   context.statement.countColumns(items.length, select.at);
   context.statement.countLeaves(

@@ -7,14 +7,16 @@ import {
   type BoundOrder,
   type BoundSelect,
   holdsAggregate,
+  holdsAnalytic,
+  holdsAnyAggregate,
   type OutputColumn,
   unsupportedCall,
 } from '../tree/bound-tree.ts';
 import { canonical, typeAsPart } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
-import { emptyScope, type NamedValue, type Scope } from '../tree/scope.ts';
+import { emptyScope, foldName, type NamedValue, type Scope } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
-import type { Expression, OrderItem, Select } from '../tree/syntax-tree.ts';
+import type { Expression, OrderItem, Select, WindowSpec } from '../tree/syntax-tree.ts';
 import { typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from './bind-from.ts';
@@ -42,7 +44,7 @@ export function bindSelect(
 ): BoundSelectResult {
   const source = select.from && bindFrom(outer, select.from);
   const fromScope: Scope = source?.scope ?? { ...emptyScope, parent: outer.scope };
-  const windows = new Map(select.windows.map(({ name, spec }) => [name.name.toLowerCase(), spec]));
+  const windows = windowsByName(select);
   const rows: BindContext = { ...outer, scope: fromScope, windows, aggregatesRefusedIn: 'WHERE clause' };
   const where = select.where && bindBoolean(rows, select.where, 'WHERE clause');
 
@@ -57,6 +59,8 @@ export function bindSelect(
 
   const groupBy = bindGroupBy(withAliases, select, items, source?.from);
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
+  if (having && holdsAnalytic(having))
+    throw invalidQuery('Analytic function not allowed in HAVING clause', select.having!.at);
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
   const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: typeAsPart(value) }));
   const { keyOf } = outer.statement;
@@ -87,6 +91,19 @@ export function bindSelect(
   const selected = packed(select, guarded, { body, columns, orderBy });
   const isCalculated = select.distinct && orderBy.some(({ by }) => typeof by !== 'number');
   return isCalculated ? orderedDistinct(withAliases, order, { select, items, selected }) : selected;
+}
+
+function windowsByName({ windows }: Select): BindContext['windows'] {
+  const byName = new Map<string, WindowSpec>();
+  for (const { name, spec } of windows) {
+    const key = foldName(name.name);
+    if (byName.has(key)) throw invalidQuery(`Duplicate window alias ${name.name}`, name.at);
+    // A window can name those before it.
+    if (spec.base && !byName.has(foldName(spec.base.name)))
+      throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
+    byName.set(key, spec);
+  }
+  return byName;
 }
 
 /** SELECT AS STRUCT makes one column of all items, SELECT AS VALUE takes its only one. */
@@ -139,14 +156,20 @@ function bindGroupBy(
   from: BoundFrom | undefined,
 ): BoundSelect['groupBy'] {
   if (groupBy === undefined) return undefined;
+  const named: BindContext = { ...context, aggregatesRefusedIn: 'GROUP BY clause' };
+  const inside: BindContext = { ...named, scope: { ...context.scope, aliases: [] } };
   const keys =
     groupBy === 'ALL'
       ? inferredKeys(items, from)
       : groupBy.keys.map(expression => ({
-          value: groupKey({ ...context, aggregatesRefusedIn: 'GROUP BY clause' }, expression, items),
+          value: groupKey({ named, inside }, expression, items),
           at: expression.at,
         }));
   return keys.map(({ value, at }) => {
+    if (holdsAnyAggregate(value)) {
+      const what = holdsAnalytic(value) ? 'an analytic' : 'an aggregation';
+      throw invalidQuery(`A column that contains ${what} function is not allowed in GROUP BY`, at);
+    }
     if (holdsKind(value.type, 'JSON'))
       throw invalidQuery(`Grouping by expressions of type ${typeName(value.type)} is not allowed`, at);
     return value;
@@ -160,17 +183,16 @@ function printableKey(value: BoundExpression, at: SqlPosition): BoundExpression 
   return unsupportedCall(reason, value.type, [value]);
 }
 
+/** A key can be an alias of the list, but nothing `inside` a key is one: there a path may be a table's. */
 function groupKey(
-  context: BindContext,
+  { named, inside }: { readonly named: BindContext; readonly inside: BindContext },
   expression: Expression,
   items: readonly SelectedItem[],
 ): BoundExpression {
   if (expression.kind !== 'literal' || expression.type !== 'INT64') {
-    // A key can be an alias of the list, but nothing inside a key is one: there a path may be a table's.
     if (isPlainLiteral(expression)) throw invalidQuery('Cannot GROUP BY literal values', expression.at);
     const isName = expression.kind === 'path' && expression.parts.length === 1;
-    const scope = isName ? context.scope : { ...context.scope, aliases: [] };
-    return bindExpression({ ...context, scope }, expression);
+    return bindExpression(isName ? named : inside, expression);
   }
   const item = items[Number(expression.value) - 1];
   if (item) return item.value;

@@ -4,7 +4,6 @@ import {
   type BoundFrom,
   type BoundQuery,
   childrenOf,
-  holdsAnyAggregate,
   holdsSubquery,
   mapChildren,
 } from '../tree/bound-tree.ts';
@@ -20,7 +19,17 @@ type Rules = {
   keeps(expression: BoundExpression): boolean;
   /** Values of `let` by what they were: the body finds them by what they are. */
   readonly renamed: Map<BoundExpression, BoundExpression>;
+  /** How many conditions have been looked at for subqueries. */
+  readonly looked: { count: number };
 };
+
+/** The conditions under which an expression is asked for, the last one first: a long COALESCE has as many lists as arguments. */
+type Conditions = { readonly condition: BoundExpression; readonly before: Conditions } | undefined;
+
+const also = (before: Conditions, condition: BoundExpression): Conditions => ({ condition, before });
+
+/** Most conditions that are looked at for the subqueries of an expression, each as often as it counts for one. */
+const maxConditions = 100_000;
 
 /**
  * Lets a subquery in a branch of CASE, IF, IFNULL or COALESCE see only the rows of the query around it that take the branch: DuckDB
@@ -28,7 +37,7 @@ type Rules = {
  * for a condition makes a join of its own; so do those below a condition that holds an aggregate or IN with a subquery.
  */
 export function guardBranches(expression: BoundExpression): BoundExpression {
-  return holdsSubquery(expression) ? guarded(expression, [], plainRules()) : expression;
+  return holdsSubquery(expression) ? guarded(expression, undefined, plainRules()) : expression;
 }
 
 /** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. A key stays. */
@@ -39,36 +48,41 @@ export function guardGroups(
   const columns = new Set(keys.filter(key => key.kind === 'column').map(columnKey));
   const known = new Set(keys.map(keyOf));
   const rules: Rules = {
-    allows: condition => isPlain(condition) && columnsOf(condition).every(key => columns.has(key)),
+    ...plainRules(),
+    allows: everywhere(part => isPlain(part) && (part.kind !== 'column' || columns.has(columnKey(part)))),
     keeps: expression => known.has(keyOf(expression)),
-    renamed: new Map(),
   };
-  return expression => (holdsSubquery(expression) ? guarded(expression, [], rules) : expression);
+  return expression => (holdsSubquery(expression) ? guarded(expression, undefined, rules) : expression);
 }
 
 type Column = Extract<BoundExpression, { kind: 'column' }>;
 
 const columnKey = ({ relation, index }: Column) => `${relation}.${index}`;
 
-function columnsOf(expression: BoundExpression): readonly string[] {
-  return expression.kind === 'column' ? [columnKey(expression)] : childrenOf(expression).flatMap(columnsOf);
+/** Whether something holds of an expression and of all that is in it; each is asked once. */
+function everywhere(
+  holds: (expression: BoundExpression) => boolean,
+): (expression: BoundExpression) => boolean {
+  const known = new WeakMap<BoundExpression, boolean>();
+  const holdsInside = (expression: BoundExpression): boolean => {
+    const found = known.get(expression) ?? (holds(expression) && childrenOf(expression).every(holdsInside));
+    known.set(expression, found);
+    return found;
+  };
+  return holdsInside;
 }
 
-function guarded(
-  expression: BoundExpression,
-  conditions: readonly BoundExpression[],
-  rules: Rules,
-): BoundExpression {
+function guarded(expression: BoundExpression, conditions: Conditions, rules: Rules): BoundExpression {
   if (rules.keeps(expression)) return expression;
   switch (expression.kind) {
     case 'case': {
-      const before = [...conditions];
+      let before = conditions;
       const branches = expression.branches.map(({ when, result }) => {
         const branch = {
           when: guarded(when, before, rules),
-          result: guarded(result, [...before, when], rules),
+          result: guarded(result, also(before, when), rules),
         };
-        before.push(isNotTrue(when));
+        before = also(before, isNotTrue(when));
         return branch;
       });
       const otherwise = expression.otherwise && guarded(expression.otherwise, before, rules);
@@ -79,13 +93,12 @@ function guarded(
     case 'subquery':
     case 'inQuery': {
       const inside = mapChildren(expression, child => guarded(child, conditions, rules)) as typeof expression; // of the same kind
-      const known = conditions.filter(rules.allows);
-      if (known.length === 0 || !mayFail(expression.query)) return inside;
-      return { ...inside, query: withConditions(expression.query, known) };
+      const known = conditions && mayFail(expression.query) ? allowed(conditions, rules) : [];
+      return known.length === 0 ? inside : { ...inside, query: withConditions(expression.query, known) };
     }
     case 'aggregate':
       return mapChildren(expression, child =>
-        guarded(child, [], { ...plainRules(), renamed: rules.renamed }),
+        guarded(child, undefined, { ...plainRules(), renamed: rules.renamed, looked: rules.looked }),
       );
     case 'let':
       // Its values come before its body.
@@ -103,19 +116,35 @@ function guarded(
 
 function guardedArguments(
   { name, arguments: values }: Extract<BoundExpression, { kind: 'call' }>,
-  conditions: readonly BoundExpression[],
+  conditions: Conditions,
   rules: Rules,
 ): readonly BoundExpression[] {
   const [first] = values;
   if (name === 'IF' && first) {
-    const branches = [[], [first], [isNotTrue(first)]];
-    return values.map((value, i) => guarded(value, [...conditions, ...branches[i]!], rules));
+    const branches = [conditions, also(conditions, first), also(conditions, isNotTrue(first))];
+    return values.map((value, i) => guarded(value, branches[i], rules));
   }
   if (name !== 'IFNULL' && name !== 'COALESCE') return values.map(value => guarded(value, conditions, rules));
-  return values.map((value, i) => {
-    const missing = values.slice(0, i).map((of): BoundExpression => ({ kind: 'isNull', type: bool, of }));
-    return guarded(value, [...conditions, ...missing], rules);
+  let before = conditions;
+  return values.map(value => {
+    const argument = guarded(value, before, rules);
+    before = also(before, { kind: 'isNull', type: bool, of: value });
+    return argument;
   });
+}
+
+/**
+ * Those of the conditions that may stand in a subquery, in their order.
+ * @throws RangeError once too many have been looked at: each of a thousand subqueries in a row has those of all before it
+ */
+function allowed(conditions: Conditions, { allows, looked }: Rules): readonly BoundExpression[] {
+  const found: BoundExpression[] = [];
+  for (let at = conditions; at; at = at.before) {
+    looked.count += 1;
+    if (looked.count > maxConditions) throw new RangeError('Too many conditions');
+    if (allows(at.condition)) found.push(at.condition);
+  }
+  return found.reverse();
 }
 
 function isNotTrue(condition: BoundExpression): BoundExpression {
@@ -129,12 +158,14 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
 }
 
 /** DuckDB fails to plan IN with a subquery in the WHERE of another one. */
-const isPlain = (condition: BoundExpression): boolean => !holdsAnyAggregate(condition) && !holdsIn(condition);
+const isPlain = ({ kind }: BoundExpression): boolean => kind !== 'aggregate' && kind !== 'inQuery';
 
-const plainRules = (): Rules => ({ allows: isPlain, keeps: () => false, renamed: new Map() });
-
-const holdsIn = (expression: BoundExpression): boolean =>
-  expression.kind === 'inQuery' || childrenOf(expression).some(holdsIn);
+const plainRules = (): Rules => ({
+  allows: everywhere(isPlain),
+  keeps: () => false,
+  renamed: new Map(),
+  looked: { count: 0 },
+});
 
 /** Each SELECT of a query sees the rows that fulfil the conditions. */
 function withConditions(query: BoundQuery, conditions: readonly BoundExpression[]): BoundQuery {

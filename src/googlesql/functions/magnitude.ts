@@ -31,6 +31,15 @@ const bounded: ReadonlySet<string> = new Set([
  * @returns undefined if it may be NaN or infinite
  */
 export function magnitude(value: BoundExpression): number | undefined {
+  // Each operator around a calculation asks, for all that it is made of.
+  const found = known.get(value) ?? { exponent: exponentOf(value) };
+  known.set(value, found);
+  return found.exponent;
+}
+
+const known = new WeakMap<BoundExpression, { readonly exponent: number | undefined }>();
+
+function exponentOf(value: BoundExpression): number | undefined {
   switch (value.kind) {
     case 'literal':
       if (!numeric.has(value.type.kind)) return undefined;

@@ -1,7 +1,7 @@
 import { countMentions } from '../functions/duckdb-macros.ts';
 import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
-import type { Printer } from './printer.ts';
+import { type Printer, placeKey } from './printer.ts';
 
 /** Nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
 const maxLetDepth = 60;
@@ -59,25 +59,51 @@ export function printOnce(
   const text = body(operands.map((_, i) => `$${i + 1}`));
   const isTried = /\btry\(/.test(text);
   const compound = operands.filter(operand => !(isTried ? isPlainConstant : isRepeatable)(operand));
+  const areCompound = new Set(compound);
   const counts = compound.length > 0 ? countMentions(text) : undefined;
   const isRepeated = operands.some(
-    (operand, i) => compound.includes(operand) && (counts?.get(`$${i + 1}`) ?? 0) > 1,
+    (operand, i) => areCompound.has(operand) && (counts?.get(`$${i + 1}`) ?? 0) > 1,
   );
   if (compound.length > 0 && (isTried || isRepeated)) {
     return printLet(printer, compound, inside =>
       body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
     );
   }
-  const whole = body(operands.map(operand => printer.expression(printer, operand)));
-  if (printer.let || !/\blambda /.test(text)) return whole;
-  if (!operands.some(holdsQuery) && !printer.readsOuterQuery(whole)) return whole;
-  // The lambda of a template can't hold these.
+  const isHeld =
+    printer.let || !/\blambda /.test(text) || !operands.some(operand => needsName(printer, operand));
+  if (isHeld) return body(operands.map(operand => printer.expression(printer, operand)));
   const named = operands.filter(operand => !isPlainConstant(operand));
   return printLet({ ...printer, liftsColumns: true }, named, inside =>
     body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
   );
 }
 
-function holdsQuery(value: BoundExpression): boolean {
-  return ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || childrenOf(value).some(holdsQuery);
+/** Whether the lambda of a template can't hold a value: for a query or an aggregate in it, or a column of a query around. */
+function needsName(printer: Printer, value: BoundExpression): boolean {
+  const { holdsQuery, columns } = contentOf(value);
+  return holdsQuery || [...columns].some(key => printer.readsOuterQuery(printer.places.get(key)!));
 }
+
+type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlySet<string> };
+
+const known = new WeakMap<BoundExpression, Content>();
+
+/** What is in a value, columns by their keys; looked for once, however many calls are around it. */
+function contentOf(value: BoundExpression): Content {
+  const found = known.get(value) ?? contentOfParts(value);
+  known.set(value, found);
+  return found;
+}
+
+function contentOfParts(value: BoundExpression): Content {
+  if (value.kind === 'column')
+    return { holdsQuery: false, columns: new Set([placeKey(value.relation, value.index)]) };
+  const parts = (value.kind === 'named' ? [value.value] : childrenOf(value)).map(contentOf);
+  const holdsQuery =
+    ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || parts.some(part => part.holdsQuery);
+  const [first = none, ...others] = parts.map(({ columns }) => columns).filter(({ size }) => size > 0);
+  const columns = others.length > 0 ? new Set([first, ...others].flatMap(keys => [...keys])) : first;
+  return { holdsQuery, columns };
+}
+
+const none: ReadonlySet<string> = new Set();

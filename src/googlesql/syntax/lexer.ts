@@ -31,19 +31,19 @@ export type Token = {
 /** Longest text that is read at all, in UTF-16 units. BigQuery: 1 MB of SQL. */
 export const maxSqlLength = 1_000_000;
 
-/** Longest first, so that `<=` never reads as `<` and `=`. */
-const symbols = '|| <= >= <> != << >> => -> |> ( ) [ ] { } , . + - * / % = < > ~ ^ & | ? ; :'.split(' ');
-
 /**
  * White space as BigQuery has it: the mark U+FEFF is none, though JavaScript's `\s` takes it.
  * A comment ends at a carriage return too: what BigQuery reads as code must be code here.
  */
 const skipped = /(?:[^\S\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
-const bareName = /[A-Za-z_][A-Za-z0-9_]*/y;
-const number = /0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
+/**
+ * What a token begins with: the prefix of a quoted literal, empty where it has none; a bare name; a number; a symbol, the longest first,
+ * so that `<=` never reads as `<` and `=`.
+ */
+const tokenStart =
+  /((?:[rR][bB]?|[bB][rR]?)?(?=['"]))|([A-Za-z_][A-Za-z0-9_]*)|(0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(\|\||<=|>=|<>|!=|<<|>>|=>|->|\|>|[()[\]{},.+\-*/%=<>~^&|?;:])/y;
 const parameter = /@(?:`([^`\n]+)`|([A-Za-z_][A-Za-z0-9_]*))/y;
 const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
-const quoteStart = /(?:[rR][bB]?|[bB][rR]?)?(?=['"])/y;
 
 /**
  * Splits a query into tokens; the last one is always `end`.
@@ -78,21 +78,20 @@ export function lex(text: string): readonly Token[] {
 
 type Piece = { readonly kind: TokenKind; readonly value: string; readonly end: number };
 
-function readToken(text: string, start: number, at: SqlPosition, touching: Token | undefined): Piece {
-  const prefix = matchAt(quoteStart, text, start);
-  if (prefix) return readQuoted(text, start, prefix[0], at);
-  if (text[start] === '`') return readQuotedName(text, start, at);
-  const name = matchAt(bareName, text, start);
-  if (name) return { kind: 'name', value: name[0], end: start + name[0].length };
-  const digits = opensNumber(text, start, touching) ? matchAt(number, text, start) : null;
-  if (digits) return numberPiece(text, start, digits[0], at);
-  if (text[start] === '@') return readAt(text, start, at);
-  if (text.startsWith('/*', start)) throw invalidQuery('Syntax error: Unclosed comment', at);
-  const symbol = symbols.find(candidate => text.startsWith(candidate, start));
-  if (!symbol) {
-    throw invalidQuery(`Syntax error: Illegal input character ${JSON.stringify(text[start])}`, at);
+function readToken(text: string, from: number, at: SqlPosition, touching: Token | undefined): Piece {
+  const [, prefix, name, digits, symbol] = matchAt(tokenStart, text, from) ?? [];
+  if (name !== undefined) return { kind: 'name', value: name, end: from + name.length };
+  if (prefix !== undefined) return readQuoted(text, from, prefix, at);
+  if (digits !== undefined) {
+    return opensNumber(text, from, touching)
+      ? numberPiece(text, from, digits, at)
+      : { kind: 'symbol', value: '.', end: from + 1 };
   }
-  return { kind: 'symbol', value: symbol, end: start + symbol.length };
+  if (symbol === '/' && text[from + 1] === '*') throw invalidQuery('Syntax error: Unclosed comment', at);
+  if (symbol !== undefined) return { kind: 'symbol', value: symbol, end: from + symbol.length };
+  if (text[from] === '`') return readQuotedName(text, from, at);
+  if (text[from] === '@') return readAt(text, from, at);
+  throw invalidQuery(`Syntax error: Illegal input character ${JSON.stringify(text[from])}`, at);
 }
 
 /** `.5` is a number, but in `a.5`, `a[0].5` and `f().5` the dot reaches into what stands before it. */

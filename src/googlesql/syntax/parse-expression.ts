@@ -12,8 +12,12 @@ import { createPrimaryParser } from './parse-primary.ts';
 import { startsSetOperator } from './parse-set-operator.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
-/** Binary operators that bind tighter than comparisons, loosest level first. */
-const levels = [['|'], ['^'], ['&'], ['<<', '>>'], ['+', '-'], ['*', '/', '||']];
+/** How tight binary operators bind that do so tighter than comparisons, loosest first. */
+const levels: ReadonlyMap<string, number> = new Map(
+  [['|'], ['^'], ['&'], ['<<', '>>'], ['+', '-'], ['*', '/', '||']].flatMap((operators, level) =>
+    operators.map(operator => [operator, level] as const),
+  ),
+);
 /** Most operators of one precedence in a row: DuckDB's planner takes the cube of their number, seconds for 450. */
 const maxChain = 200;
 const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
@@ -151,15 +155,19 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
       : { kind: 'inList', of, list, not, at };
   }
 
-  function binary(level: number): Expression {
-    const operators = levels[level];
-    if (!operators) return unary();
-    let left = binary(level + 1);
-    for (let count = 1; cursor.peek().kind === 'symbol' && operators.includes(cursor.peek().value); count++) {
+  /** An operand, and the operators behind it that bind at least as tight. */
+  function binary(loosest: number): Expression {
+    let left = unary();
+    let [last, count] = [-1, 0];
+    for (;;) {
+      const { kind, value } = cursor.peek();
+      const level = kind === 'symbol' ? levels.get(value) : undefined;
+      if (level === undefined || level < loosest) return left;
+      count = level === last ? count + 1 : 1;
+      last = level;
       if (count > maxChain) cursor.fail(`Too many operators in a row; the limit is ${maxChain}`);
-      left = joinWith(cursor.peek().value, left, () => binary(level + 1));
+      left = joinWith(value, left, () => binary(level + 1));
     }
-    return left;
   }
 
   function joinWith(operator: string, left: Expression, right: () => Expression): Expression {

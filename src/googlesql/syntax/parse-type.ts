@@ -86,6 +86,6 @@ export function parseType(cursor: TokenCursor, { mayHaveLimits = false } = {}): 
 
 function structField(cursor: TokenCursor): { name: string; type: TypeSyntax } {
   const isNamed = cursor.peek(1).kind === 'name';
-  const name = isNamed ? cursor.anyIdentifier().name : '';
+  const name = isNamed ? cursor.identifier().name : '';
   return { name, type: parseType(cursor) };
 }

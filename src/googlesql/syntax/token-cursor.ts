@@ -72,15 +72,12 @@ export function createTokenCursor(text: string) {
       if (!takeSymbol(value)) unexpected(JSON.stringify(value));
     },
 
-    /** `>` also where two type brackets close at once and read as `>>`. */
+    /** `>` also where two type brackets close at once and read as `>>`: the second stays. */
     needClosingAngle(): void {
       if (isSymbol('>>')) {
         const { line, column } = peek().at;
-        const single = { ...peek(), value: '>' };
-        tokens.splice(index, 1, single, { ...single, at: { line, column: column + 1 } });
-        closings = undefined;
-      }
-      this.needSymbol('>');
+        tokens[index] = { ...peek(), value: '>', at: { line, column: column + 1 } };
+      } else this.needSymbol('>');
     },
 
     identifier(what = 'identifier'): Identifier {

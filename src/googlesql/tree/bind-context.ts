@@ -46,6 +46,8 @@ export type StatementState = Declarations & {
   countVariables(count: number, at: SqlPosition): void;
   /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
   countLeaves(count: number, at: SqlPosition): void;
+  /** As `countColumns`, for the scalars in the records that expressions name. */
+  countRecords(count: number, at: SqlPosition): void;
   /**
    * Counts the instructions of a regular expression, see `patternSize`.
    * @throws GatewayError `invalid_query` if the statement has too many of them altogether
@@ -107,6 +109,9 @@ const maxStatementColumns = 20_000;
 /** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
 const maxStatementLeaves = 50_000;
 
+/** Most scalars in all the records that expressions name: what compares, casts or writes a record takes each of its scalars. */
+const maxStatementRecords = 100_000;
+
 /**
  * Most expressions that are bound in a statement. The longest text has 33,000; one that is bound again at each level of calls in one
  * another has no end.
@@ -120,9 +125,20 @@ const maxStatementVariables = 200;
 const maxStatementPatterns = 100_000;
 
 /** What a statement has used up so far. */
-type Counts = Record<'ids' | 'columns' | 'expressions' | 'variables' | 'leaves' | 'patterns', number>;
+type Counts = Record<
+  'ids' | 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'patterns',
+  number
+>;
 
-const noCounts: Counts = { ids: 0, columns: 0, expressions: 0, variables: 0, leaves: 0, patterns: 0 };
+const noCounts: Counts = {
+  ids: 0,
+  columns: 0,
+  expressions: 0,
+  variables: 0,
+  leaves: 0,
+  records: 0,
+  patterns: 0,
+};
 
 export function createStatementState(
   declarations: Declarations,
@@ -164,6 +180,7 @@ export function createStatementState(
       maxStatementLeaves,
       'The query has too many columns in the records of all its parts',
     ),
+    countRecords: countTo('records', maxStatementRecords, 'The query names too many fields in records'),
     countPattern: countTo(
       'patterns',
       maxStatementPatterns,

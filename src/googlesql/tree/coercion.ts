@@ -3,7 +3,16 @@ import { readTemporal } from '../times/read-temporal.ts';
 import { type BoundExpression, childrenOf, unsupportedCall } from './bound-tree.ts';
 import { tryWith } from './let-in.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported, UnsupportedSql } from './sql-error.ts';
-import { type ArrayType, arrayOf, type SqlType, sameType, scalar, structOf, typeName } from './types.ts';
+import {
+  type ArrayType,
+  arrayOf,
+  type SqlType,
+  type StructType,
+  sameType,
+  scalar,
+  structOf,
+  typeName,
+} from './types.ts';
 
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
 const temporalKinds = ['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
@@ -41,7 +50,9 @@ const isTemporal = (type: SqlType): boolean => temporalKinds.includes(type.kind)
  * Whether an expression becomes a type without a CAST: 0 it is that type, 1 it can, 2 it can and loses digits, undefined it
  * cannot.
  */
-export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | undefined {
+export function coercionCost(from: BoundExpression, to: SqlType): Cost | undefined {
+  // A STRUCT is compared field by field below: to do it here, too, would be once for each level of them.
+  if (from.type.kind === 'STRUCT' && to.kind === 'STRUCT') return fieldsCost(from, from.type, to);
   if (sameType(from.type, to)) return 0;
   if (from.type.kind === 'NULL') return 1;
   if (isEmptyArray(from) && to.kind === 'ARRAY') return 1;
@@ -50,22 +61,31 @@ export function coercionCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | un
   const isText = from.type.kind === 'STRING' && (from.kind === 'literal' || from.kind === 'parameter');
   if (isText && isTemporal(to)) return 1;
   if (from.kind === 'literal' && from.type.kind === 'FLOAT64' && to.kind === 'NUMERIC') return 1;
-  return partsCost(from, to);
+  if (!isLiteralArray(from) || to.kind !== 'ARRAY') return undefined;
+  return mostOf(
+    1,
+    from.elements.map(part => coercionCost(part, to.element)),
+  );
 }
 
-/** A STRUCT becomes another field by field, an array of literals element by element. */
-function partsCost(from: BoundExpression, to: SqlType): 0 | 1 | 2 | undefined {
-  let parts: readonly (readonly [BoundExpression, SqlType])[] | undefined;
-  if (from.type.kind === 'STRUCT' && to.kind === 'STRUCT' && from.type.fields.length === to.fields.length)
-    parts = structParts(from).map((part, i) => [
-      isLiteralArray(part) && part.elements.length > 0 ? somethingOf(part.type) : part,
-      to.fields[i]!.type,
-    ]);
-  if (isLiteralArray(from) && to.kind === 'ARRAY') parts = from.elements.map(part => [part, to.element]);
-  if (!parts) return undefined;
-  let most: 0 | 1 | 2 = 1;
-  for (const [part, type] of parts) {
-    const cost = coercionCost(part, type);
+type Cost = 0 | 1 | 2;
+
+/** A STRUCT becomes another field by field. */
+function fieldsCost(value: BoundExpression, from: StructType, to: StructType): Cost | undefined {
+  if (from === to || (value.kind !== 'struct' && sameType(from, to))) return 0;
+  if (from.fields.length !== to.fields.length) return undefined;
+  const costs = structParts(value).map((part, i) => {
+    const { type } = to.fields[i]!;
+    if (part === bareNull && sameType(from.fields[i]!.type, type)) return 0;
+    const isWritten = isLiteralArray(part) && part.elements.length > 0;
+    return coercionCost(isWritten ? somethingOf(part.type) : part, type);
+  });
+  return mostOf(0, costs);
+}
+
+function mostOf(least: Cost, costs: readonly (Cost | undefined)[]): Cost | undefined {
+  let most = least;
+  for (const cost of costs) {
     if (cost === undefined) return undefined;
     if (cost > most) most = cost;
   }
@@ -95,21 +115,25 @@ function isLiteralArray(value: BoundExpression): value is Extract<BoundExpressio
 
 /** Makes an expression a type, as `coercionCost` allows; callers have asked it, or get BigQuery's refusal. */
 export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
+  if (to.kind !== 'NULL' && from.kind !== 'null' && coercionCost(from, to) === undefined)
+    throw invalidQuery(`Could not cast ${typeName(from.type)} to type ${typeName(to)}`, at);
+  return coerced(from, to, at);
+}
+
+/** What can be made the type: that all its parts can is known. */
+function coerced(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
   if (to.kind === 'NULL') return from;
   if (from.kind === 'null') return { kind: 'null', type: to };
   if (isEmptyArray(from) && to.kind === 'ARRAY')
     return { kind: 'array', type: arrayOf(to.element), elements: [] };
-  const cost = coercionCost(from, to);
-  if (cost === undefined)
-    throw invalidQuery(`Could not cast ${typeName(from.type)} to type ${typeName(to)}`, at);
-  if (cost === 0 && sameStorage(from.type, to)) return from;
+  if (sameStorage(from.type, to)) return from;
   if (from.kind === 'literal' && isTemporal(to)) return temporalLiteral(from.value, to, at);
   if (from.kind === 'struct' && to.kind === 'STRUCT' && !to.presence) {
-    const values = from.values.map((value, i) => coerce(value, to.fields[i]!.type, at));
+    const values = from.values.map((value, i) => coerced(value, to.fields[i]!.type, at));
     return { kind: 'struct', type: to, values };
   }
-  if (cost > 0 && isLiteralArray(from) && to.kind === 'ARRAY')
-    return { kind: 'array', type: to, elements: from.elements.map(part => coerce(part, to.element, at)) };
+  if (isLiteralArray(from) && to.kind === 'ARRAY' && !sameType(from.type, to))
+    return { kind: 'array', type: to, elements: from.elements.map(part => coerced(part, to.element, at)) };
   return { kind: 'cast', type: to, of: from, safe: false };
 }
 
@@ -118,12 +142,29 @@ export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): Bou
  * @returns undefined when there is none
  */
 export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
+  const goal = commonType(expressions);
+  // The types of its fields have been found one by one.
+  if (!goal || (goal.kind === 'STRUCT' && !allFit(expressions, goal))) return undefined;
+  const nulls = expressions
+    .filter(e => e.type.kind === goal.kind)
+    .reduce((type, e) => commonNulls(type, e.type), goal);
+  return plainWhenMixed(nulls, expressions);
+}
+
+const allFit = (expressions: readonly BoundExpression[], type: SqlType): boolean =>
+  expressions.every(e => coercionCost(e, type) !== undefined);
+
+function commonType(expressions: readonly BoundExpression[]): SqlType | undefined {
   // The empty array literal takes the element type of whatever stands beside it.
   const weaker = new Set(expressions.filter(isEmptyArray).map(({ type }) => type));
   let candidate: SqlType = scalar('NULL');
   for (const { type } of expressions) {
     if (candidate.kind === 'NULL' || (weaker.has(candidate) && !weaker.has(type))) candidate = type;
     else if (isWider(type, candidate)) candidate = type;
+  }
+  if (candidate.kind === 'STRUCT') {
+    const isOne = expressions.every(({ type }) => type.kind === 'NULL' || sameType(type, candidate));
+    return isOne ? candidate : commonParts(expressions);
   }
   const strongest = expressions.find(e => isTemporal(e.type))?.type;
   // A literal with a point is no reason to leave NUMERIC.
@@ -135,30 +176,24 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     // An array of literals becomes what a calculated one is.
     ...expressions.filter(e => e.type.kind === 'ARRAY' && !isLiteralArray(e)).map(e => e.type),
   ];
-  const fits = (type: SqlType) => expressions.every(e => coercionCost(e, type) !== undefined);
-  const goal = goals.find(fits) ?? commonParts(expressions).find(fits);
-  if (!goal) return undefined;
-  const nulls = expressions
-    .filter(e => e.type.kind === goal.kind)
-    .reduce((type, e) => commonNulls(type, e.type), goal);
-  return plainWhenMixed(nulls, expressions);
+  return goals.find(goal => allFit(expressions, goal)) ?? commonParts(expressions);
 }
 
 /** The type whose fields or elements are the supertypes of those of all expressions. */
-function commonParts(expressions: readonly BoundExpression[]): readonly SqlType[] {
+function commonParts(expressions: readonly BoundExpression[]): SqlType | undefined {
   const values = expressions.filter(({ type }) => type.kind !== 'NULL');
   const [first] = values;
   if (first?.type.kind === 'ARRAY' && values.every(isLiteralArray)) {
-    const element = supertype(values.flatMap(value => value.elements));
-    return element ? [arrayOf(element)] : [];
+    const element = commonType(values.flatMap(value => value.elements));
+    return element && arrayOf(element);
   }
-  if (first?.type.kind !== 'STRUCT') return [];
+  if (first?.type.kind !== 'STRUCT') return undefined;
   const { fields } = first.type;
   const rows = values.map(structParts);
-  if (rows.some(parts => parts.length !== fields.length)) return [];
-  const types = fields.map((_, i) => supertype(rows.map(parts => parts[i]!)));
-  if (!types.every(type => type !== undefined)) return [];
-  return [structOf(fields.map(({ name }, i) => ({ name, type: types[i]! })))];
+  if (rows.some(parts => parts.length !== fields.length)) return undefined;
+  const types = fields.map((_, i) => commonType(rows.map(parts => parts[i]!)));
+  if (!types.every(type => type !== undefined)) return undefined;
+  return structOf(fields.map(({ name }, i) => ({ name, type: types[i]! })));
 }
 
 /** Brings expressions to their supertype. */
@@ -255,11 +290,20 @@ export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPo
   if (unclear) throw new UnsupportedSql(unclear);
 }
 
+const knownNulls = new WeakMap<BoundExpression, { readonly nulls: ArrayType['nulls'] }>();
+
 /** See `ArrayType.nulls`, of a value that becomes a column. */
 export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
-  const { type } = value;
+  if (value.type.kind !== 'ARRAY') return undefined;
+  // Each call around an array asks, for all that it is made of.
+  const known = knownNulls.get(value) ?? { nulls: nullsOfArray(value, value.type) };
+  knownNulls.set(value, known);
+  return known.nulls;
+}
+
+function nullsOfArray(value: BoundExpression, type: ArrayType): ArrayType['nulls'] {
   if (value.kind === 'named') return nullsOf(value.value);
-  if (type.kind !== 'ARRAY' || value.kind === 'column') return type.kind === 'ARRAY' ? type.nulls : undefined;
+  if (value.kind === 'column') return type.nulls;
   // No row is NULL, and an empty array that is stored looks the same.
   if (value.kind === 'subquery' && value.form === 'SCALAR') return type.nulls === 'NULL' ? 'NULL' : 'UNCLEAR';
   if (value.kind === 'field') return isPlainPath(value) ? type.nulls : 'UNCLEAR';
@@ -274,6 +318,7 @@ export function typeAsPart(value: BoundExpression): SqlType {
 
 /** A type whose arrays within structs say what NULL means in both of two types. */
 function commonNulls(a: SqlType, b: SqlType): SqlType {
+  if (a === b) return a;
   if (a.kind === 'ARRAY' && b.kind === 'ARRAY') return { ...a, element: commonNulls(a.element, b.element) };
   if (a.kind !== 'STRUCT' || b.kind !== 'STRUCT' || a.fields.length !== b.fields.length) return a;
   const fields = a.fields.map((field, i) => {
@@ -370,6 +415,7 @@ export function plainStorage(type: SqlType): SqlType {
 
 /** Whether two types are one DuckDB type: storage tricks and field names count. */
 export function sameStorage(a: SqlType, b: SqlType): boolean {
+  if (a === b) return true;
   if (a.kind === 'ARRAY')
     return b.kind === 'ARRAY' && a.single === b.single && sameStorage(a.element, b.element);
   if (a.kind !== 'STRUCT') return a.kind === b.kind;

@@ -11,45 +11,80 @@ export function isPath(value: BoundExpression): boolean {
   return value.kind === 'column' || (value.kind === 'field' && isPath(value.of));
 }
 
-/** The paths that the subqueries of an expression read, each as far as it goes; columns of queries around them are among these. */
-export function* pathsInSubqueries(expression: BoundExpression): Iterable<BoundExpression> {
-  if (expression.kind === 'subquery' || expression.kind === 'inQuery') yield* pathsInQuery(expression.query);
-  for (const child of childrenOf(expression)) yield* pathsInSubqueries(child);
+/** The paths by what they are: each once, as far as it goes. */
+type Paths = Map<string, BoundExpression>;
+
+/** The paths that the subqueries of an expression read of queries around them, each once and as far as it goes. */
+export function pathsInSubqueries(expression: BoundExpression): Iterable<BoundExpression> {
+  const paths: Paths = new Map();
+  addOfSubqueries(expression, paths);
+  return paths.values();
 }
 
-function* pathsInQuery({ body, orderBy }: BoundQuery): Iterable<BoundExpression> {
-  yield* pathsInBody(body);
-  for (const { by } of orderBy) if (typeof by !== 'number') yield* pathsIn(by);
+function addOfSubqueries(expression: BoundExpression, paths: Paths): void {
+  if (expression.kind === 'subquery' || expression.kind === 'inQuery') addOfQuery(expression.query, paths);
+  for (const child of childrenOf(expression)) addOfSubqueries(child, paths);
 }
 
-function* pathsInBody(body: BoundBody): Iterable<BoundExpression> {
-  if (body.kind === 'query') yield* pathsInQuery(body.query);
-  else if (body.kind === 'setOperation') for (const part of body.parts) yield* pathsInBody(part.body);
+function addOfQuery(query: BoundQuery, paths: Paths): void {
+  for (const [key, path] of pathsOutOf(query)) paths.set(key, path);
+}
+
+const knownPaths = new WeakMap<BoundQuery, Paths>();
+
+/** The paths that a query reads of queries around it. It is looked at once, however many queries are around it. */
+function pathsOutOf(query: BoundQuery): Paths {
+  const known = knownPaths.get(query);
+  if (known) return known;
+  const paths: Paths = new Map();
+  const own = new Set<number>();
+  addOfBody(query.body, paths, own);
+  for (const { by } of query.orderBy) if (typeof by !== 'number') addOf(by, paths);
+  for (const [key, path] of paths) if (own.has(relationOf(path))) paths.delete(key);
+  knownPaths.set(query, paths);
+  return paths;
+}
+
+/** @param own takes the relations of FROM */
+function addOfBody(body: BoundBody, paths: Paths, own: Set<number>): void {
+  if (body.kind === 'query') addOfQuery(body.query, paths);
+  else if (body.kind === 'setOperation') for (const part of body.parts) addOfBody(part.body, paths, own);
   else {
     const { items, from, where, groupBy = [], having, qualify } = body;
-    for (const value of [...items, where, ...groupBy, having, qualify]) if (value) yield* pathsIn(value);
-    if (from) yield* pathsInFrom(from);
+    for (const value of [...items, where, ...groupBy, having, qualify]) if (value) addOf(value, paths);
+    if (from) addOfFrom(from, paths, own);
   }
 }
 
-function* pathsInFrom(from: BoundFrom): Iterable<BoundExpression> {
-  if (from.kind === 'derived') yield* pathsInQuery(from.query);
+function addOfFrom(from: BoundFrom, paths: Paths, own: Set<number>): void {
   if (from.kind === 'join') {
-    yield* pathsInFrom(from.left);
-    yield* pathsInFrom(from.right);
-  }
+    addOfFrom(from.left, paths, own);
+    addOfFrom(from.right, paths, own);
+  } else own.add(from.relation);
+  if (from.kind === 'derived') addOfQuery(from.query, paths);
   if (from.kind === 'unnest') {
-    yield* pathsIn(from.array);
-    if (from.input) yield* pathsInFrom(from.input);
+    addOf(from.array, paths);
+    if (from.input) addOfFrom(from.input, paths, own);
   }
-  if ('on' in from && from.on) yield* pathsIn(from.on);
+  if ('on' in from && from.on) addOf(from.on, paths);
 }
 
-function* pathsIn(expression: BoundExpression): Iterable<BoundExpression> {
+function addOf(expression: BoundExpression, paths: Paths): void {
   if (isPath(expression)) {
-    yield expression;
+    paths.set(pathKey(expression), expression);
     return;
   }
-  if (expression.kind === 'subquery' || expression.kind === 'inQuery') yield* pathsInQuery(expression.query);
-  for (const child of childrenOf(expression)) yield* pathsIn(child);
+  if (expression.kind === 'subquery' || expression.kind === 'inQuery') addOfQuery(expression.query, paths);
+  for (const child of childrenOf(expression)) addOf(child, paths);
+}
+
+/** No name holds NUL. */
+function pathKey(path: BoundExpression): string {
+  if (path.kind === 'field') return `${pathKey(path.of)}\0${path.name}`;
+  return path.kind === 'column' ? `${path.relation}.${path.index}` : '';
+}
+
+function relationOf(path: BoundExpression): number {
+  if (path.kind === 'field') return relationOf(path.of);
+  return path.kind === 'column' ? path.relation : 0;
 }

@@ -51,12 +51,17 @@ export type Resolved =
  * @throws GatewayError `invalid_query` when two columns carry the name
  */
 export function resolveName(scope: Scope, identifier: Identifier): Resolved | undefined {
-  for (let level: Scope | undefined = scope; level; level = level.parent) {
-    const found = resolveInLevel(level, identifier);
-    if (found) return found;
-  }
-  return undefined;
+  const key = foldName(identifier.name);
+  const names = known.get(scope) ?? new Map<string, Resolved | undefined>();
+  known.set(scope, names);
+  if (names.has(key)) return names.get(key);
+  const found = resolveInLevel(scope, identifier) ?? (scope.parent && resolveName(scope.parent, identifier));
+  names.set(key, found);
+  return found;
 }
+
+/** What names have been found to be: a text may write one often, over many tables and below many queries. */
+const known = new WeakMap<Scope, Map<string, Resolved | undefined>>();
 
 /** The names that an expression can write, innermost query first; for messages. */
 export function* namesInScope(scope: Scope): Iterable<string> {
@@ -96,10 +101,9 @@ function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefi
 
 /** Every column or exposed field of a name, over all FROM items; those that USING has merged count as one. */
 export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
+  const key = foldName(name);
   const columns = scope.variables.flatMap(variable =>
-    variable.hidden || variable.mergedNames?.has(foldName(name))
-      ? none
-      : columnsOfName(columnsOf(variable), name),
+    variable.hidden || variable.mergedNames?.has(key) ? none : columnsOfKey(columnsOf(variable), key),
   );
   return [...columnsOfName(scope.merged, name), ...columns];
 }
@@ -108,12 +112,17 @@ const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly 
 
 /** The columns of a name in a list, which is indexed once. */
 export function columnsOfName(columns: readonly NamedValue[], name: string): readonly NamedValue[] {
+  return columnsOfKey(columns, foldName(name));
+}
+
+/** @param key a folded name */
+function columnsOfKey(columns: readonly NamedValue[], key: string): readonly NamedValue[] {
   let index = indexes.get(columns);
   if (!index) {
     index = Map.groupBy(columns, column => foldName(column.name));
     indexes.set(columns, index);
   }
-  return index.get(foldName(name)) ?? none;
+  return index.get(key) ?? none;
 }
 
 const none: readonly NamedValue[] = [];

@@ -66,6 +66,7 @@ export function typeName(type: SqlType): string {
 
 /** Whether two types are one and the same to a caller; storage does not count. */
 export function sameType(a: SqlType, b: SqlType): boolean {
+  if (a === b) return true;
   if (a.kind === 'ARRAY') return b.kind === 'ARRAY' && sameType(a.element, b.element);
   if (a.kind !== 'STRUCT') return a.kind === b.kind;
   return (
@@ -75,12 +76,18 @@ export function sameType(a: SqlType, b: SqlType): boolean {
   );
 }
 
-/** A type on the side of an outer join that may have no row, with every array in it marked. */
+/** A type on the side of an outer join that may have no row, with every array in it marked; itself where there is none to mark. */
 export function onOuterSide(type: SqlType): SqlType {
-  if (type.kind === 'ARRAY')
-    return { ...type, element: onOuterSide(type.element), nulls: type.nulls ?? 'UNCLEAR' };
+  if (type.kind === 'ARRAY') {
+    const element = onOuterSide(type.element);
+    return type.nulls && element === type.element
+      ? type
+      : { ...type, element, nulls: type.nulls ?? 'UNCLEAR' };
+  }
   if (type.kind !== 'STRUCT') return type;
-  return { ...type, fields: type.fields.map(field => ({ ...field, type: onOuterSide(field.type) })) };
+  const types = type.fields.map(field => onOuterSide(field.type));
+  if (type.fields.every((field, i) => field.type === types[i])) return type;
+  return { ...type, fields: type.fields.map((field, i) => ({ ...field, type: types[i]! })) };
 }
 
 export const scalar = (kind: ScalarKind): ScalarType => ({ kind });

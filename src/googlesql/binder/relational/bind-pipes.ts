@@ -203,6 +203,7 @@ function onlyColumn({ columns }: Piped, { name, at }: Identifier, operator: stri
 }
 
 function dropped(context: BindContext, piped: Piped, names: readonly Identifier[]): Piped {
+  context.statement.countColumns(piped.columns.length, names[0]!.at);
   const gone = new Set<string>();
   for (const { name, at } of names) {
     if (!piped.columns.some(column => sameName(column.name, name)))
@@ -215,7 +216,8 @@ function dropped(context: BindContext, piped: Piped, names: readonly Identifier[
   return withScope(context, piped, undefined, columns, named(piped));
 }
 
-function renamed(context: BindContext, piped: Piped, { names }: Operator<'rename'>): Piped {
+function renamed(context: BindContext, piped: Piped, { names, at }: Operator<'rename'>): Piped {
+  context.statement.countColumns(piped.columns.length, at);
   const to = new Map<string, string>();
   for (const { from, to: target } of names) {
     onlyColumn(piped, from, 'RENAME');
@@ -258,7 +260,8 @@ function aggregated(context: BindContext, piped: Piped, operator: Operator<'aggr
   return { ...rows, orderBy };
 }
 
-function ordered(context: BindContext, piped: Piped, { items }: Operator<'orderBy'>): Piped {
+function ordered(context: BindContext, piped: Piped, { items, at }: Operator<'orderBy'>): Piped {
+  context.statement.countColumns(piped.columns.length, at);
   const { columns } = asQuery(piped, []);
   const rows = inside(context, piped);
   const orderBy = items.map(item => {

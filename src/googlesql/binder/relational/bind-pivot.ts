@@ -16,7 +16,7 @@ import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tr
 import { scalar, typeName } from '../../tree/types.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
-import { everyColumn } from '../bind-select-list.ts';
+import { everyColumn, refuseManyColumns } from '../bind-select-list.ts';
 
 type Pivot = Extract<FromItem, { kind: 'pivot' }>;
 
@@ -51,7 +51,9 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
     type: typeAsPart(value),
     value,
   }));
-  context.statement.countColumns(keptColumns.length + values.length * calls.length, at);
+  const count = keptColumns.length + values.length * calls.length;
+  refuseManyColumns(count, at);
+  context.statement.countColumns(count, at);
   const pivoted = values.flatMap(value => {
     const test = isValue(rows, key, value);
     return calls.map((call, i) => {

@@ -56,15 +56,34 @@ function countReads(node: unknown, name: string): number {
 const namesRead = (node: unknown): ReadonlySet<string> => new Set(tablesRead(node));
 
 /** The tables that a tree names. Those that subsets within it hide are among them: better once too often. */
-function tablesRead(node: unknown, found: string[] = []): readonly string[] {
-  if (Array.isArray(node)) {
-    for (const each of node) tablesRead(each, found);
-  } else if (typeof node === 'object' && node !== null) {
-    const { kind, path } = node as { readonly kind?: string; readonly path?: readonly { name: string }[] };
-    if (kind === 'table' && path?.length === 1) found.push(foldName(path[0]!.name));
-    for (const each of Object.values(node)) tablesRead(each, found);
-  }
+function tablesRead(node: unknown): readonly string[] {
+  const found: string[] = [];
+  addTables(node, found);
   return found;
+}
+
+const readByQueries = new WeakMap<object, readonly string[]>();
+
+function addTables(node: unknown, found: string[]): void {
+  if (typeof node !== 'object' || node === null) return;
+  if ('pipes' in node) for (const name of tablesOfQuery(node)) found.push(name);
+  else addOwnTables(node, found);
+}
+
+/** A query is looked at once: each WITH RECURSIVE around it asks for what it names. */
+function tablesOfQuery(query: object): readonly string[] {
+  const known = readByQueries.get(query);
+  if (known) return known;
+  const found: string[] = [];
+  addOwnTables(query, found);
+  readByQueries.set(query, found);
+  return found;
+}
+
+function addOwnTables(node: object, found: string[]): void {
+  const { kind, path } = node as { readonly kind?: string; readonly path?: readonly { name: string }[] };
+  if (kind === 'table' && path?.length === 1) found.push(foldName(path[0]!.name));
+  for (const each of Array.isArray(node) ? node : Object.values(node)) addTables(each, found);
 }
 
 type BindBody = (context: BindContext, body: QueryBody) => Pick<BoundQuery, 'body' | 'columns'>;
