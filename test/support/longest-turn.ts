@@ -21,8 +21,8 @@ export async function longestTurn<T>(act: () => Promise<T>): Promise<{ result: T
 }
 
 /**
- * Milliseconds of processor time that a turn with a large JSON text in it may take: 100, as the contract says, or on a slower processor than those it
- * is meant for four times.
+ * Milliseconds of processor time that a turn with a large JSON text in it may take: 100, as the contract says, or four times of what reading the text
+ * takes where that is more: the processor is slower than those it is meant for.
  */
 export function mostTurnMs(json: string): number {
   const readMs = Array.from({ length: 5 }, () => {
