@@ -69,7 +69,7 @@ export const heavyQueries: Readonly<Record<string, string>> = {
   'forty subsets that double in rows': doubled(40, 'select id from edge_logs', c => `select a.id from ${c} a cross join ${c} b`),
   'forty subsets that double by UNION ALL': doubled(40, 'select 1 as x', c => `select x from ${c} union all select x from ${c}`),
   'a calculated regular expression of optional characters': "select regexp_contains(id, concat('(a?){10', '00}')) as x from edge_logs",
-  '10,000 open classes': `select regexp_extract(id, r'${'[^'.repeat(10_000)}') as x from edge_logs where false`,
+  '10,000 open classes': `select regexp_extract(id, r'${'[^'.repeat(10_000)}') as x from edge_logs`,
   'a long text searched for half of itself': "select instr(repeat('a', 1000000), concat(repeat('a', 500000), 'b'), 1) as n from edge_logs",
   'JSON arrays of a million in each other': `select json_set(json '{}'${list(20, n => `, '$.a${'[900000]'.repeat(n + 1)}', 1`, '')}) as x from edge_logs`,
   'a width of FORMAT that is calculated': "select format('%*d', 2000000 + length(id), 1) as x from edge_logs",
