@@ -9,11 +9,18 @@ import { writeSample } from '../src/sample/write-sample.ts';
 /** Edge rows of the benches' data: `BENCH_ROWS`, default one million. */
 export const benchRows = Number(process.env.BENCH_ROWS ?? 1_000_000);
 
+let made: Promise<string> | undefined;
+
 /**
- * Makes the data of the benches where it is not there yet; it is kept in the system's folder for temporary files.
+ * Makes the data of the benches where it is not there yet, once: a gateway may read it from then on. It is kept in the system's folder for temporary files.
  * @returns the data folder
  */
-export async function benchData(): Promise<string> {
+export function benchData(): Promise<string> {
+  made ??= makeData();
+  return made;
+}
+
+async function makeData(): Promise<string> {
   const directory = join(tmpdir(), `saved-query-gateway-bench-${benchRows}`);
   await mkdir(directory, { recursive: true });
   await writeSample({
