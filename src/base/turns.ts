@@ -120,7 +120,7 @@ export function createTurnBudget(maxMs: number): TurnBudget {
     endMs = performance.now() + maxMs;
     setImmediate(() => {
       endMs = undefined;
-      void resumeNext();
+      if (waiting.length > 0) void resumeNext();
     });
     return true;
   }

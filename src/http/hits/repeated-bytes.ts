@@ -133,13 +133,16 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
         else if (parsed.awaited === 0) parsed.isUpgrade = false;
       };
       socket.on('data', (bytes: Buffer) => {
-        const isLate = !parsed.isWaiting && !parsed.isDue && turns.isSpent();
+        const { isDue } = parsed;
         parsed.isDue = false;
+        if (!parsed.isWaiting && parsed.awaited === 0 && take(socket, parsed, bytes, parse)) return;
+        // What is answered by its bytes takes so little that it waits for no share of a turn.
+        const isLate = !parsed.isWaiting && !isDue && turns.isSpent();
         if (parsed.isWaiting || isLate) {
           socket.pause();
           socket.unshift(bytes);
           if (isLate) waitForTurn(deps, turns, socket, parsed);
-        } else if (parsed.awaited !== 0 || !take(socket, parsed, bytes, parse)) parse(bytes);
+        } else parse(bytes);
       });
       socket.off('data', listener);
     },
