@@ -16,7 +16,7 @@ import { residentMb } from '../process-usage.ts';
 import { startSideTask } from '../side-process.ts';
 import { median } from '../time-blocks.ts';
 import type { EntriesFigures, EntriesSettings } from './cache-entries.ts';
-import { manyRows } from './many-rows.ts';
+import { manyRows, seedRows } from './many-rows.ts';
 
 /** What was measured at one size of what grows. */
 type Point = { readonly size: number; readonly figures: Readonly<Record<string, number>> };
@@ -279,7 +279,9 @@ const asks = 7;
 async function withRows(size: number, parent: string): Promise<Point['figures']> {
   const sqlFolder = await mkdtemp(join(parent, 'rows-'));
   await withoutCache(sqlFolder);
-  const environment = { DATA_DIR: await manyRows(size), SAMPLE_ROWS: '0', SQL_DIR: sqlFolder };
+  // With another rate than that of the file a gateway would remove the sample's rows; a file of copies has none.
+  const sampleRows = size > seedRows ? 0 : size;
+  const environment = { DATA_DIR: await manyRows(size), SAMPLE_ROWS: String(sampleRows), SQL_DIR: sqlFolder };
   const gateway = await startGatewayProcess(environment);
   const ref = sampleProjects[0];
   const since = new Date(Date.now() - 86_400_000).toISOString();
@@ -297,6 +299,9 @@ async function withRows(size: number, parent: string): Promise<Point['figures']>
       for (let n = 0; n < asks; n++) {
         times.push(await timeOf(() => askServer(gateway, restRequest(gateway, endpoint, parameters))));
       }
+      const { body } = await askServer(gateway, restRequest(gateway, endpoint, parameters));
+      const { result } = JSON.parse(body.toString()) as { result: unknown[] };
+      if (result.length === 0 && size >= seedRows) throw new Error(`${name} has no rows of ${size}`);
       figures[name] = median(times);
     }
     return figures;

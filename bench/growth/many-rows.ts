@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openForWriting } from '../../src/duckdb/database.ts';
@@ -8,24 +8,23 @@ import { writeSample } from '../../src/sample/write-sample.ts';
 const table = '"cloudflare.logs.prod"';
 
 /** Rows of the sample that longer tables are made of. */
-const seedRows = 1_000_000;
+export const seedRows = 1_000_000;
 
 /** Rows of the seed that are copied at a time. */
 const stepRows = 10_000;
 
 /**
- * Makes a data folder whose edge table has so many rows in seven days, where it is not there yet: up to a million are the sample's, more are
- * each of these several times, moments apart. It is kept in the system's folder for temporary files; what was interrupted goes on.
+ * Makes a data folder whose edge table has so many rows in the seven days up to now: up to a million are the sample's, more are each of these
+ * several times, moments apart. It is in the system's folder for temporary files, in place of an older one, whose last hour would be empty.
  * @returns the data folder
  */
 export async function manyRows(rows: number): Promise<string> {
   const directory = join(tmpdir(), `saved-query-gateway-edge-${rows}`);
+  await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   const databasePath = join(directory, 'logs.duckdb');
   if (rows > seedRows) await copySeed(databasePath, rows);
-  else if (!(await stat(databasePath).catch(() => undefined))) {
-    await writeSample({ databasePath, sources: readSources(), rows, nowMs: Date.now() });
-  }
+  else await writeSample({ databasePath, sources: readSources(), rows, nowMs: Date.now() });
   return directory;
 }
 
@@ -35,10 +34,9 @@ async function copySeed(databasePath: string, rows: number): Promise<void> {
   const { connection, close } = await openForWriting(databasePath, readSources());
   try {
     await connection.run(`ATTACH '${seed}' AS seed (READ_ONLY)`);
-    const count = async (from: string) =>
-      Number((await connection.runAndReadAll(`SELECT count(*) FROM ${from}`)).getRows()[0]?.[0]);
-    const seeded = await count(`seed.main.${table}`);
-    for (let at = (await count(table)) / copies; at < seeded; at += stepRows) {
+    const counted = await connection.runAndReadAll(`SELECT count(*) FROM seed.main.${table}`);
+    const seeded = Number(counted.getRows()[0]?.[0]);
+    for (let at = 0; at < seeded; at += stepRows) {
       await connection.run(`INSERT INTO ${table} BY NAME
         SELECT * REPLACE (timestamp + to_microseconds(n * ${Math.floor((7 * 86_400_000_000) / rows)}) AS timestamp, id || '-' || n AS id)
         FROM seed.main.${table}, range(${copies}) copies(n) WHERE seed.main.${table}.rowid >= ${at} AND seed.main.${table}.rowid < ${at + stepRows}
