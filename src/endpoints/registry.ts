@@ -81,7 +81,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
       })
     : undefined;
   // Nobody has reported what changed while the files were read and checked.
-  watcher?.look();
+  watcher?.lookSoon();
   return {
     find: reference => found.get(uuid.test(reference) ? reference.toLowerCase() : reference),
     all: () => [...served.values()],

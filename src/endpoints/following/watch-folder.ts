@@ -16,8 +16,8 @@ type WatchOptions = {
 };
 
 type FolderWatch = {
-  /** Looks as if the folder had changed. */
-  look(): void;
+  /** Looks as if the folder had just changed. */
+  lookSoon(): void;
   close(): void;
 };
 
@@ -37,11 +37,12 @@ export function watchFolder(directory: string, { onChange, onFailed, retry }: Wa
       })
       .catch(onFailed);
   };
+  const lookSoon = () => {
+    clearTimeout(settling);
+    settling = setTimeout(look, settleMs).unref();
+  };
   const stopFollowing = followFolder(directory, look, () => {
-    const watcher = watch(directory, { persistent: false }, () => {
-      clearTimeout(settling);
-      settling = setTimeout(look, settleMs).unref();
-    });
+    const watcher = watch(directory, { persistent: false }, lookSoon);
     return watcher.on('error', onFailed);
   });
   const retrying =
@@ -50,7 +51,7 @@ export function watchFolder(directory: string, { onChange, onFailed, retry }: Wa
       if (retry.isNeeded()) look();
     }, retry.everyMs).unref();
   return {
-    look,
+    lookSoon,
     close() {
       stopFollowing();
       clearTimeout(settling);
