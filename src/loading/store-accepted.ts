@@ -1,28 +1,19 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
-import { findRefused, storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/sources.ts';
-import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
+import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
-import {
-  listRowsFiles,
-  type RowsBlock,
-  type RowsFile,
-  type RowsFileWriter,
-  readBlocks,
-  rowsFolderOf,
-  writeRowsFile,
-} from './accepted-rows.ts';
+import { listRowsFiles, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
 import { readMoved, sortRows } from './sort-rows.ts';
+import { storeAll } from './store-files.ts';
 import { lacksLayout } from './table-layout.ts';
 import { createUpkeep, type Upkeep } from './upkeep.ts';
-import { currentName, isLackOfMemory, writeSpare } from './write-spare.ts';
+import { currentName, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
   readonly databasePath: string;
@@ -43,13 +34,8 @@ type StoreOptions = {
   readonly upkeep?: Upkeep;
 };
 
-/** Bytes of accepted files that share a transaction, and milliseconds after which no further one begins in the same turn. */
-const transactionBytes = 8 * 1024 * 1024;
+/** Milliseconds after which no further transaction begins in the same turn. */
 const turnMs = 1000;
-
-/** Characters of the rows that are inserted at once; and rows, where they need extraordinarily much memory. */
-const insertCharacters = 2 * 1024 * 1024;
-const fewRows = 20;
 
 /**
  * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
@@ -226,226 +212,5 @@ async function readStored(connection: DuckDBConnection, place: string): Promise<
     names: stored.getRows().map(([name]) => String(name)),
     sources: stored.getRows().map(([, sources]) => JSON.parse(String(sources)) as string[]), // as `storeFiles` writes it
     total: Number(total.getRows()[0]?.[0] ?? 0),
-  };
-}
-
-function* groupFiles(files: readonly RowsFile[]): Iterable<RowsFile[]> {
-  let group: RowsFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    group.push(file);
-    bytes += file.bytes;
-    if (bytes < transactionBytes) continue;
-    yield group;
-    [group, bytes] = [[], 0];
-  }
-  if (group.length > 0) yield group;
-}
-
-type Target = Pick<StoreOptions, 'sources' | 'emit'> & {
-  readonly connection: DuckDBConnection;
-  readonly folder: string;
-  /** Whether no later attempt has more memory. */
-  readonly isLast: boolean;
-  /** Whether few rows are inserted at once. Default false. */
-  readonly inFewRows?: boolean;
-  /** Why a file could not be stored whole: the rows at fault are left out. */
-  readonly failure?: string;
-  readonly isInCurrent: (name: string) => boolean;
-  /** Gets the names of files whose source this process does not know: another one may. */
-  readonly unknown: Set<string>;
-};
-
-/** Milliseconds that rows wait for a process that knows their source: one that started earlier may not know it yet. */
-const unknownMs = 3_600_000;
-
-class UnknownSourceError extends Error {}
-
-/** A file can't be stored whose rows the current file has: it was damaged since, and the spare can only get them by a copy. */
-class OnlyInCurrentError extends Error {}
-
-/**
- * Stores files in groups until the time is over; the first group in any case.
- * @returns false if only a copy of the current file can bring the rows of one of them
- */
-async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
-  try {
-    for (const group of groupFiles(files)) {
-      await storeGroup(target, group);
-      if (performance.now() > endMs) break;
-    }
-    return true;
-  } catch (error) {
-    if (!(error instanceof OnlyInCurrentError)) throw error;
-    target.emit({ type: 'rows.delayed', message: error.message });
-    return false;
-  }
-}
-
-/**
- * Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, then without the rows that DuckDB
- * refuses. What fails even so is set aside.
- */
-async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<void> {
-  try {
-    await storeFiles(target, files);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const isOfRows = error instanceof SyntaxError || quotesValues.test(message);
-    const needsMemory = !isOfRows && isLackOfMemory(error);
-    const isOfMachine = !isOfRows && (isLackOfRoom(message) || damagedPlace(error) !== undefined);
-    if (needsMemory ? !target.isLast : isOfMachine) throw error;
-    if (files.length > 1) {
-      for (const file of files) await storeGroup(target, [file]);
-      return;
-    }
-    if (needsMemory && !target.inFewRows) return storeGroup({ ...target, inFewRows: true }, files);
-    if (!needsMemory && target.failure === undefined)
-      return storeGroup({ ...target, failure: message }, files);
-    const [file] = files;
-    if (!file) throw error;
-    if (target.isInCurrent(file.name)) throw new OnlyInCurrentError(`${file.name} is damaged: ${message}`);
-    await setAside(target, file.name, message);
-  }
-}
-
-/** Errors of DuckDB that quote what rows, names or statements hold: a value of `quota` says nothing of the disk. */
-const quotesValues =
-  /^(?:Binder|Catalog|Constraint|Conversion|Invalid Input|Mismatch Type|Out of Range|Parser) Error/;
-
-/** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
-const isLackOfRoom = (message: string) =>
-  /No space left|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG|EMFILE|ENFILE/i.test(
-    message,
-  );
-
-async function setAside({ folder, emit }: Target, name: string, message: string): Promise<void> {
-  await mkdir(join(folder, 'failed'), { recursive: true });
-  await rename(join(folder, name), join(folder, 'failed', name));
-  emit({ type: 'rows.failed', file: name, message });
-}
-
-async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<void> {
-  const { connection, folder } = target;
-  const refused = createRefused(target, files);
-  await connection.run('BEGIN');
-  try {
-    const insert = createInserts(target, refused);
-    const stored: string[] = [];
-    for (const { name, acceptedMs } of files) {
-      const sources = new Set<string>();
-      try {
-        for await (const block of readBlocks(folder, name)) {
-          sources.add(block.source);
-          await insert.add(block);
-        }
-      } catch (error) {
-        const mayWait = !target.isInCurrent(name) && Date.now() - acceptedMs < unknownMs;
-        if (!(error instanceof UnknownSourceError && mayWait)) throw error;
-        // Nothing of it was inserted: a file has rows of one source.
-        target.unknown.add(name);
-        continue;
-      }
-      stored.push(`(${stored.length + 1}, ${quoteText(name)}, ${quoteText(JSON.stringify([...sources]))})`);
-    }
-    await insert.flush();
-    if (stored.length > 0) await remember(connection, stored);
-    await refused.keep();
-    await connection.run('COMMIT');
-  } catch (error) {
-    // DuckDB may have ended it by itself.
-    await connection.run('ROLLBACK').catch(() => undefined);
-    await refused.discard();
-    throw error;
-  }
-  refused.report();
-}
-
-type Refused = ReturnType<typeof createRefused>;
-
-/** Collects the rows of files that DuckDB refuses: they go to a file of their own in the folder `failed`. */
-function createRefused({ folder, emit, failure, isInCurrent }: Target, files: readonly RowsFile[]) {
-  const failed = join(folder, 'failed');
-  // They were refused by the other file of the database, too, and are there already.
-  const areKept = files.some(({ name }) => isInCurrent(name));
-  let file: RowsFileWriter | undefined;
-  let rows = 0;
-  return {
-    async add(block: RowsBlock): Promise<void> {
-      if (areKept) return;
-      file ??= await writeRowsFile(failed);
-      await file.add(block);
-      rows += block.rows.length;
-    },
-    keep: async () => file?.keep(),
-    async discard(): Promise<void> {
-      await file?.discard();
-      if (file) await rm(join(failed, file.name), { force: true });
-    },
-    report(): void {
-      if (file) emit({ type: 'rows.failed', file: file.name, message: `${rows} rows, such as: ${failure}` });
-    },
-  };
-}
-
-/** @param stored rows of SQL, each a number, a file's name and the JSON of its sources' names */
-async function remember(connection: DuckDBConnection, stored: readonly string[]): Promise<void> {
-  await connection.run(
-    `INSERT INTO _stored SELECT (SELECT coalesce(max(place), 0) FROM _stored) + n, name, sources FROM (VALUES ${stored.join(', ')}) t(n, name, sources);
-    UPDATE _stored_total SET files = files + ${stored.length}`,
-  );
-}
-
-/** Rows of one source that wait for their INSERT. */
-type Pending = {
-  readonly source: Source;
-  readonly hasOwnIds: boolean;
-  readonly rows: string[];
-  readonly severalElements: Set<string>;
-};
-
-/** Joins the blocks of each source, in their order: an INSERT costs as much as hundreds of rows. */
-function createInserts({ connection, sources, inFewRows = false, failure }: Target, refused: Refused) {
-  const pending = new Map<string, Pending>();
-  let characters = 0;
-  async function store(all: Pending): Promise<void> {
-    const { source, hasOwnIds, rows } = all;
-    if (failure === undefined) return storeRows(connection, source, all);
-    const places = await findRefused(connection, source, all);
-    await storeRows(connection, source, { ...all, rows: rows.filter((_row, at) => !places.has(at)) });
-    if (places.size === 0) return;
-    const [severalElements, bad] = [[...all.severalElements], rows.filter((_row, at) => places.has(at))];
-    await refused.add({ source: source.name, severalElements, replaces: false, hasOwnIds, rows: bad });
-  }
-  async function flush(): Promise<void> {
-    for (const each of pending.values()) await store(each);
-    pending.clear();
-    characters = 0;
-  }
-  return {
-    flush,
-    async add({
-      source: name,
-      rows,
-      severalElements,
-      replaces,
-      hasOwnIds = false,
-    }: RowsBlock): Promise<void> {
-      const source = sources.find(each => each.name === name && !each.files);
-      if (!source) throw new UnknownSourceError(`No source with a table is named ${name}`);
-      if (replaces || characters > insertCharacters) await flush();
-      if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
-      // Of rows with a key the last one counts: those of one source keep their order.
-      const kind = `${hasOwnIds && !source.key} ${name}`;
-      const own = pending.get(kind) ?? { source, hasOwnIds, rows: [], severalElements: new Set<string>() };
-      pending.set(kind, own);
-      for (const path of severalElements) own.severalElements.add(path);
-      for (const row of rows) {
-        own.rows.push(row);
-        characters += row.length;
-        if (!inFewRows || own.rows.length < fewRows) continue;
-        await store({ ...own, rows: own.rows.splice(0) });
-      }
-    },
   };
 }
