@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readScript } from '../src/commands/shell/run-script.ts';
+import { readScript } from '../src/commands/run-script.ts';
 
 /** A gateway that runs as `npm start` runs it. */
 export type GatewayProcess = {

@@ -38,7 +38,7 @@ async function copySeed(databasePath: string, rows: number): Promise<void> {
     const seeded = Number(counted.getRows()[0]?.[0]);
     for (let at = 0; at < seeded; at += stepRows) {
       await connection.run(`INSERT INTO ${table} BY NAME
-        SELECT * REPLACE (timestamp + to_microseconds(n * ${Math.floor((7 * 86_400_000_000) / rows)}) AS timestamp, id || '-' || n AS id)
+        SELECT * EXCLUDE (n) REPLACE (timestamp + to_microseconds(n * ${Math.floor((7 * 86_400_000_000) / rows)}) AS timestamp, id || '-' || n AS id)
         FROM seed.main.${table}, range(${copies}) copies(n) WHERE seed.main.${table}.rowid >= ${at} AND seed.main.${table}.rowid < ${at + stepRows}
         ORDER BY timestamp`);
     }

@@ -46,12 +46,12 @@ const commands: Record<string, Command> = {
   start: {
     isAlone: true,
     usage: 'start                                 run the gateway',
-    run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('start', environment),
+    run: async ({ environment }) => (await import('./run-script.ts')).runScript('start', environment),
   },
   worker: {
     isAlone: true,
     usage: 'worker                                run a worker that warms the cache in Redis',
-    run: async ({ environment }) => (await import('./shell/run-script.ts')).runScript('worker', environment),
+    run: async ({ environment }) => (await import('./run-script.ts')).runScript('worker', environment),
   },
   endpoint: {
     usage: 'endpoint new | lint | test | explain  write, check, test and explain saved queries',
@@ -103,7 +103,7 @@ const commands: Record<string, Command> = {
   completion: {
     usage: 'completion bash | zsh | fish          print what completes these commands in a shell',
     run: async (_context, [shell, ...rest]) => {
-      const { completionScript } = await import('./shell/completion.ts');
+      const { completionScript } = await import('./completion.ts');
       const script = completionScript(shell, Object.keys(commands));
       if (rest.length > 0)
         throw new UsageError(`completion takes a shell, but got ${JSON.stringify(rest[0])} too`);

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
-import type { SourceWatch } from '../endpoints/following/watch-sources.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { readSourceFolder, type Source } from '../endpoints/sources.ts';
+import type { SourceWatch } from '../endpoints/watch-sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, keptDigits, mayHaveLongNumber, parseExactNumbers } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import { valueTypes } from '../endpoints/parameters/value-types.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
-import { valueTypes } from '../endpoints/value-types.ts';
 import type { ParameterType } from '../engine/engine.ts';
 
 /** What the rows of an import showed about their source's table. */

@@ -3,9 +3,9 @@ import type { Engine, QueryParameter } from '../engine/engine.ts';
 import { bindBatch } from './bind-batch.ts';
 import type { EndpointDefinition } from './definition.ts';
 import { graphqlName } from './names.ts';
+import { scalarTypeOf } from './parameters/read-parameter.ts';
+import { withoutValue } from './parameters/typed-parameter.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
-import { scalarTypeOf } from './read-parameter.ts';
-import { withoutValue } from './typed-parameter.ts';
 
 /**
  * Checks a definition against the engine: every name in its SQL resolves, and the query's columns are the header's,

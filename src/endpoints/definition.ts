@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
-import type { Parameter } from './parameter.ts';
-import { description, identifier, parameterSchema } from './parameter-schema.ts';
-import { scalarTypeOf } from './read-parameter.ts';
+import type { Parameter } from './parameters/parameter.ts';
+import { description, identifier, parameterSchema } from './parameters/parameter-schema.ts';
+import { scalarTypeOf } from './parameters/read-parameter.ts';
 
 const name = z
   .string()

@@ -1,5 +1,5 @@
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from './definition.ts';
-import { maxPatternLength, maxValueLength } from './read-parameter.ts';
+import { maxPatternLength, maxValueLength } from './parameters/read-parameter.ts';
 
 /** The JSON Schema of a parameter's value, in a query string or as JSON. */
 export function parameterSchema(parameter: ParameterDefinition): object {

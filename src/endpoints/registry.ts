@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
-import { byPrecedence, isPromised } from './following/precedence.ts';
-import { watchFolder } from './following/watch-folder.ts';
 import { createTakenNames } from './graphql-names.ts';
 import { allOf, batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
+import { byPrecedence, isPromised } from './precedence.ts';
+import { watchFolder } from './watch-folder.ts';
 
 /** The saved queries that are served right now. */
 export type EndpointRegistry = {

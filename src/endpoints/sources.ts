@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { ParameterType } from '../engine/engine.ts';
 import { type CsvForm, csvSchema } from './csv-form.ts';
 import { type LoadMapping, loadSchema } from './load-mapping.ts';
+import { valueTypes } from './parameters/value-types.ts';
 import { allOf, DefinitionError, explainIssue, problemsOf, readYaml } from './parse-definition.ts';
-import { valueTypes } from './value-types.ts';
 
 /** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
 export type SourceField = ParameterType | SourceFields | [ParameterType | SourceFields];

@@ -1,10 +1,10 @@
 import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import { GatewayError } from '../base/errors.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { enumTypeName } from '../endpoints/graphql-names.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
-import { scalarTypeOf } from '../endpoints/read-parameter.ts';
+import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
+import { scalarTypeOf } from '../endpoints/parameters/read-parameter.ts';
 import { addSqlTypes } from './add-sql-types.ts';
 import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';

@@ -1,5 +1,5 @@
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { describeParameter } from '../endpoints/describe-parameter.ts';
+import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
 
 /**
  * Builds the page that tells a language model what is served, and how to ask.

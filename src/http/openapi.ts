@@ -1,8 +1,8 @@
 import { takeTurns } from '../base/turns.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { jsonOf, parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import { graphqlTypeName } from '../endpoints/names.ts';
+import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
 import { formatNames, rowFormats } from '../formats/row-formats.ts';
 import { components } from './openapi-components.ts';
 

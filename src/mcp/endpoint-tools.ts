@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { describeParameter } from '../endpoints/describe-parameter.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
+import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
 import { describeToolName, subsetsUri } from './sql-resources.ts';
 

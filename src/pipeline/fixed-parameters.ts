@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RE2JS } from 're2js';
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { readParameter } from '../endpoints/read-parameter.ts';
+import { readParameter } from '../endpoints/parameters/read-parameter.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { readScript } from '../../src/commands/shell/run-script.ts';
+import { readScript } from '../../src/commands/run-script.ts';
 import { createRandom } from '../support/create-random.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';

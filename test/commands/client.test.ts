@@ -14,7 +14,7 @@ import { tableText } from '../../src/commands/client/print-table.ts';
 import { type QueryDeps, runQueryCommand } from '../../src/commands/client/query-command.ts';
 import { readQueryArguments } from '../../src/commands/client/read-arguments.ts';
 import { readTable, type ShownColumn } from '../../src/commands/client/read-table.ts';
-import { completionScript } from '../../src/commands/shell/completion.ts';
+import { completionScript } from '../../src/commands/completion.ts';
 import { writeRows } from '../../src/formats/write-rows.ts';
 import { bodyOf, columns as everyColumn, rowLines } from '../formats/every-type.ts';
 import { edgeRow } from '../support/edge-row.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { readScript } from '../../src/commands/shell/run-script.ts';
+import { readScript } from '../../src/commands/run-script.ts';
 import { variables } from '../../src/composition/config.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { openGateway } from '../support/open-gateway.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Parameter } from '../../src/endpoints/parameter.ts';
-import { readParameter } from '../../src/endpoints/read-parameter.ts';
-import { valueTypes } from '../../src/endpoints/value-types.ts';
+import type { Parameter } from '../../src/endpoints/parameters/parameter.ts';
+import { readParameter } from '../../src/endpoints/parameters/read-parameter.ts';
+import { valueTypes } from '../../src/endpoints/parameters/value-types.ts';
 import type { ParameterType } from '../../src/engine/engine.ts';
 
 const parameter = (type: Parameter['type'], more: Partial<Parameter> = {}): Parameter => ({

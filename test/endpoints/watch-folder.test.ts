@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { watchFolder } from '../../src/endpoints/following/watch-folder.ts';
+import { watchFolder } from '../../src/endpoints/watch-folder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 test('looks do not pile up behind a slow one: one more follows it', async () => {

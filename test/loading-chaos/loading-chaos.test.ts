@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { readScript } from '../../src/commands/shell/run-script.ts';
+import { readScript } from '../../src/commands/run-script.ts';
 import { ownSources } from '../../src/endpoints/sources.ts';
 import { createRandom } from '../support/create-random.ts';
 import { endWithProcess } from '../support/end-with-process.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { type VectorBatch, vectorBatches, vectorSources } from '../../examples/supabase/vector-events.ts';
-import { readScript } from '../../src/commands/shell/run-script.ts';
+import { readScript } from '../../src/commands/run-script.ts';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { readScript } from '../../src/commands/shell/run-script.ts';
+import { readScript } from '../../src/commands/run-script.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { edgeRow } from './edge-row.ts';

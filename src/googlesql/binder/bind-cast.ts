@@ -1,6 +1,6 @@
 import { GatewayError, type SqlPosition } from '../../base/errors.ts';
-import { castWithFormat } from '../functions/cast-format.ts';
 import { operator } from '../functions/operators.ts';
+import { castWithFormat } from '../functions/times/cast-format.ts';
 import { anyIntervalLiteral, intervalLiteral } from '../functions/times/functions-interval.ts';
 import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';

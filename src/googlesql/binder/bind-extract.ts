@@ -1,6 +1,6 @@
-import { extractTemplate } from '../functions/date-parts.ts';
-import { civilTime, timeCall, zoneForm } from '../functions/time-arguments.ts';
+import { extractTemplate } from '../functions/times/date-parts.ts';
 import { extractFromInterval } from '../functions/times/functions-interval.ts';
+import { civilTime, timeCall, zoneForm } from '../functions/times/time-arguments.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';

@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
-import { jsonSubscript } from '../functions/json/functions-json-values.ts';
+import { jsonSubscript } from '../functions/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, typeAsPart, unify } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';

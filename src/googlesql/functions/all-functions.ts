@@ -1,21 +1,20 @@
 import type { SpecialFunction } from '../tree/bind-context.ts';
 import { arrayRows } from './functions-array.ts';
 import { conditionalRows } from './functions-conditional.ts';
+import { floatRows } from './functions-float.ts';
 import { jsonFunctions } from './functions-json.ts';
+import { jsonValueFunctions, jsonValueRows } from './functions-json-values.ts';
 import { mathRows } from './functions-math.ts';
-import { stringFunctions, stringRows } from './functions-string.ts';
-import { timeFunctions, timeRows } from './functions-time.ts';
-import { jsonValueFunctions, jsonValueRows } from './json/functions-json-values.ts';
-import { floatRows } from './numbers/functions-float.ts';
-import { numericRows } from './numbers/functions-numeric.ts';
-import { sketchRows } from './numbers/sketches.ts';
+import { numericRows } from './functions-numeric.ts';
+import { sketchRows } from './functions-sketch.ts';
 import { bytesRows, netRows } from './texts/functions-bytes.ts';
 import { formatFunctions } from './texts/functions-format.ts';
+import { stringFunctions, stringRows } from './texts/functions-string.ts';
 import { textFunctions, textRows } from './texts/functions-text.ts';
-
 import { clockFunctions } from './times/functions-clock.ts';
 import { intervalFunctions, intervalRows } from './times/functions-interval.ts';
 import { rangeRows } from './times/functions-range.ts';
+import { timeFunctions, timeRows } from './times/functions-time.ts';
 
 /** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
 export const scalarFunctionRows = [

@@ -1,8 +1,8 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { fractionOf } from '../values/float-values.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
+import { sketchAggregateRows, topSumRows } from './functions-sketch.ts';
 import { isAlwaysFinite, magnitude, maxRowsExponent } from './magnitude.ts';
-import { sketchAggregateRows, topSumRows } from './numbers/sketches.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 

@@ -1,4 +1,4 @@
-import { utc } from '../functions/time-arguments.ts';
+import { utc } from '../functions/times/time-arguments.ts';
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { nullsOf } from '../tree/coercion.ts';

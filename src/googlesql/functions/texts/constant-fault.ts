@@ -3,7 +3,7 @@ import { readZone } from '../../times/read-zone.ts';
 import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
 import { patternProblem } from '../../values/pattern-size.ts';
 import { isInvalidPattern } from '../../values/regexp-values.ts';
-import { countGroups } from '../functions-string.ts';
+import { countGroups } from './functions-string.ts';
 
 /** A constant argument for which a call always fails, and one of the same type for which it need not. */
 type ConstantFault = { readonly index: number; readonly instead: Expression };

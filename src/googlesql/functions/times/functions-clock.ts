@@ -2,7 +2,7 @@ import type { SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import { scalar } from '../../tree/types.ts';
-import { datePart, fixedUnits, intervalTemplate, truncTemplate } from '../date-parts.ts';
+import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import {
   argument,
   argumentsOfOneKind,
@@ -11,8 +11,8 @@ import {
   type DayKind,
   timeCall,
   utc,
-} from '../time-arguments.ts';
-import { intervalCount } from '../time-arithmetic.ts';
+} from './time-arguments.ts';
+import { intervalCount } from './time-arithmetic.ts';
 
 /** TIME_…, LAST_DAY with a part, and …_BUCKET. */
 export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {

@@ -12,7 +12,7 @@ import { foldName } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { scalar } from '../../tree/types.ts';
 import { row, type Variant } from '../function-row.ts';
-import { timeCall } from '../time-arguments.ts';
+import { timeCall } from './time-arguments.ts';
 
 /** `INTERVAL '1:30' HOUR TO MINUTE`: a text, and its first part and its last. */
 export function intervalLiteral(

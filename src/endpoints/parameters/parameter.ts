@@ -1,4 +1,4 @@
-import type { ParameterType } from '../engine/engine.ts';
+import type { ParameterType } from '../../engine/engine.ts';
 
 /** Types whose values are texts to the SQL too: `timestamp` is canonical text, for SQL that casts it itself. */
 export const textTypes = ['string', 'enum', 'timestamp', 'regexp'] as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ParameterType } from '../engine/engine.ts';
+import type { ParameterType } from '../../engine/engine.ts';
 import { type Parameter, type ParameterValue, textTypes } from './parameter.ts';
 import { problemOfPattern, readParameter, typeOf } from './read-parameter.ts';
 import { valueTypes } from './value-types.ts';

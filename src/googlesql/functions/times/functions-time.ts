@@ -1,12 +1,12 @@
-import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
-import { cast, coerce } from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { type ScalarKind, scalar } from '../tree/types.ts';
+import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
+import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { cast, coerce } from '../../tree/coercion.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { CallSyntax } from '../../tree/syntax-tree.ts';
+import { type ScalarKind, scalar } from '../../tree/types.ts';
+import { bindRow, row } from '../function-row.ts';
+import { stringOfJson } from '../functions-json-values.ts';
 import { datePart, fixedUnits, truncTemplate } from './date-parts.ts';
-import { bindRow, row } from './function-row.ts';
-import { stringOfJson } from './json/functions-json-values.ts';
 import {
   argumentsOfOneKind,
   arity,

@@ -1,5 +1,5 @@
-import { shownFormats } from '../client/query-command.ts';
-import { UsageError } from '../command-line.ts';
+import { shownFormats } from './client/query-command.ts';
+import { UsageError } from './command-line.ts';
 
 const shells = ['bash', 'zsh', 'fish'];
 

@@ -1,7 +1,7 @@
-import type { SqlPosition } from '../../base/errors.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
-import type { Expression } from '../tree/syntax-tree.ts';
-import type { ScalarKind } from '../tree/types.ts';
+import type { SqlPosition } from '../../../base/errors.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { Expression } from '../../tree/syntax-tree.ts';
+import type { ScalarKind } from '../../tree/types.ts';
 import type { ZoneForm } from './time-arguments.ts';
 
 /** `DAY`, or `WEEK(MONDAY)` with its weekday. */

@@ -1,11 +1,11 @@
-import { readZone } from '../times/read-zone.ts';
-import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
-import { cast, coerce, temporalLiteral } from '../tree/coercion.ts';
-import { inTemplate, quoteText } from '../tree/quote-text.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { scalar } from '../tree/types.ts';
-import { parseTime } from '../values/times/parse-time.ts';
+import { readZone } from '../../times/read-zone.ts';
+import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
+import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { cast, coerce, temporalLiteral } from '../../tree/coercion.ts';
+import { inTemplate, quoteText } from '../../tree/quote-text.ts';
+import type { CallSyntax } from '../../tree/syntax-tree.ts';
+import { scalar } from '../../tree/types.ts';
+import { parseTime } from '../../values/times/parse-time.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
 import {
   argument,

@@ -1,11 +1,11 @@
-import type { SqlPosition } from '../../base/errors.ts';
-import { readZone } from '../times/read-zone.ts';
-import type { BindContext } from '../tree/bind-context.ts';
-import { type BoundExpression, call } from '../tree/bound-tree.ts';
-import { coerce, coercionCost } from '../tree/coercion.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { type ScalarKind, scalar, typeName } from '../tree/types.ts';
+import type { SqlPosition } from '../../../base/errors.ts';
+import { readZone } from '../../times/read-zone.ts';
+import type { BindContext } from '../../tree/bind-context.ts';
+import { type BoundExpression, call } from '../../tree/bound-tree.ts';
+import { coerce, coercionCost } from '../../tree/coercion.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { CallSyntax } from '../../tree/syntax-tree.ts';
+import { type ScalarKind, scalar, typeName } from '../../tree/types.ts';
 
 /** A call that DuckDB spells with this template, of a scalar type. */
 export function timeCall(

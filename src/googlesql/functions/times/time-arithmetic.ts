@@ -1,10 +1,10 @@
-import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
-import { cast, coerce } from '../tree/coercion.ts';
-import { isPlainConstant } from '../tree/let-in.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
-import type { Expression } from '../tree/syntax-tree.ts';
-import { scalar } from '../tree/types.ts';
+import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
+import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { cast, coerce } from '../../tree/coercion.ts';
+import { isPlainConstant } from '../../tree/let-in.ts';
+import { invalidQuery } from '../../tree/sql-error.ts';
+import type { Expression } from '../../tree/syntax-tree.ts';
+import { scalar } from '../../tree/types.ts';
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import { argumentsOfOneKind, arity, type DayKind, timeCall, utc } from './time-arguments.ts';
 

@@ -1,4 +1,4 @@
-import { row, unsupported } from '../function-row.ts';
+import { row, unsupported } from './function-row.ts';
 
 /**
  * NUMERIC where DuckDB has FLOAT64 only: exact functions of the engine process. The transcendental ones are refused: their last digits

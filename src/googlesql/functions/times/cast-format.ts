@@ -1,12 +1,12 @@
-import type { SqlPosition } from '../../base/errors.ts';
-import { type BoundExpression, call, unsupportedCall } from '../tree/bound-tree.ts';
-import { cast, coerce } from '../tree/coercion.ts';
-import { letIn, tryWith } from '../tree/let-in.ts';
-import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
-import { type SqlType, scalar, typeName } from '../tree/types.ts';
-import { checkByteFormat } from '../values/casts/byte-casts.ts';
-import { checkNumberFormat } from '../values/casts/number-casts.ts';
-import { checkTimeFormat, isDatedFormat, isZonedFormat } from '../values/casts/time-format.ts';
+import type { SqlPosition } from '../../../base/errors.ts';
+import { type BoundExpression, call, unsupportedCall } from '../../tree/bound-tree.ts';
+import { cast, coerce } from '../../tree/coercion.ts';
+import { letIn, tryWith } from '../../tree/let-in.ts';
+import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
+import { type SqlType, scalar, typeName } from '../../tree/types.ts';
+import { checkByteFormat } from '../../values/casts/byte-casts.ts';
+import { checkNumberFormat } from '../../values/casts/number-casts.ts';
+import { checkTimeFormat, isDatedFormat, isZonedFormat } from '../../values/casts/time-format.ts';
 import { civilTime, utc, zoneForm } from './time-arguments.ts';
 
 type FormatCast = {

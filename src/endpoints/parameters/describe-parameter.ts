@@ -1,4 +1,4 @@
-import type { EndpointDefinition, ParameterDefinition } from './definition.ts';
+import type { EndpointDefinition, ParameterDefinition } from '../definition.ts';
 import { allowedValues } from './read-parameter.ts';
 
 /** The description of a parameter in OpenAPI and GraphQL: that of the header, its bounds, and those of the endpoint's window. */

@@ -1,5 +1,5 @@
-import type { QueryParameter } from '../engine/engine.ts';
-import type { ParameterDefinition } from './definition.ts';
+import type { QueryParameter } from '../../engine/engine.ts';
+import type { ParameterDefinition } from '../definition.ts';
 import { scalarTypeOf } from './read-parameter.ts';
 
 /** A value of a parameter, with the type that the SQL sees. */

@@ -1,4 +1,4 @@
-import { row } from '../function-row.ts';
+import { row } from './function-row.ts';
 
 const inEngine = [
   ...['ACOS', 'ACOSH', 'ASIN', 'ASINH', 'ATANH', 'COSH', 'COT', 'COTH', 'CSC', 'CSCH', 'SEC', 'SECH', 'SINH'],

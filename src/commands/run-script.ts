@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** What `npm start` and `npm run worker` run: the variables before the command, and what Node is given. */
 export function readScript(name: 'start' | 'worker') {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const words: string[] = scripts[name].split(' ');
   const at = words.indexOf('node');
   const environment: Record<string, string> = Object.fromEntries(

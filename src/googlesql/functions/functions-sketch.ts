@@ -1,4 +1,4 @@
-import { row } from '../function-row.ts';
+import { row } from './function-row.ts';
 
 /** Values as texts, so that equal ones have one hash. */
 const hashedTypes: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import type { ParameterType } from '../engine/engine.ts';
-import { patternProblem } from '../googlesql/values/pattern-size.ts';
+import type { ParameterType } from '../../engine/engine.ts';
+import { patternProblem } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { type ValueType, valueTypes } from './value-types.ts';
 

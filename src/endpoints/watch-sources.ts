@@ -1,6 +1,6 @@
-import type { EndpointEvent } from '../endpoint-events.ts';
-import { DefinitionError } from '../parse-definition.ts';
-import { namesOf, readSourceFolder } from '../sources.ts';
+import type { EndpointEvent } from './endpoint-events.ts';
+import { DefinitionError } from './parse-definition.ts';
+import { namesOf, readSourceFolder } from './sources.ts';
 import { watchFolder } from './watch-folder.ts';
 
 /** What is wrong with the files of sources. */

@@ -1,6 +1,6 @@
-import { formatTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
-import type { ParameterType } from '../engine/engine.ts';
-import { parseJson } from '../googlesql/json/parse-json.ts';
+import { formatTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
+import type { ParameterType } from '../../engine/engine.ts';
+import { parseJson } from '../../googlesql/json/parse-json.ts';
 
 /** How the texts of one type are read. */
 export type ValueType = {
