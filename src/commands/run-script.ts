@@ -16,7 +16,7 @@ export function readScript(name: 'start' | 'worker') {
 /** Runs a gateway or a worker as its npm script does, until it ends; its exit code is ours. */
 export async function runScript(name: 'start' | 'worker', environment: NodeJS.ProcessEnv): Promise<void> {
   const { environment: own, args } = readScript(name);
-  const file = fileURLToPath(new URL(`../../../${args.at(-1)}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../${args.at(-1)}`, import.meta.url));
   const child = spawn(process.execPath, [...args.slice(0, -1), file], {
     stdio: 'inherit',
     env: { ...environment, ...own },
