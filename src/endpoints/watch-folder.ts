@@ -11,7 +11,7 @@ type WatchOptions = {
   /** Called when the folder has changed, never twice at a time. */
   readonly onChange: () => Promise<void>;
   readonly onFailed: (error: Error) => void;
-  /** Looks again every so many milliseconds while it is needed: what was wrong may have become right without a change of the folder. */
+  /** Looks again at this interval while `isNeeded`: a fault may go away without a change of the folder. */
   readonly retry?: { readonly everyMs: number; readonly isNeeded: () => boolean };
 };
 

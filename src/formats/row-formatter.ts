@@ -59,7 +59,7 @@ const maxInlineWork = 64 * 1024;
 /** Longer bodies have a thread of their own: a short one waits for no job of more than some 0.2 s. */
 const maxShortBytes = 1024 * 1024;
 
-/** Whether rows are so many that they are written part by part, while they are sent. */
+/** Whether a body is long enough to be written in parts, while it is sent. */
 export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
   return body.length > maxShortBytes;
 }

@@ -58,7 +58,7 @@ type LoaderOptions = LoaderArguments & {
 /** Requests whose rows are taken at the same time, besides one of each caller; each has a file open. */
 const maxTaking = 32;
 
-/** Those whose rows the process reads at the same time: a caller with many large ones keeps the next caller waiting for so many. */
+/** Bodies that the process reads at the same time: a caller with many large ones keeps the next caller waiting for at most these. */
 const maxReading = 8;
 
 /** Milliseconds after which a body that is still coming makes way for another one if there are too many. */

@@ -72,7 +72,7 @@ function refused(message: string): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
 }
 
-/** What an agent whose SQL was refused needs to write it anew, in one line; subsets of the same columns stand together. */
+/** What an agent whose SQL was refused needs to write it again, in one line; subsets of the same columns stand together. */
 export function sqlHint({ subsets = [] }: ListedEndpoint): string {
   const alike = Map.groupBy(subsets, ({ columns }) =>
     columns.map(({ name, mode }) => (mode === 'REPEATED' ? `${name}[]` : name)).join(', '),

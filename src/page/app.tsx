@@ -13,7 +13,7 @@ import { readView, type View, writeView } from './view-url.ts';
 export function App() {
   const session = useSession();
   const [view, setView] = useState<View | undefined>(() => readView(location.hash));
-  // Counts the views that came by the address: each is asked for anew.
+  // Counts the views that came by the address: each runs its query again.
   const [arrivals, setArrivals] = useState(0);
   const { endpoints, sample, problem } = session;
 

@@ -27,7 +27,7 @@ const lateMicros = 10_000_000;
 const maxAnswers = 10;
 
 /**
- * Asks for the rows that came since those that are shown. An answer may hold only so many of the newest ones; the rows before them are
+ * Asks for the rows that came since those that are shown. An answer may hold only a limited number of the newest ones; the rows before them are
  * asked for until they meet those that are shown.
  * @param nowMs rows of later times say nothing of where to begin: one of the next year would hide all others until then
  * @returns all that is to be shown, the newest first, in the same array where nothing is new; without the rows so far where the new ones

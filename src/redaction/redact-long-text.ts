@@ -4,7 +4,7 @@ import type { RedactionKind } from './redaction-kinds.ts';
 /** Characters that are redacted between two pauses, at least. */
 const defaultLength = 64 * 1024;
 
-/** A run without a place to cut is cut all the same after so many characters: it holds the thread for a fifth of a second. */
+/** A run without a place to cut is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
 const longestPiece = 1024 * 1024;
 
 /**

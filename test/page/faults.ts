@@ -384,7 +384,7 @@ export function testFaults(pages: Pages): void {
     gateway.clock.advance(12_000);
     await page.getByRole('button', { name: 'Run' }).click();
     await expectFact('from the cache, 12 s old');
-    await page.getByRole('button', { name: 'Ask anew' }).click();
+    await page.getByRole('button', { name: 'Run again' }).click();
     await expectFact('fresh, now in the cache');
     gateway.clock.advance(60_000);
     await page.getByRole('button', { name: 'Run' }).click();

@@ -92,7 +92,7 @@ function findPreamble(records: readonly TextRecord[]): number | undefined {
 /** What to do about an encoding that DuckDB does not read. */
 export const convert = ': convert it to UTF-8, or load it (--load), for which every encoding is recognised';
 
-/** Writes a file anew in UTF-8, if it is in another encoding. */
+/** Writes a copy of a file in UTF-8, if it is in another encoding. */
 export async function toUtf8(path: string, target: string): Promise<boolean> {
   const encoding = encodingOf(await readHead(path));
   if (encoding === 'utf-8') return false;

@@ -40,7 +40,7 @@ function shift(by: bigint): bigint {
 
 const bitsOf = (byte: number) => byte.toString(2).replaceAll('0', '').length;
 
-/** By so many bits to the left, or where it is negative to the right; what falls off is lost. */
+/** Shifts left by `by` bits, right if `by` is negative; bits that fall off are lost. */
 function shiftBytes(x: Uint8Array, by: bigint): Uint8Array {
   const shifted = new Uint8Array(x.length);
   const distance = by < 0n ? -by : by;

@@ -9,7 +9,7 @@ export function floatText(x: number): string {
   return general(Number(short) === x ? short : x.toPrecision(17), Number(short) === x ? 15 : 17);
 }
 
-/** What C's `%g` makes of so many significant digits: no zeros at the end, an exponent of two digits and more. */
+/** The form of C's `%g` with `precision` significant digits: no trailing zeros, an exponent of at least two digits. */
 function general(digits: string, precision: number): string {
   const [mantissa = '', exponent = 0] = exponential(digits);
   if (exponent < -4 || exponent >= precision)

@@ -106,7 +106,7 @@ function raise(registers: Uint8Array, group: number, rank: number): void {
   if (registers[group]! < rank) registers[group] = rank;
 }
 
-/** One more than the zeros that so many bits end with. */
+/** The number of trailing zeros among `length` bits, plus one. */
 function rankOf(bits: bigint, length: number): number {
   const [low, high] = [Number(BigInt.asUintN(32, bits)), Number(bits >> 32n)];
   if (low) return 32 - Math.clz32(low & -low);

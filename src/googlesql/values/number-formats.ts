@@ -97,7 +97,7 @@ export function formatted(x: Fraction, isNegative: boolean, { flags, width, prec
   });
 }
 
-/** So many digits after the point. */
+/** The number with `digits` digits after the point. */
 export function fixed(x: Fraction, digits: number, keepsPoint = false): string {
   const known = Math.min(digits, maxDigits);
   const scaled = String(rounded(x, known)).padStart(known + 1, '0');

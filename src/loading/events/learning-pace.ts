@@ -2,7 +2,7 @@ import type { SourceFields } from '../../endpoints/sources.ts';
 import { mergeFields } from './learned-fields.ts';
 
 /**
- * How fast sources learn. A field of a record that is learned has its whole column written anew, in both files of the database: of a large
+ * How fast sources learn. A field of a record that is learned has its whole column rewritten, in both files of the database: for a large
  * table that takes minutes, in which nothing else is stored. So a source then rests, and what it would have learned meanwhile waits, to be
  * learned at once.
  */
@@ -15,11 +15,11 @@ export type LearningPace = {
   postpone(source: string, fields: SourceFields): void;
   /** Fields that waited are learned now. */
   clear(source: string): void;
-  /** A table's columns were written anew, which took so long. */
+  /** A table's columns were rewritten, which took `ms` milliseconds. */
   rewritten(source: string, ms: number): void;
 };
 
-/** A rest is so many times as long as what was written took; for less than a second there is none. */
+/** A rest is this many times as long as the rewriting took; there is none after less than a second. */
 const restFactor = 20;
 const freeMs = 1000;
 

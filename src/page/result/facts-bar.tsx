@@ -45,7 +45,7 @@ export function FactsBar({ facts, rowCount, shownCount, onFresh, children }: Fac
       </span>
       {['HIT', 'STALE'].includes(cache) && (
         <button type="button" class="link" onClick={onFresh}>
-          Ask anew
+          Run again
         </button>
       )}
       {receipt && <span class="fact">{costOf(receipt)}</span>}

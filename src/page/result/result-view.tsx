@@ -96,7 +96,7 @@ export function ResultView(props: ResultViewProps) {
 
 type OlderProps = Pick<ResultViewProps, 'columns' | 'rows' | 'isRunning'> & { readonly onOlder: () => void };
 
-/** How far back the rows reach: a saved query may end at so many of the newest ones, whatever the range that was asked for. */
+/** How far back the rows reach: a saved query may return only its newest rows, whatever range was asked for. */
 function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
   const time = timeColumn(columns);
   const oldest = time === undefined ? undefined : oldestMicros(time, rows);

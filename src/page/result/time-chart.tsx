@@ -113,7 +113,7 @@ type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
   readonly onPlace: (index: number | undefined) => void;
 };
 
-/** Draws the bars, anew where the model, the theme or the width changed. */
+/** Draws the bars, and again whenever the model, the theme or the width changes. */
 function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot) {
   const drawn = useRef<uPlot>(undefined);
   const { model, height, zoom, hidden } = props;

@@ -38,7 +38,7 @@ const hex: Encoding = {
   read: fromHex,
 };
 
-/** Bytes as one number, written in digits of so many bits from its end; what the first digit has too much is dropped. */
+/** Reads bytes as one number and writes it in digits of `bits` bits, counted from its end; surplus bits of the first digit are dropped. */
 function numeral(bits: number, prefix: string, what: string): Encoding {
   const isNumeral = new RegExp(`^[0-${2 ** bits - 1}]*$`);
   return {
