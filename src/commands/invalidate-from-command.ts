@@ -1,7 +1,9 @@
 import { systemClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { createCache } from '../cache/cache.ts';
+import { warehouseOf } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
+import { readFolderId } from '../duckdb/data-folder/folder-id.ts';
 import { createEndpointRegistry } from '../endpoints/registry.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
@@ -35,7 +37,14 @@ export async function invalidateFromCommand(
     );
   }
   const { REDIS_URL: url, REDIS_TIMEOUT_MS: storeTimeoutMs } = config;
-  const store = createRedisStore({ url, deadlineMs: storeTimeoutMs });
+  const warehouse = await warehouseOf(config, readFolderId);
+  if (warehouse === undefined) {
+    throw new GatewayError(
+      'unavailable',
+      `No gateway with a Redis has used DATA_DIR, ${config.DATA_DIR}: the command needs the settings of the gateways, ENGINE and those of its data among them`,
+    );
+  }
+  const store = createRedisStore({ url, warehouse, deadlineMs: storeTimeoutMs });
   const cache = createCache({ store, storeTimeoutMs, memoryBytes: 0, clock: systemClock, emit });
   try {
     await cache.connect();

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { isEmulator } from '../bigquery/client/emulator-endpoint.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
@@ -89,6 +91,24 @@ async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDe
     await engine.close();
     throw error;
   }
+}
+
+/**
+ * Names the rows that the queries of a configuration read, for what gateways and workers share: those over one data folder, or over the same
+ * tables by one project, have the same name.
+ * @param idOfFolder names the rows of a data folder
+ */
+export async function warehouseOf<Id extends string | undefined>(
+  config: Config,
+  idOfFolder: (databasePath: string) => Promise<Id>,
+): Promise<Id | string> {
+  if (config.ENGINE === 'duckdb') return idOfFolder(databasePath(config));
+  // Google's tables have many endpoints; an emulator has others of the same names.
+  const isOfGoogle = !isEmulator(config.BIGQUERY_API_ENDPOINT);
+  const tables = [...tablesOf(readSourceFolder(config.SOURCES_DIR), config)];
+  const byName = tables.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const text = JSON.stringify([isOfGoogle, config.BIGQUERY_PROJECT, byName]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
 /** The tables that the sources name, and those of the settings, which win. Sources whose files are wrong have none. */

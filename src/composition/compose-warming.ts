@@ -28,6 +28,8 @@ type WarmingDeps = {
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
   readonly cache: Cache;
+  /** As of the store. */
+  readonly warehouse: string | undefined;
   readonly endpoints: Pick<EndpointRegistry, 'find'>;
   /** Runs in the background: callers' queries go first. */
   readonly runStatement: RunStatement;
@@ -40,7 +42,9 @@ type WarmingDeps = {
 export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warming {
   const { clock, emit } = deps;
   const { REDIS_URL: url, WARM_MAX_KEYS: maxKeys } = config;
-  const schedule = url ? createRedisSchedule({ url, maxKeys }) : createMemorySchedule({ clock, maxKeys });
+  const schedule = url
+    ? createRedisSchedule({ url, warehouse: deps.warehouse, maxKeys })
+    : createMemorySchedule({ clock, maxKeys });
   const hotKeys = createHotKeys({ schedule, emit });
   const warmer = isWorker ? openWarmer(config, deps, schedule) : undefined;
   warmer?.start(pollMs);

@@ -8,6 +8,7 @@ import { statementOf } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
+import { claimFolderId } from '../duckdb/data-folder/folder-id.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { allOf, placesOf } from '../endpoints/parse-definition.ts';
@@ -36,7 +37,7 @@ import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics, type Readings } from '../telemetry/metrics.ts';
 import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
-import { openServingEngine } from './compose-engine.ts';
+import { openServingEngine, warehouseOf } from './compose-engine.ts';
 import { openLoading } from './compose-loading.ts';
 import { composeTokens } from './compose-tokens.ts';
 import { openWarming } from './compose-warming.ts';
@@ -88,9 +89,9 @@ export async function composeGateway(
   let loading: ReturnType<typeof openLoading>;
   const watched = repairing(emit, place => loading?.loader.repair(place));
   const core = await openCore(config, { clock, emit: watched, engine: given });
-  const { engine, endpoints, sourceWatch, store, cache, run, close } = core;
+  const { engine, endpoints, sourceWatch, store, warehouse, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
-  const warmingDeps = { clock, emit, cache, endpoints, runStatement: run('background') };
+  const warmingDeps = { clock, emit, cache, warehouse, endpoints, runStatement: run('background') };
   const warming = openWarming(config, warmingDeps, config.WARM_IN_PROCESS ?? !config.REDIS_URL);
   metrics.watch(warming.schedule);
   const runStatement = run('interactive');
@@ -192,10 +193,10 @@ export async function composeWorker(
       'REDIS_URL is not set: without it the gateway warms its own cache, and there is nothing to share',
     );
   }
-  const { endpoints, cache, run, close } = await openCore(config, { clock, emit });
+  const { endpoints, cache, warehouse, run, close } = await openCore(config, { clock, emit });
   const warming = openWarming(
     config,
-    { clock, emit, cache, endpoints, runStatement: run('background') },
+    { clock, emit, cache, warehouse, endpoints, runStatement: run('background') },
     true,
   );
   return async () => {
@@ -219,7 +220,9 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     // What is wrong with a source comes first: queries that read it fail for it.
     throw error instanceof AggregateError ? allOf([...sourceWatch.broken, ...error.errors]) : error;
   });
-  const { store, memoryBytes } = openTiers(config, clock);
+  // What is only in this process can be shared with nobody.
+  const warehouse = config.REDIS_URL ? await warehouseOf(config, claimFolderId) : undefined;
+  const { store, memoryBytes } = openTiers(config, warehouse, clock);
   const cache = createCache({
     store,
     storeTimeoutMs: config.REDIS_TIMEOUT_MS,
@@ -237,7 +240,7 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     await cache.close();
     await engine.close();
   };
-  return { engine, endpoints, sourceWatch, store, cache, run, close };
+  return { engine, endpoints, sourceWatch, store, warehouse, cache, run, close };
 }
 
 type Read = {
@@ -343,11 +346,10 @@ function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
  * The store and the memory before it. Where the store is in this process too, they share the bytes: a quarter for the entries
  * in use, which are plain, the rest for the store, which compresses.
  */
-function openTiers({ REDIS_URL, REDIS_TIMEOUT_MS, CACHE_MEMORY_MB }: Config, clock: Clock) {
-  const bytes = CACHE_MEMORY_MB * 1024 * 1024;
-  if (REDIS_URL) {
-    return { store: createRedisStore({ url: REDIS_URL, deadlineMs: REDIS_TIMEOUT_MS }), memoryBytes: bytes };
-  }
+function openTiers(config: Config, warehouse: string | undefined, clock: Clock) {
+  const { REDIS_URL: url, REDIS_TIMEOUT_MS: deadlineMs } = config;
+  const bytes = config.CACHE_MEMORY_MB * 1024 * 1024;
+  if (url) return { store: createRedisStore({ url, warehouse, deadlineMs }), memoryBytes: bytes };
   return { store: createMemoryStore({ maxBytes: (bytes * 3) / 4, clock }), memoryBytes: bytes / 4 };
 }
 

@@ -2,6 +2,7 @@ import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:
 import { dirname, join, resolve } from 'node:path';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
 import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
+import { folderIdFile } from '../duckdb/data-folder/folder-id.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
 import { learnedFile } from './events/learned-fields.ts';
@@ -68,6 +69,8 @@ export async function restore(databasePath: string, from: string): Promise<void>
   }
   await copy(backup, `${databasePath}.copy`);
   await rename(`${databasePath}.copy`, databasePath);
+  // What gateways share is of the rows that were here before.
+  await rm(folderIdFile(databasePath), { force: true });
   await syncDirectory(folder);
 }
 

@@ -1,8 +1,5 @@
 import { versionBytes } from './store.ts';
 
-/** The one channel on which all gateways publish messages. */
-export const messageChannel = 'sqg:2:messages';
-
 /** Returns unless the token holds the lease. It precedes all writes, because Redis does not roll back. */
 const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 
@@ -10,7 +7,8 @@ const fence = `if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end`;
 const setValue = (value: number, milliseconds: number) =>
   `redis.call('SET', KEYS[1], ARGV[${value}], 'PX', ARGV[${milliseconds}])`;
 const endLease = `redis.call('DEL', KEYS[2])`;
-const publish = (message: number) => `redis.call('PUBLISH', '${messageChannel}', ARGV[${message}]) return 1`;
+/** The channel is the argument before the message. */
+const publish = (message: number) => `redis.call('PUBLISH', ARGV[${message - 1}], ARGV[${message}]) return 1`;
 
 /** The atomic operations in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
@@ -45,37 +43,37 @@ export const redisScripts = {
       ${fence}
       return redis.call('PEXPIRE', KEYS[2], ARGV[2])`,
   },
-  /** ARGV: token, value, milliseconds, message. */
+  /** ARGV: token, value, milliseconds, channel, message. */
   sqgPublish: {
     numberOfKeys: 2,
     lua: `
       ${fence}
       ${setValue(2, 3)}
       ${endLease}
-      ${publish(4)}`,
+      ${publish(5)}`,
   },
-  /** ARGV: token, message. */
+  /** ARGV: token, channel, message. */
   sqgRelease: {
     numberOfKeys: 2,
     lua: `
       ${fence}
       ${endLease}
-      ${publish(2)}`,
+      ${publish(3)}`,
   },
-  /** ARGV: tombstone, milliseconds, message. */
+  /** ARGV: tombstone, milliseconds, channel, message. */
   sqgRemove: {
     numberOfKeys: 2,
     lua: `
       ${setValue(1, 2)}
       ${endLease}
-      ${publish(3)}`,
+      ${publish(4)}`,
   },
-  /** ARGV: generation, milliseconds, message. */
+  /** ARGV: generation, milliseconds, channel, message. */
   sqgBumpGeneration: {
     numberOfKeys: 1,
     lua: `
       ${setValue(1, 2)}
-      ${publish(3)}`,
+      ${publish(4)}`,
   },
 };
 
@@ -91,11 +89,13 @@ export type RedisScripts = {
   ): Promise<[state: Buffer, detail?: Buffer | number]>;
   sqgExtend(...args: [...keys: KeyPair, token: string, leaseMs: number]): Promise<0 | 1>;
   sqgPublish(
-    ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, message: string]
+    ...args: [...keys: KeyPair, token: string, value: Buffer, ttlMs: number, ...message: Message]
   ): Promise<0 | 1>;
-  sqgRelease(...args: [...keys: KeyPair, token: string, message: string]): Promise<0 | 1>;
-  sqgRemove(...args: [...keys: KeyPair, tombstone: Buffer, ttlMs: number, message: string]): Promise<1>;
-  sqgBumpGeneration(key: string, generation: string, ttlMs: number, message: string): Promise<1>;
+  sqgRelease(...args: [...keys: KeyPair, token: string, ...message: Message]): Promise<0 | 1>;
+  sqgRemove(...args: [...keys: KeyPair, tombstone: Buffer, ttlMs: number, ...message: Message]): Promise<1>;
+  sqgBumpGeneration(key: string, generation: string, ttlMs: number, ...message: Message): Promise<1>;
 };
+
+type Message = [channel: string, text: string];
 
 type KeyPair = [value: string, lease: string];

@@ -3,6 +3,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { ReplyError } from 'ioredis';
 import { inSpanOfRequest } from '../base/spans.ts';
 import { connectRedis, type RedisConnections } from './connect-redis.ts';
+import { roomOf } from './room-of.ts';
 import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 import { subscribeToRedis } from './subscribe-to-redis.ts';
@@ -11,6 +12,8 @@ import { watchConnection } from './watch-connection.ts';
 type RedisStoreOptions = {
   /** As `checkRedisUrl` wants it. */
   readonly url: string;
+  /** The rows that values are made of: stores of other ones over the same Redis share nothing with this one. Default: those without a name. */
+  readonly warehouse?: string | undefined;
   /** Maximum milliseconds that a call waits for Redis (contract 5.13). Default 50. */
   readonly deadlineMs?: number;
 };
@@ -23,25 +26,19 @@ const generationMs = 90 * 86_400_000;
  * within the deadline if it is frozen; it is used again as soon as it answers.
  * @throws Error if the URL can't be used
  */
-export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): Store {
+export function createRedisStore({ url, warehouse, deadlineMs = 50 }: RedisStoreOptions): Store {
+  const { valueKey, leaseKey, groupKey, channel } = namesIn(warehouse);
   const { client, readAll, progress, openSubscriber } = connectRedis(url);
   const { answer, ping } = answersOf(client, { deadlineMs, progress });
   const closing = new AbortController();
   const { deliver, subscribe, clear } = createSubscribers();
-  void subscribeToRedis({ openSubscriber, deliver, signal: closing.signal });
+  void subscribeToRedis({ openSubscriber, deliver, channel, signal: closing.signal });
 
   return {
     async read(keys, groups) {
       if (keys.length + groups.length === 0) return { values: [], generations: [] };
       const names = [...groups.map(groupKey), ...keys.map(valueKey)];
-      const found = await answer(reading(names), () => readAll(names));
-      for (;;) {
-        const left = [...found.keys()].filter(at => found[at] === 0);
-        if (left.length === 0) break;
-        const rest = left.map(at => names[at]!);
-        const more = await answer(reading(rest), () => readAll(rest));
-        for (const [place, at] of left.entries()) found[at] = more[place]!;
-      }
+      const found = await readInTurns(names, some => answer(reading(some), () => readAll(some)));
       return {
         values: found.slice(groups.length).map(value => value || undefined),
         generations: found.slice(0, groups.length).map(generation => String(generation ?? '')),
@@ -63,27 +60,34 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
     async publish(key, token, value, ttlMs) {
       const message = toText({ type: 'published', key });
       const reply = await answer(script('sqgPublish', valueKey(key)), () =>
-        client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), message),
+        client.sqgPublish(valueKey(key), leaseKey(key), token, value, wholeMs(ttlMs), channel, message),
       );
       return reply === 1;
     },
     async release(key, token, failurePayload) {
       const message = toText({ type: 'released', key, failurePayload });
       await answer(script('sqgRelease', valueKey(key)), () =>
-        client.sqgRelease(valueKey(key), leaseKey(key), token, message),
+        client.sqgRelease(valueKey(key), leaseKey(key), token, channel, message),
       );
     },
     async remove(key) {
       const message = toText({ type: 'removed', key });
       await answer(script('sqgRemove', valueKey(key)), () =>
-        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, message),
+        client.sqgRemove(
+          valueKey(key),
+          leaseKey(key),
+          randomBytes(versionBytes),
+          tombstoneMs,
+          channel,
+          message,
+        ),
       );
     },
     async bumpGeneration(group) {
       const generation = randomUUID();
       const message = toText({ type: 'group', group, generation });
       await answer(script('sqgBumpGeneration', groupKey(group)), () =>
-        client.sqgBumpGeneration(groupKey(group), generation, generationMs, message),
+        client.sqgBumpGeneration(groupKey(group), generation, generationMs, channel, message),
       );
     },
     subscribe,
@@ -96,11 +100,31 @@ export function createRedisStore({ url, deadlineMs = 50 }: RedisStoreOptions): S
   };
 }
 
-// The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both. 2 is the version of
-// what is written here: gateways with another format use another version.
-const valueKey = (key: string) => `sqg:2:{${key}}:v`;
-const leaseKey = (key: string) => `sqg:2:{${key}}:l`;
-const groupKey = (group: string) => `sqg:2:g:{${group}}`;
+/** Reads values, those that did not fit into one answer by further commands. */
+async function readInTurns(
+  names: readonly string[],
+  read: (names: readonly string[]) => Promise<(Buffer | null | 0)[]>,
+): Promise<(Buffer | null | 0)[]> {
+  const found = await read(names);
+  for (;;) {
+    const left = [...found.keys()].filter(at => found[at] === 0);
+    if (left.length === 0) return found;
+    const more = await read(left.map(at => names[at]!));
+    for (const [place, at] of left.entries()) found[at] = more[place]!;
+  }
+}
+
+/** The names of what a store writes, and of the one channel on which all its gateways publish messages. */
+function namesIn(warehouse: string | undefined) {
+  const room = roomOf(warehouse);
+  return {
+    // The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both.
+    valueKey: (key: string) => `${room}{${key}}:v`,
+    leaseKey: (key: string) => `${room}{${key}}:l`,
+    groupKey: (group: string) => `${room}g:{${group}}`,
+    channel: `${room}messages`,
+  };
+}
 
 const wholeMs = (ms: number) => Math.max(1, Math.ceil(ms));
 const toText = (message: StoreMessage) => JSON.stringify(message);

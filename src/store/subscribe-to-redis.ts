@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { messageChannel } from './redis-scripts.ts';
 import type { StoreMessage } from './store.ts';
 
 /** Milliseconds between two pings on a subscribed connection. */
@@ -10,8 +9,7 @@ type SubscribeOptions = {
   /** Makes a connection that is not open yet and does not reconnect by itself. */
   readonly openSubscriber: () => Redis;
   readonly deliver: (message: StoreMessage) => void;
-  /** Default: that of the store. */
-  readonly channel?: string;
+  readonly channel: string;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 };
@@ -23,7 +21,7 @@ type SubscribeOptions = {
 export async function subscribeToRedis({
   openSubscriber,
   deliver,
-  channel = messageChannel,
+  channel,
   signal,
 }: SubscribeOptions): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {

@@ -15,30 +15,37 @@ import { warmKeys, warmScripts } from './warm-scripts.ts';
 /** Keys that one call names: a script holds up everybody else's commands. */
 const maxNamed = 200;
 
+type RedisScheduleOptions = ScheduleOptions & {
+  readonly url: string;
+  /** The rows that are kept warm: schedules of other ones over the same Redis share nothing with this one. Default: those without a name. */
+  readonly warehouse?: string | undefined;
+};
+
 /**
  * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
  * not answer; whoever calls tries again later.
  * @throws Error if the URL can't be used
  */
-export function createRedisSchedule(options: ScheduleOptions & { readonly url: string }): WarmSchedule {
-  const { url, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+export function createRedisSchedule(options: RedisScheduleOptions): WarmSchedule {
+  const { url, warehouse, maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
+  const keys = warmKeys(warehouse);
   const { client } = connectRedis(url);
   const reason = watchConnection(client);
   for (const [name, lua] of Object.entries(warmScripts)) {
-    client.defineCommand(name, { lua, numberOfKeys: warmKeys.length });
+    client.defineCommand(name, { lua, numberOfKeys: keys.length });
   }
   const run = async <Answer>(script: keyof typeof warmScripts, ...args: (string | number)[]) => {
     // The client makes a method of each defined command; its types don't know them, nor what the scripts give.
     const methods = client as unknown as Record<string, (...args: (string | number)[]) => Promise<Answer>>;
-    return methods[script]!(...warmKeys, ...args).catch((error: unknown) => {
+    return methods[script]!(...keys, ...args).catch((error: unknown) => {
       throw new Error(reason(error), { cause: error });
     });
   };
 
   return {
-    async recordReads(keys) {
-      for (let at = 0; at < keys.length; at += maxNamed) {
-        const some = keys.slice(at, at + maxNamed).flatMap(argumentsOf);
+    async recordReads(read) {
+      for (let at = 0; at < read.length; at += maxNamed) {
+        const some = read.slice(at, at + maxNamed).flatMap(argumentsOf);
         await run('sqgWarmRecord', maxKeys, halfLifeMs, ...some);
       }
     },

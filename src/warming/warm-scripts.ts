@@ -1,9 +1,15 @@
+import { roomOf } from '../store/room-of.ts';
 import { maxShownGroups } from './schedule.ts';
 
-/** All keys of the schedule, in the order in which every script gets them; the braces keep them in one slot of a Cluster. */
-export const warmKeys = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals'].map(
-  name => `sqg:2:{warm}:${name}`,
-);
+const names = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals'];
+
+/**
+ * All keys of a schedule, in the order in which every script gets them; the braces keep them in one slot of a Cluster.
+ * @param warehouse as of the store
+ */
+export function warmKeys(warehouse: string | undefined): readonly string[] {
+  return names.map(name => `${roomOf(warehouse)}{warm}:${name}`);
+}
 
 /** Keys that one script looks at: it holds up everybody else's commands, a thousand keys for some two milliseconds. */
 const pageKeys = 1000;

@@ -7,7 +7,7 @@ let redis: RedisServer;
 let gateways: readonly FleetGateway[];
 beforeEach(async () => {
   redis = await startRedisServer();
-  const fleet = await startFleet(4, { REDIS_URL: redis.url });
+  const fleet = await startFleet(4, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '50' });
   gateways = fleet.gateways;
   return async () => {
     await fleet.stop();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeOperations } from '../../src/commands/write-operations.ts';
@@ -13,8 +13,16 @@ const rows = {
   'cloudflare.logs.prod': [edgeRow({ id: 'a', timestamp: '2026-01-15T11:59:00Z', project: 'ours' })],
 };
 
-async function open(environment: Record<string, string> = {}): Promise<OpenGateway> {
-  const gateway = await openGateway({ rows, now: '2026-01-15T12:00:00Z', environment });
+async function open(
+  environment: Record<string, string> = {},
+  fill?: (directory: string) => Promise<void>,
+): Promise<OpenGateway> {
+  const gateway = await openGateway({
+    rows,
+    now: '2026-01-15T12:00:00Z',
+    environment,
+    ...(fill && { fill }),
+  });
   onTestFinished(() => gateway.close());
   return gateway;
 }
@@ -67,7 +75,9 @@ describe('an automatic persisted query', () => {
 
   test('is known to all gateways over one Redis, and asked for again where it is gone', async () => {
     const redis: RedisServer = await startRedisServer();
-    const [one, other] = [await open({ REDIS_URL: redis.url }), await open({ REDIS_URL: redis.url })];
+    const one = await open({ REDIS_URL: redis.url });
+    const fill = (directory: string) => cp(one.directory, directory, { recursive: true });
+    const other = await open({ REDIS_URL: redis.url }, fill);
     await askAsALink(one);
     await expect.poll(async () => (await askAsALink(other)).sent).toBe(1);
     await redis.stop();

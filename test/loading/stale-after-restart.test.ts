@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { edgeRow } from '../support/edge-row.ts';
@@ -17,13 +17,18 @@ test('a gateway that starts takes entries in Redis from before the last load for
   const first = await openGateway({ now: new Date().toISOString(), environment });
   const stateOf = async ({ get }: typeof first) => (await get(path)).headers.get('x-cache');
   expect(await stateOf(first)).toBe('MISS');
+  const id = await readFile(join(first.directory, 'folder-id'));
   await first.close();
 
   const loader = await openGateway({});
   await loader.send('/api/sources/cloudflare.logs.prod/rows', { method: 'POST', body: JSON.stringify(row) });
   await expect.poll(() => existsSync(join(loader.directory, 'current.json')), { timeout: 60_000 }).toBe(true);
 
-  const fill = (directory: string) => cp(loader.directory, directory, { recursive: true });
+  const fill = async (directory: string) => {
+    await cp(loader.directory, directory, { recursive: true });
+    // The same folder, after the load.
+    await writeFile(join(directory, 'folder-id'), id);
+  };
   const now = new Date(Date.now() + 60_000).toISOString();
   const second = await openGateway({ now, environment, fill });
   onTestFinished(second.close);

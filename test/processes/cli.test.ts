@@ -149,10 +149,17 @@ test.each([
 });
 
 test.each([
-  ['where the gateways share no cache', {}, 'REDIS_URL is not set'],
-  ['where Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }, 'nothing was invalidated'],
-])('cache invalidate says so %s', async (_where, environment, message) => {
-  const { cli } = await openShell(environment);
+  ['where the gateways share no cache', {}, '', 'REDIS_URL is not set'],
+  ['where Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }, 'an id', 'nothing was invalidated'],
+  [
+    'where no gateway has used the folder',
+    { REDIS_URL: 'redis://127.0.0.1:1' },
+    '',
+    'settings of the gateways',
+  ],
+])('cache invalidate says so %s', async (_where, environment, folderId, message) => {
+  const { directory, cli } = await openShell(environment);
+  await writeFile(join(directory, 'folder-id'), folderId);
   const { code, err } = await cli(['cache', 'invalidate', 'logs.all']);
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
 });
