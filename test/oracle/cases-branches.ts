@@ -38,6 +38,8 @@ export const branchCases: CaseGroup = {
     'select id, countif(b) over (order by if(id > 0, id, (select x from unnest([1, 2]) x where x > length(a.s)))) as v from facts a order by id',
     'select id from facts a where true qualify rank() over (order by if(id > 0, id, (select x from unnest([1, 2]) x where x > length(a.s)))) < 3 order by id',
     'select id, sum(if(id = 1, 0, (select 1/(a.id-1)))) over (partition by b order by id) as v from facts a order by id',
+    "select id, (case (select max(x) from unnest([s]) x) when 'a' then exists(select 1 from unnest(split(s, 'b')) x where x = 'a') when 'b' then true else true end) as c from facts order by id",
+    "select id, (case (select max(x) from unnest([s]) x) when 'a' then exists(select 1 from unnest([s]) x where x = substr(s, 1, 30)) else true end) as c from facts order by id",
   ],
   fail: ['select if(true, 1, (select x from unnest([1,2]) x)) order by 1'],
   refused: ['select if(id = 1, 0, (select sum(1/(a.id-1)) over () from unnest([1]) x)) from facts a'],

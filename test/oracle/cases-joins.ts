@@ -182,6 +182,9 @@ export const joinCases: CaseGroup = {
     'select id, exists (select 1 from unnest(t.metadata) m where m.score > 0) as v from logs t order by id',
     'select id from logs t where not exists (select 1 from unnest(t.metadata) m where m.score > 0) order by id',
     'select array_concat_agg(numbers order by id) as a from lists',
+    'select a.id, (select sum(z.id) from facts z left join lists y on y.id = z.id and y.id > if(a.id is null, 0, (select x from unnest([1, 2]) x where x > a.id)) where z.b) as s from facts a order by a.id',
+    'select a.id, (select sum(z.id) from facts z left join lists y on y.id = z.id and (z.id, 1) in (select (x, 1) from unnest([1, 2]) x where x > 0) where z.b) as s from facts a order by a.id',
+    'select a.id, b.id as c from facts a left join lists b on a.id = b.id and b.id > if(a.b, 0, (select x from unnest([1, 2]) x where x > a.id)) order by 1, 2',
   ],
   fail: [
     'select l.id, x from lists l right join unnest(l.numbers) x on l.id = x',

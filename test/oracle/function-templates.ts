@@ -36,6 +36,12 @@ const ofSmallParts = (template: string) =>
     ? template.replaceAll('{INT64}', 'mod({INT64}, 100000)')
     : template;
 
+/** Angles are small: of a large one the last bit, which sums and averages may differ in, is another point of the circle. */
+const ofSmallAngles = (template: string) =>
+  /^(?:SIN|COS|TAN|SEC|CSC|COT)\(/.test(template)
+    ? template.replace('{FLOAT64}', 'least(greatest({FLOAT64}, -1e6), 1e6)')
+    : template;
+
 /** The kinds of values by the types that hold them. */
 const kinds: Readonly<Record<string, ValueKind>> = {
   INT64: 'int',
@@ -81,6 +87,7 @@ export function functionTemplates(): readonly FunctionTemplate[] {
   return [...new Set([...calls, ...specialTemplates])]
     .filter(isDrawn)
     .map(ofSmallParts)
+    .map(ofSmallAngles)
     .flatMap(template => drawn(template) ?? []);
 }
 

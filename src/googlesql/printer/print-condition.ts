@@ -1,16 +1,11 @@
 import { isNested } from '../functions/nested-comparison.ts';
-import {
-  type BoundExpression,
-  type BoundFrom,
-  type BoundQuery,
-  holdsAggregate,
-  holdsSubquery,
-} from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundFrom, type BoundQuery, holdsAggregate } from '../tree/bound-tree.ts';
 import { plainStorage, sameStorage } from '../tree/coercion.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { isRepeatable } from '../tree/let-in.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { sameType } from '../tree/types.ts';
+import { holdsQuery } from './print-let.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 
@@ -68,7 +63,7 @@ export function existsInArray(printer: Printer, query: BoundQuery, form: string)
   if (groupBy || having || qualify || items.some(holdsAggregate) || from?.kind !== 'unnest') return undefined;
   if (from.input || from.withOffset || from.outer) return undefined;
   if (from.array.type.kind === 'ARRAY' && from.array.type.single) return existsInSingle(printer, from, where);
-  return where && holdsSubquery(where) ? undefined : existsInList(printer, from, where);
+  return where && holdsQuery(where) ? undefined : existsInList(printer, from, where);
 }
 
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;

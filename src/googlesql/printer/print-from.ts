@@ -137,17 +137,23 @@ function printOn(
   condition: BoundExpression,
   name: (texts: readonly string[]) => ReadonlyMap<string, string>,
 ): string {
-  const texts = new Map<BoundExpression, string>();
+  const texts = new Map<unknown, string>();
   const print = (lift: (value: BoundExpression) => string) =>
     printer.expression({ ...printer, let: { names: new Map(), lift } }, condition);
   const plain = print(value => {
     const text = printer.expression(printer, value);
-    texts.set(value, text);
+    texts.set(identityOf(value), text);
     return text;
   });
   if (texts.size === 0) return plain;
   const names = name([...new Set(texts.values())]);
-  return print(value => names.get(texts.get(value)!)!);
+  return print(value => names.get(texts.get(identityOf(value))!)!);
+}
+
+/** Equal for what is printed again: the nodes around a query, or a column, may be made while they are printed. */
+function identityOf(value: BoundExpression): unknown {
+  if (value.kind === 'subquery' || value.kind === 'inQuery') return value.query;
+  return value.kind === 'column' ? placeKey(value.relation, value.index) : value;
 }
 
 /**

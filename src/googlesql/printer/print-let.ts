@@ -84,6 +84,9 @@ function needsName(printer: Printer, value: BoundExpression): boolean {
   return holdsQuery || [...columns].some(key => printer.readsOuterQuery(printer.places.get(key)!));
 }
 
+/** Whether a query or an aggregate is in a value, or in what it names. */
+export const holdsQuery = (value: BoundExpression): boolean => contentOf(value).holdsQuery;
+
 type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlySet<string> };
 
 const known = new WeakMap<BoundExpression, Content>();
