@@ -251,6 +251,7 @@ async function readRaw(
   if (context.request.method !== 'POST' && !getMayHaveBody) return query;
   const body = await readJsonBody(context, maxBodyBytes);
   rejectLql(body);
+  rejectExplainIn(body);
   for (const [name, value] of Object.entries(query)) if (!(name in body)) body[name] = value;
   return body;
 }
@@ -278,6 +279,16 @@ function rejectExplain({ explain = '' }: RawParameters): void {
   throw new GatewayError(
     'invalid_parameter',
     `Parameter "explain" is ${JSON.stringify(explain)?.slice(0, 60)}; allowed: true, false`,
+  );
+}
+
+/** Nor does who writes it into a body, where a saved query's own parameters are. */
+function rejectExplainIn({ explain }: RawParameters): void {
+  if (explain === undefined || explain === null || explain === '') return;
+  if (explain === false || explain === 'false') return;
+  throw new GatewayError(
+    'invalid_parameter',
+    'Parameter "explain" is in the body; allowed: in the query string, ?explain=true',
   );
 }
 

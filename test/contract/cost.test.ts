@@ -257,5 +257,17 @@ describe('explain=true', () => {
       const { status, body } = await explain(`kept?project=a&explain=${value}`);
       expect([status, body.error.message]).toEqual([400, expect.stringContaining('allowed: true, false')]);
     }
+    expect(runs).toHaveLength(1);
+  });
+
+  test('in a body it is refused: the query would run', async () => {
+    const post = (body: object) => explain('kept', { method: 'POST', body: JSON.stringify(body) });
+    for (const value of [true, 'true', 1, { toString: 1, valueOf: 1 }]) {
+      const { status, body } = await post({ project: 'a', explain: value });
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining('?explain=true')]);
+    }
+    expect(runs).toEqual([]);
+    for (const value of [false, 'false', '', null])
+      expect((await post({ project: 'a', explain: value })).status).toBe(200);
   });
 });

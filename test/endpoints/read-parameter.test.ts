@@ -74,6 +74,10 @@ describe('contract 10.3: what is no value of the type is refused, and nothing is
     ['INT64', '9223372036854775808', 'is "9223372036854775808"'],
     ['INT64', '1.5', 'is "1.5"'],
     ['INT64', 2 ** 53, 'is 9007199254740992, a JSON number beyond 2^53'],
+    ['STRING', JSON.parse('12345678901234567890'), 'is 12345678901234567000, a JSON number beyond 2^53'],
+    ['STRING', JSON.parse('1e400'), 'is Infinity, a JSON number of more than 15 digits'],
+    ['NUMERIC', JSON.parse('1234567890123.123456789'), 'is 1234567890123.1235, a JSON number of more than 15 digits'],
+    ['NUMERIC', -1.2345678901234567e-3, 'is -0.0012345678901234567, a JSON number of more than 15 digits'],
     ['BOOL', '1', 'is "1"'],
     ['FLOAT64', '1e999', 'is "1e999"'],
     ['FLOAT64', '1_000', 'is "1_000"'],
@@ -89,11 +93,20 @@ describe('contract 10.3: what is no value of the type is refused, and nothing is
     ['BYTES', 'a b=', 'is "a b="'],
     ['JSON', "{'a':1}", `is "{'a':1}"`],
     ['JSON', { a: 2 ** 60 }, 'is too deep, or has integers beyond 2^53'],
+    ['JSON', { a: JSON.parse('1e400') }, 'is too deep, or has integers beyond 2^53'],
     ['STRING', ['a'], 'is an array'],
     ['STRING', '\ud800', 'contains half of a surrogate pair'],
   ] as const)('%s %j', (type, raw, wrong) => {
     expect(readParameter(parameter(type), raw)).toMatchObject({ wrong });
   }); // biome-ignore format: a table
+
+  test('a JSON number that no digit can be missing of is taken', () => {
+    const taken = (type: Parameter['type'], raw: unknown) => readParameter(parameter(type), raw);
+    expect(taken('string', 2 ** 53 - 1)).toEqual({ value: '9007199254740991' });
+    expect(taken('NUMERIC', -123456789.012345)).toEqual({ value: '-123456789.012345' });
+    expect(taken('FLOAT64', 0.1 + 0.2)).toEqual({ value: '0.30000000000000004' });
+    expect(taken('JSON', 0.1 + 0.2)).toEqual({ value: '0.30000000000000004' });
+  });
 
   test('JSON deeper than the stack is refused', () => {
     const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`);

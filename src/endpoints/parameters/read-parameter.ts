@@ -127,19 +127,31 @@ export function readPlainText(raw: unknown, maxLength: number): string | Refused
   return text;
 }
 
-/** Types to which each digit matters: a JSON number beyond 2^53 has lost some. */
-const exactTypes: readonly Parameter['type'][] = ['INT64', 'NUMERIC', 'BIGNUMERIC', 'JSON'];
+/** Digits that every FLOAT64 keeps: of a JSON number with more of them some may be lost. */
+const keptDigits = 15;
 
 function numberText(type: Parameter['type'], value: number): string | Refused {
-  const isInexact = Number.isInteger(value) && !Number.isSafeInteger(value);
-  if (!isInexact || !exactTypes.includes(type)) return String(value);
-  return { wrong: `is ${value}, a JSON number beyond 2^53`, allowed: 'its digits as a string' };
+  if (type === 'FLOAT64') return String(value);
+  if (isExactNumber(value) || (type === 'JSON' && !Number.isInteger(value))) return String(value);
+  const what = Number.isInteger(value) ? 'beyond 2^53' : `of more than ${keptDigits} digits`;
+  return { wrong: `is ${value}, a JSON number ${what}`, allowed: 'its digits as a string' };
+}
+
+/** Whether a JSON number is what its text was. */
+function isExactNumber(value: number): boolean {
+  if (Number.isInteger(value)) return Number.isSafeInteger(value);
+  const digits = String(value)
+    .replace(/e.*|\D/g, '')
+    .replace(/^0+/, '');
+  return Number.isFinite(value) && digits.length <= keptDigits;
 }
 
 function jsonText(value: object): string | undefined {
   let isExact = true;
   const check = (_name: string, inner: unknown) => {
-    if (typeof inner === 'number' && Number.isInteger(inner)) isExact &&= Number.isSafeInteger(inner);
+    // JSON.stringify would make null of what is beyond FLOAT64.
+    if (typeof inner === 'number')
+      isExact &&= Number.isInteger(inner) ? Number.isSafeInteger(inner) : Number.isFinite(inner);
     return inner;
   };
   try {
