@@ -1,4 +1,4 @@
-import type { DocumentNode, GraphQLSchema } from 'graphql';
+import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../auth/caller.ts';
@@ -224,7 +224,9 @@ const keepResult: Plugin<OperationContext, OperationContext> = {
       serverContext.output.result = sanitized;
       return '';
     };
-    setResult({ ...result, stringify });
+    // What was not executed has no extensions yet.
+    const { extensions = { request_id: serverContext.requestId } } = result as ExecutionResult;
+    setResult({ ...result, extensions, stringify });
   },
 };
 

@@ -15,7 +15,11 @@ export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer 
             'headers_too_large',
             `The request headers are over the limit of ${maxHeaderBytes} bytes or ${maxHeaders} headers`,
           )
-        : new GatewayError('uri_too_long', `The URL is over the limit of ${maxUrlLength} bytes`);
+        : // In the midst of a long text nobody knows what it began as.
+          new GatewayError(
+            'uri_too_long',
+            `The URL is over the limit of ${maxUrlLength} bytes, or a header over that of ${maxHeaderBytes}`,
+          );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GatewayError('request_timeout', 'The request did not arrive in time');
     case 'HPE_INVALID_URL':

@@ -141,28 +141,34 @@ describe('query', () => {
   });
 });
 
-test('--watch goes on after a failure that passes, and ends with one that does not', async () => {
-  const answers = [
-    [200, '{"result":[{"n":1}]}'],
-    [503, '{"error":{"code":"unavailable","message":"It stops"}}'],
-    [200, '{"result":[{"n":2}]}'],
-    [401, '{"error":{"code":"unauthorized","message":"The token is revoked"}}'],
-  ] as const;
-  let at = 0;
-  const server = createServer((_request, response) => {
-    const [status, body] = answers[at++]!;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  const environment = { GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_TOKEN: 't' };
-  const said: string[] = [];
-  const out = { write: (text: string | Uint8Array) => said.push(String(text)) };
-  const note = (text: string) => said.push(text);
-  await expect(query('x --every 1', { environment, out, note })).rejects.toThrow('The token is revoked');
-  expect(said).toEqual(['{"result":[{"n":1}]}\n', 'It stops (unavailable)', '{"result":[{"n":2}]}\n']);
-});
+test.each([
+  ['The token is revoked', '{"error":{"code":"unauthorized","message":"The token is revoked"}}'],
+  ['The gateway does not know the token', '{"error":"Unauthorized"}'],
+])(
+  '--watch goes on after a failure that passes, and ends with one that does not: %s',
+  async (why, refusal) => {
+    const answers = [
+      [200, '{"result":[{"n":1}]}'],
+      [503, '{"error":{"code":"unavailable","message":"It stops"}}'],
+      [200, '{"result":[{"n":2}]}'],
+      [401, refusal],
+    ] as const;
+    let at = 0;
+    const server = createServer((_request, response) => {
+      const [status, body] = answers[at++]!;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const environment = { GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_TOKEN: 't' };
+    const said: string[] = [];
+    const out = { write: (text: string | Uint8Array) => said.push(String(text)) };
+    const note = (text: string) => said.push(text);
+    await expect(query('x --every 1', { environment, out, note })).rejects.toThrow(why);
+    expect(said).toEqual(['{"result":[{"n":1}]}\n', 'It stops (unavailable)', '{"result":[{"n":2}]}\n']);
+  },
+);
 
 test('arguments: options of the command, parameters of the saved query', () => {
   const args = [

@@ -195,6 +195,7 @@ describe('contract 3.1: requests that can not be answered', () => {
   ])('%s', async (_what, body, headers, status, code) => {
     const answer = await post(body, headers as Record<string, string>);
     expect([answer.status, codes(answer.body)]).toEqual([status, [code]]);
+    expect(answer.body.extensions).toMatchObject({ request_id: answer.headers.get('x-request-id') });
   }); // biome-ignore format: a table
 
   test.each([
@@ -205,6 +206,7 @@ describe('contract 3.1: requests that can not be answered', () => {
   ])('%s: 400 where the caller reads graphql-response, 200 where it reads JSON', async (_what, query) => {
     const strict = await gateway.graphql(query, {}, { accept: 'application/graphql-response+json' });
     expect([strict.status, new Set(codes(strict.body))]).toEqual([400, new Set(['invalid_graphql'])]);
+    expect(strict.body.extensions).toEqual({ request_id: strict.headers.get('x-request-id') });
     expect((await gateway.graphql(query)).status).toBe(200);
   });
 });

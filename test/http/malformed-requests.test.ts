@@ -116,6 +116,11 @@ describe('contract 2.15, 2.16: a malformed request gets JSON and the right statu
     expect([status, body]).toEqual([431, errorBody('headers_too_large', 431)]);
   });
 
+  test('one header beyond what the parser holds is named beside the URL', async () => {
+    const { body } = await sendRaw(`GET ${logs} HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(400_000)}\r\n\r\n`);
+    expect(body.error.message).toContain('or a header');
+  });
+
   test('contract 2.28: more headers than the parser holds, however short', async () => {
     const ask = (more: number) =>
       sendRaw(`GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'A:\r\n'.repeat(more)}\r\n`);

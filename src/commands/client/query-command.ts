@@ -162,6 +162,13 @@ function failureOf(response: Response, text: string): GatewayError {
     // It may quote a row.
     return new GatewayError(code, printable(`${message} (${code})`));
   } catch {
+    // With COMPAT=logflare it has neither code nor message.
+    if (response.status === 401) {
+      return new GatewayError(
+        'unauthorized',
+        'The gateway does not know the token, or shows it nothing there',
+      );
+    }
     return new GatewayError(
       'unavailable',
       `${response.url} answered ${response.status} without an error of ours`,
