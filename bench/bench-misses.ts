@@ -5,6 +5,7 @@ import { askServer, restRequest } from './ask-server.ts';
 import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { childrenOf, cpuSeconds } from './process-usage.ts';
 import { median } from './time-blocks.ts';
 
 const [project] = sampleProjects;
@@ -47,7 +48,7 @@ export async function benchMisses(): Promise<void> {
   });
   try {
     console.log(
-      '\n| misses | at a time | DuckDB (a second) | gateway (a second) | gateway / DuckDB | goal |\n|---|---|---|---|---|---|',
+      '\n| misses | at a time | DuckDB (a second) | gateway (a second) | gateway / DuckDB | goal | processor time of one: DuckDB (ms) | engine, gateway, client (ms) |\n|---|---|---|---|---|---|---|---|',
     );
     for (const connections of atOnce) {
       for (const kind of kinds) {
@@ -78,24 +79,62 @@ async function compare(
   const sides: Record<'straight' | 'through', () => () => Promise<unknown>> = {
     straight: () => {
       const { sql, ...parameters }: Record<string, string> = parametersOf(n++);
-      return () => direct.runCompiled(direct.compile(saved, sql), parameters);
+      const compiled = direct.compile(saved, sql);
+      return () => direct.runCompiled(compiled, parameters);
     },
     through: () => {
       const request = restRequest(gateway, endpoint, parametersOf(n++));
       return () => askServer(gateway, request);
     },
   };
-  const rates = { straight: [] as number[], through: [] as number[] };
+  const costs = { straight: [] as Cost[], through: [] as Cost[] };
   for (let block = 0; block < blocks; block++) {
     for (const side of ['straight', 'through'] as const) {
-      const rate = await rateOf(Array.from({ length: statementsOfBlock }, sides[side]), connections);
-      if (block > 0) rates[side].push(rate);
+      const cost = await costOf(Array.from({ length: statementsOfBlock }, sides[side]), connections, gateway);
+      if (block > 0) costs[side].push(cost);
     }
   }
-  const [straight, through] = [median(rates.straight), median(rates.through)];
+  const medianOf = (side: keyof typeof costs, part: keyof Cost) =>
+    median(costs[side].map(cost => cost[part]));
+  const [straight, through] = [medianOf('straight', 'rate'), medianOf('through', 'rate')];
   const cells = [straight.toFixed(0), through.toFixed(0), (through / straight).toFixed(2), goal];
+  const parts = (['engineMs', 'gatewayMs', 'ownMs'] as const).map(part =>
+    medianOf('through', part).toFixed(1),
+  );
+  cells.push(medianOf('straight', 'ownMs').toFixed(1), parts.join(', '));
   console.log(`| ${name} | ${connections} | ${cells.join(' | ')} |`);
   direct.close();
+}
+
+/** Tasks a second, and milliseconds of processor time for each: of this process, of the gateway, and of its engine. */
+type Cost = {
+  readonly rate: number;
+  readonly ownMs: number;
+  readonly gatewayMs: number;
+  readonly engineMs: number;
+};
+
+async function costOf(
+  tasks: (() => Promise<unknown>)[],
+  count: number,
+  gateway: GatewayProcess,
+): Promise<Cost> {
+  const total = tasks.length;
+  const before = await cpuMs(gateway);
+  const rate = await rateOf(tasks, count);
+  const after = await cpuMs(gateway);
+  const ofOne = (part: keyof typeof after) => (after[part] - before[part]) / total;
+  return { rate, ownMs: ofOne('own'), gatewayMs: ofOne('gateway'), engineMs: ofOne('engine') };
+}
+
+async function cpuMs({ pid }: GatewayProcess) {
+  const { user, system } = process.cpuUsage();
+  const engine = await Promise.all((await childrenOf(pid)).map(cpuSeconds));
+  return {
+    own: (user + system) / 1000,
+    gateway: 1000 * (await cpuSeconds(pid)),
+    engine: 1000 * engine.reduce((sum, seconds) => sum + seconds, 0),
+  };
 }
 
 /** Runs tasks, so many at a time. @returns tasks a second */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -61,6 +62,9 @@ const refusalLength = 2000;
 /** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
 const maxRuns = 3;
 
+/** As many queries run on all of them at most; more have one thread each (decision 135). */
+const processors = availableParallelism();
+
 /** Megabytes that DuckDB needs at least. */
 const minMemoryMb = 128;
 
@@ -71,11 +75,10 @@ const minMemoryMb = 128;
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
   const { clock, emit, graceMs = 1000 } = options;
-  const settings = engineSettings(options);
   await removeLeftSpills(options.databasePath);
   const queue = createFairQueue(queueOptions(options));
   const pool = createEnginePool({
-    settings,
+    settings: engineSettings(options),
     maxProcesses: options.maxConcurrentQueries ?? 4,
     emit,
   });
@@ -88,7 +91,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       if (kind === 'NOW') return { placeholder, micros: BigInt(Math.trunc(clock.now())) * 1000n };
       return { placeholder, text: boundText(statement, name) };
     });
-    const query = { catalog: catalog.version, sql, values, shape, maxRows: statement.maxRows };
+    const isCrowded = queue.running() > processors;
+    const query = { catalog: catalog.version, sql, values, shape, maxRows: statement.maxRows, isCrowded };
     const rows = await runUntil(options.signal, child, query, graceMs);
     return { columns, ...rows };
   }

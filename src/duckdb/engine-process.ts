@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
+  type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
-  type DuckDBResult,
   DuckDBTimestampTZValue,
   LIST,
+  StatementType,
   VARCHAR,
 } from '@duckdb/node-api';
 import { resultTooLarge } from '../engine/result-too-large.ts';
@@ -82,6 +83,7 @@ async function open(): Promise<void> {
   const reader = createReader(connection, views);
   await reader.follow();
   await connection.run(`SET search_path = 'memory.main,${attachedName}.main'`);
+  await connection.run("SET GLOBAL allowed_configs = ['threads']");
   // From here on no statement can open another file, load code or undo these settings.
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');
@@ -192,6 +194,8 @@ async function run(
   const end = await answer(connection, reader, { id, ...statement }).catch(failureOf);
   clearInterval(own.interrupting);
   const isWorn = await keepsMuch(connection);
+  // It may have come while that was asked, and would hit the statements of others.
+  clearInterval(own.interrupting);
   current = undefined;
   report({ ...end, id, isWorn });
 }
@@ -204,15 +208,20 @@ async function answer(
   await reader.follow().catch(fail);
   if ((statement.catalog ?? reader.catalog.version) !== reader.catalog.version)
     return { type: 'outdated' } as const;
-  // The empty database in memory is writable.
-  await connection.run('BEGIN TRANSACTION READ ONLY');
-  try {
-    return await sendRows(connection, id, statement);
-  } finally {
-    // An interrupt must not hit the end of the transaction.
-    clearInterval(current?.interrupting);
-    await connection.run('ROLLBACK').catch(fail);
-  }
+  await shareProcessors(connection, statement);
+  return sendRows(connection, id, statement);
+}
+
+let hasOneThread = false;
+
+/** Where more statements run than there are processors, one thread is enough for each: several cost more processor time (decision 135). */
+async function shareProcessors(
+  connection: DuckDBConnection,
+  { isCrowded = false }: EngineStatement,
+): Promise<void> {
+  if (isCrowded === hasOneThread) return;
+  await connection.run(isCrowded ? 'SET threads = 1' : 'RESET threads');
+  hasOneThread = isCrowded;
 }
 
 function failureOf(error: unknown) {
@@ -249,6 +258,8 @@ async function sendRows(connection: DuckDBConnection, id: number, statement: Eng
   // Prepared each time: a kept statement also keeps the memory of its last run, which may be hundreds of megabytes.
   const prepared = await connection.prepare(sql);
   try {
+    // The empty database in memory is writable; a transaction that only reads would take two statements more.
+    if (prepared.statementType !== StatementType.SELECT) throw new Error('Internal Error: not a SELECT');
     bind(prepared, values);
     // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
     const result = await prepared.run();
@@ -274,11 +285,15 @@ const lastPart = (part: string, rowCount: number) =>
   ({ type: 'rows', json: Buffer.from(`${part}]`), rowCount }) as const;
 
 /** The rows of a result, in chunks. @throws Error if they have too many bytes */
-async function* chunksOf(result: DuckDBResult, shape: EngineStatement['shape']): AsyncGenerator<string[]> {
+async function* chunksOf(
+  result: DuckDBMaterializedResult,
+  shape: EngineStatement['shape'],
+): AsyncGenerator<string[]> {
   let bytes = 0;
-  for (;;) {
-    const chunk = await result.fetchChunk();
-    if (!chunk || chunk.rowCount === 0) return;
+  for (let n = 0; n < result.chunkCount; n++) {
+    // Heartbeats and interrupts have their turn.
+    if (n > 0) await setImmediate();
+    const chunk = result.getChunk(n);
     const column = chunk.getColumnVector(0);
     const rows: string[] = [];
     for (let at = 0; at < chunk.rowCount; at++) {

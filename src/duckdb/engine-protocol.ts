@@ -43,6 +43,8 @@ export type EngineStatement = {
   readonly values: readonly BoundValue[];
   readonly shape?: readonly WireShape[];
   readonly maxRows: number;
+  /** Whether more statements run than there are processors. Default false. */
+  readonly isCrowded?: boolean;
 };
 
 /** From the gateway to the engine process. */

@@ -18,6 +18,8 @@ export type FairQueue = {
    * wait altogether; the signal's reason when it aborts first
    */
   take(signal: AbortSignal, run?: Pick<RunOptions, 'caller' | 'priority'>): Promise<() => void>;
+  /** Queries that run. */
+  running(): number;
   /** Queries that wait, those of the background too. */
   waiting(): number;
 };
@@ -68,6 +70,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     sequence: 0,
   };
   return {
+    running: () => options.permits - state.free,
     waiting: () => state.callersWaiting + state.background.waiting.size,
     async take(signal, { caller = '', priority = 'interactive' } = {}) {
       signal.throwIfAborted();

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
@@ -175,6 +177,16 @@ test('queries beyond those that may run and wait are refused as overloaded', asy
   caller.abort();
   await expect(running).rejects.toMatchObject({ code: 'cancelled' });
   expect((await waiting).rowCount).toBe(1);
+});
+
+test('where more queries run than there are processors, each has one thread', async () => {
+  const processors = availableParallelism();
+  const { engine } = await openEngine({ maxConcurrentQueries: processors + 2 });
+  const threads = () => readdirSync(`/proc/${engine.pids[0]}/task`).length;
+  await rowsOf(engine, 'SELECT 1 AS n');
+  const alone = threads();
+  await Promise.all(Array.from({ length: processors + 1 }, () => rowsOf(engine, 'SELECT 1 AS n')));
+  expect(threads()).toBe(alone - (processors - 1));
 });
 
 test('after kill -9 of its process a query is run again, and answered', async () => {

@@ -84,6 +84,19 @@ test('one statement runs at a time', async () => {
   await expect(running.result).rejects.toThrow(/interrupt/i);
 });
 
+test('a statement among many has one thread, and the next one as many as before', async () => {
+  const child = await startChild();
+  const threads = async (isCrowded: boolean) => {
+    const sql = "SELECT current_setting('threads')::VARCHAR";
+    const { rowsJson } = await child.run({ sql, values: [], maxRows: 1, isCrowded }).result;
+    return JSON.parse(rowsJson.toString());
+  };
+  const all = await threads(false);
+  expect(await threads(true)).toEqual([1]);
+  expect(await threads(true)).toEqual([1]);
+  expect(await threads(false)).toEqual(all);
+});
+
 /** What DuckDB holds in memory or on disk, beside data of the tables. */
 const held = `SELECT sum(memory_usage_bytes + temporary_storage_bytes)::VARCHAR FROM duckdb_memory() WHERE tag <> 'BASE_TABLE'`;
 const large = `SELECT sum(len(m))::VARCHAR FROM (SELECT string_agg(sha256(concat(a, ' ', b, '$'))) AS m FROM range(900) x(a), range(700) y(b) GROUP BY b)`;
