@@ -82,4 +82,24 @@ export function testToolPages(pages: Pages): void {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('the page of the API sends the token for its document, and says why it has none', async () => {
+    const context = await pages.browser.newContext();
+    // As with DOCUMENTS_NEED_TOKEN.
+    await context.route('**/openapi.json', route =>
+      route.request().headers()['x-api-key'] === testToken
+        ? route.continue()
+        : route.fulfill({
+            status: 401,
+            json: { error: { code: 'unauthorized', message: 'No access token' } },
+          }),
+    );
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    const { page, close } = await openPage(context, `${pages.gateway.origin}/docs`, { headers });
+    await page.getByRole('alert').getByText('No access token').waitFor();
+    await page.getByLabel('Token').fill(testToken);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await expect.poll(() => page.locator('.opblock', { hasText: '/api/endpoints/query/' }).count()).toBe(4);
+    await close();
+  });
 }

@@ -53,6 +53,8 @@ export type Client = {
   /** @throws Problem for anything but a verdict */
   check(endpoint: Endpoint, values: Values, signal: AbortSignal): Promise<Verdict>;
   dialect(): Promise<Dialect>;
+  /** The OpenAPI document. @throws Problem */
+  document(): Promise<unknown>;
 };
 
 /** Speaks with the gateway that served the page. */
@@ -106,6 +108,7 @@ export function createClient(token: string): Client {
       }
     },
     dialect: async () => (await ask('/api/dialect')).body as Dialect,
+    document: async () => (await ask('/openapi.json')).body,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Values } from '../api/catalogue.ts';
-import { readSample } from '../api/client.ts';
+import { createClient, readSample } from '../api/client.ts';
 import { readToken } from '../api/token.ts';
 import { openTokenBar } from './token-bar.ts';
 
@@ -17,18 +17,17 @@ await openTokenBar();
 followTheme();
 const root = document.querySelector('#root')!;
 new MutationObserver(() => mend(root)).observe(root, { childList: true, subtree: true });
-const spec = await (await fetch('/openapi.json')).json();
-prepare(spec, (await readSample()).parameters ?? {});
-const ui = SwaggerUIBundle({
-  spec,
-  dom_id: '#root',
-  deepLinking: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-  defaultModelsExpandDepth: 0,
-  plugins: [adapt],
-  onComplete: authorize,
-});
+// Where the document needs a token, it is that of this tab.
+const spec = await createClient(readToken() ?? '')
+  .document()
+  .catch(problem => void tell(problem));
+if (spec) await show(spec as ApiDocument); // the gateway's own
+
+type ApiDocument = {
+  info: { license?: unknown };
+  paths: Record<string, Operations>;
+  components?: { securitySchemes?: Record<string, { type: string }> };
+};
 
 type Operations = Record<string, { parameters?: DocumentParameter[] }>;
 type DocumentParameter = {
@@ -38,11 +37,31 @@ type DocumentParameter = {
   example?: unknown;
 };
 
+async function show(document: ApiDocument): Promise<void> {
+  prepare(document, (await readSample()).parameters ?? {});
+  const ui = SwaggerUIBundle({
+    spec: document,
+    dom_id: '#root',
+    deepLinking: true,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    defaultModelsExpandDepth: 0,
+    plugins: [adapt],
+    onComplete: () => authorize(ui, document),
+  });
+}
+
+/** Says why there is no document. */
+function tell({ message }: Error): void {
+  const line = document.createElement('p');
+  line.role = 'alert';
+  line.className = 'problem-line';
+  line.textContent = message;
+  root.append(line);
+}
+
 /** Lists each saved query once, by its name, with values to try it with, and without the note that no license is granted. */
-function prepare(
-  document: { info: { license?: unknown }; paths: Record<string, Operations> },
-  sample: Values,
-): void {
+function prepare(document: ApiDocument, sample: Values): void {
   delete document.info.license;
   for (const [path, operations] of Object.entries(document.paths)) {
     if (/\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(path)) delete document.paths[path];
@@ -97,10 +116,9 @@ function followTheme(): void {
 }
 
 /** The token of this tab goes with every request that is tried. */
-function authorize(): void {
+function authorize(ui: SwaggerUi, { components }: ApiDocument): void {
   const token = readToken();
-  const schemes: Record<string, { type: string }> = spec.components?.securitySchemes ?? {};
-  for (const [name, { type }] of Object.entries(schemes)) {
+  for (const [name, { type }] of Object.entries(components?.securitySchemes ?? {})) {
     if (token && type === 'apiKey') ui.preauthorizeApiKey(name, token);
   }
 }
