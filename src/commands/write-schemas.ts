@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
+import { parseExactJson } from '../base/exact-json.ts';
 import { readDefinitions } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
 import { writeOpenApi } from '../http/openapi.ts';
@@ -13,7 +14,7 @@ export async function renderSchemas(sqlDirectory: string): Promise<Schemas> {
   const endpoints = await readDefinitions(sqlDirectory);
   return {
     'schema.graphql': `${printSchema(lexicographicSortSchema(buildSchema(endpoints)))}\n`,
-    'openapi.json': `${JSON.stringify(JSON.parse(await writeOpenApi(endpoints)), undefined, 2)}\n`,
+    'openapi.json': `${JSON.stringify(parseExactJson(await writeOpenApi(endpoints)), undefined, 2)}\n`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../base/exact-json.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from './definition.ts';
 import { maxPatternLength, maxValueLength } from './parameters/read-parameter.ts';
 
@@ -12,14 +13,18 @@ export function parameterSchema(parameter: ParameterDefinition): object {
 
 function elementSchema(parameter: ParameterDefinition): object {
   const { type, values, min, max, minLength, maxLength, pattern, required, repeated } = parameter;
-  const json = (text: string | undefined) => (text === undefined ? undefined : jsonOf(parameter, text));
+  const bound = (text: string | undefined) => {
+    const value = text && jsonOf(parameter, text);
+    // An infinity bounds nothing.
+    return typeof value === 'string' ? undefined : value;
+  };
   const isText = (type === 'string' || type === 'STRING' || type === 'regexp') && !values;
   const isNumber = type === 'INT64' || type === 'FLOAT64';
   return {
     ...argumentSchemas[type],
     enum: values?.map(value => jsonOf(parameter, value)),
     // Bounds of other types are in the description: JSON Schema has no words for them.
-    ...(isNumber ? { minimum: json(min), maximum: json(max) } : {}),
+    ...(isNumber ? { minimum: bound(min), maximum: bound(max) } : {}),
     // Empty text counts as absent (contract 2.8).
     minLength: minLength ?? (isText && required && !repeated ? 1 : undefined),
     maxLength: maxLength ?? (isText ? (type === 'regexp' ? maxPatternLength : maxValueLength) : undefined),
@@ -27,11 +32,11 @@ function elementSchema(parameter: ParameterDefinition): object {
   };
 }
 
-/** The value of a canonical text in a JSON document; integers that JavaScript cannot write stay texts. */
+/** The value of a canonical text in a JSON document; JSON.stringify writes integers with all their digits. */
 export function jsonOf({ type }: ParameterDefinition, text: string): unknown {
   if (type === 'BOOL') return text === 'true';
+  if (type === 'INT64') return parseExactJson(text);
   const number = Number(text);
-  if (type === 'INT64') return Number.isSafeInteger(number) ? number : text;
   return type === 'FLOAT64' && Number.isFinite(number) ? number : text;
 }
 

@@ -160,8 +160,9 @@ function bodySchema(endpoint: EndpointDefinition): object {
 }
 
 function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefinition): object {
-  const { name, required, repeated, examples } = parameter;
-  const description = describeParameter(endpoint, parameter);
+  const { name, type, required, repeated, examples } = parameter;
+  const isSplit = repeated && type !== 'JSON';
+  const description = `${describeParameter(endpoint, parameter)}${isSplit ? splitNote : ''}`;
   const schema = parameterSchema(parameter);
   const common = { name, in: 'query', required, description, schema };
   // `?ids=1&ids=2`: what a list with commas within its values needs.
@@ -177,6 +178,9 @@ function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefini
   ]);
   return { ...common, examples: Object.fromEntries(values) };
 }
+
+/** What clients that are made from the document do not know of a list. */
+const splitNote = ' In a query string a single one is split at its commas, in a body none is.';
 
 function sandboxSql(endpoint: EndpointDefinition): object {
   return {

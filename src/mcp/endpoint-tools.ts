@@ -1,4 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { parseExactJson } from '../base/exact-json.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
@@ -106,4 +107,4 @@ function outputSchema(row: object): Tool['outputSchema'] {
 }
 
 /** Without the members that are undefined. */
-const plain = (schema: object) => JSON.parse(JSON.stringify(schema));
+const plain = (schema: object) => parseExactJson(JSON.stringify(schema)) as Tool['inputSchema']; // an object schema, as both callers write it

@@ -24,6 +24,22 @@ test('is JSON with the paths and rows of each saved query, and without any of th
   expect(await partsOf()).toEqual([[], [], schemes]);
 });
 
+test('bounds and defaults of 64-bit integers are numbers with all their digits, and infinities bound nothing', async () => {
+  const bounds = "min: '-9223372036854775808', max: '9223372036854775807', default: '9007199254740993'";
+  const header = `parameters:
+  id: { type: INT64, ${bounds}, description: An integer. }
+  ratio: { type: FLOAT64, min: 0.5, max: Infinity, description: A number. }
+  names: { type: STRING, repeated: true, description: Texts. }`;
+  const text = sql.replace(/^parameters:\n(?: {2}.*\n)+/m, `${header}\n`);
+  const document = await writeOpenApi([parseDefinition('logs.all.sql', text)]);
+  expect(document).toContain(
+    '"minimum":-9223372036854775808,"maximum":9223372036854775807,"default":9007199254740993',
+  );
+  const { parameters } = JSON.parse(document).paths['/api/endpoints/query/logs.all'].get;
+  expect(parameters[1].schema).toEqual({ type: 'number', format: 'double', minimum: 0.5 });
+  expect(parameters[2].description).toMatch(/^Texts\. .* split at its commas/);
+});
+
 test('contract 11.2: the document of thousands of saved queries is written in slices', async () => {
   const many = Array(2000).fill(definitionOf('logs.all'));
   const { user, system } = process.threadCpuUsage();
