@@ -9,8 +9,11 @@ export type RedisConnections = {
   readonly client: (Redis | Cluster) & RedisScripts;
   /** Reads values in one round trip: null if there is none, 0 if it must be read separately because the others are large. */
   readAll(keys: readonly string[]): Promise<(Buffer | null | 0)[]>;
-  /** Grows while bytes go out to Redis or come in from there. */
-  progress(): number;
+  /**
+   * Begins to watch the servers that owe answers now.
+   * @returns whether bytes have gone to or come from each of them since, or it owes none any more
+   */
+  watchProgress(): () => boolean;
   /** Makes a connection to subscribe with. It is not open yet, and does not reconnect when it is lost. */
   openSubscriber(): Redis;
 };
@@ -56,7 +59,7 @@ function connectOne(options: RedisOptions): RedisConnections {
       keys.length <= 2
         ? redis.mgetBuffer(...keys)
         : withScripts(redis).sqgReadBuffer(keys.length, ...keys, maxReadBytes),
-    progress: () => movedBy(redis),
+    watchProgress: () => watchProgressOf([redis]),
     openSubscriber: () => new Redis({ ...options, ...subscriberOptions }),
   };
 }
@@ -79,7 +82,7 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     client: withScripts(cluster),
     // Keys live on different nodes, so there is no MGET.
     readAll: keys => Promise.all(keys.map(key => cluster.getBuffer(key))),
-    progress: () => cluster.nodes('all').reduce((sum, node) => sum + movedBy(node), 0),
+    watchProgress: () => watchProgressOf(cluster.nodes('all')),
     // Every node gets every message; if one does not answer, the next attempt takes the next node.
     openSubscriber: () =>
       new Redis({ ...options, ...address.hosts[attempts++ % address.hosts.length], ...subscriberOptions }),
@@ -89,6 +92,15 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
 /** Maximum bytes of values that one command reads, unless the first value alone is longer. */
 const maxReadBytes = 8 * 1024 * 1024;
 
+function watchProgressOf(nodes: readonly Redis[]): () => boolean {
+  const owing = nodes.filter(owesAnswers).map(node => ({ node, before: movedBy(node) }));
+  return () =>
+    owing.length > 0 && owing.every(({ node, before }) => movedBy(node) > before || !owesAnswers(node));
+}
+
+const owesAnswers = ({ commandQueue }: Redis) => commandQueue.length > 0;
+
+/** Grows while bytes go out to Redis or come in from there. */
 function movedBy({ stream }: Redis): number {
   // Before the first connection there is none, whatever its type says.
   return stream ? stream.bytesRead - stream.writableLength : 0;

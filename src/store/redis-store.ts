@@ -28,8 +28,8 @@ const generationMs = 90 * 86_400_000;
  */
 export function createRedisStore({ url, warehouse, deadlineMs = 50 }: RedisStoreOptions): Store {
   const { valueKey, leaseKey, groupKey, channel } = namesIn(warehouse);
-  const { client, readAll, progress, openSubscriber } = connectRedis(url);
-  const { answer, ping } = answersOf(client, { deadlineMs, progress });
+  const { client, readAll, watchProgress, openSubscriber } = connectRedis(url);
+  const { answer, ping } = answersOf(client, { deadlineMs, watchProgress });
   const closing = new AbortController();
   const { deliver, subscribe, clear } = createSubscribers();
   void subscribeToRedis({ openSubscriber, deliver, channel, signal: closing.signal });
@@ -174,8 +174,7 @@ const script = (name: string, key: string): Command => ({
 
 type Deadline = {
   readonly deadlineMs: number;
-  /** Grows while bytes move. */
-  readonly progress: () => number;
+  readonly watchProgress: RedisConnections['watchProgress'];
 };
 
 /** Makes the function that all commands go through: they answer in time, or reject with a StoreError that gives the known cause. */
@@ -218,17 +217,16 @@ const mostDeadlines = 10;
 
 /**
  * Rejects when the deadline comes first, and nothing has moved meanwhile; a later result of the command is
- * ignored. A Redis that is frozen or gone moves nothing.
+ * ignored. A Redis that is frozen or gone moves nothing, nor does such a node of a Cluster, whatever the others do.
  */
-function withDeadline<T>(command: Promise<T>, { deadlineMs, progress }: Deadline): Promise<T> {
+function withDeadline<T>(command: Promise<T>, { deadlineMs, watchProgress }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {
     let missed = 0;
-    let moved = progress();
+    let isMoving = watchProgress();
     const expire = () => {
-      const now = progress();
       missed++;
-      if (now > moved && missed < mostDeadlines) {
-        moved = now;
+      if (isMoving() && missed < mostDeadlines) {
+        isMoving = watchProgress();
         timer = startTimer();
       } else {
         reject(new LateError(`no answer within ${missed * deadlineMs} ms`));

@@ -55,6 +55,26 @@ test('waits for a frozen node no longer than for any, serves the keys of the oth
   await vi.waitFor(() => store.read(manyKeys, []));
 });
 
+test('waits for a frozen node a single deadline, however much the others answer meanwhile', async () => {
+  await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
+  const { store } = await openSubscribed(cluster.url, deadlineMs);
+  onTestFinished(() => store.close());
+  const frozen = cluster.nodes[1]!;
+  const first = Promise.withResolvers<string>();
+  const askAll = () => {
+    for (const key of manyKeys) store.bumpGeneration(key).catch(({ message }) => first.resolve(message));
+  };
+  process.kill(frozen.pid, 'SIGSTOP');
+  const asking = setInterval(askAll, 5);
+  try {
+    expect(await first.promise).toBe(`Redis does not answer: no answer within ${deadlineMs} ms`);
+  } finally {
+    clearInterval(asking);
+    process.kill(frozen.pid, 'SIGCONT');
+  }
+  await vi.waitFor(() => store.read(manyKeys, []), { timeout: 30_000 });
+});
+
 test('does not count as answering while the node with the keys of the last failure is frozen', async () => {
   await Promise.all(cluster.nodes.map(node => node.command('CONFIG SET cluster-require-full-coverage no')));
   const { store } = await openSubscribed(cluster.url);
