@@ -194,6 +194,26 @@ const ledgers: Record<string, () => Promise<() => UsageLedger>> = {
   },
 };
 
+test.each(Object.entries(ledgers))(
+  'contract 8.7: bytes that one gateway reports after midnight take none from the new day of others, with a ledger in %s',
+  async (_name, prepare) => {
+    const ledger = (await prepare())();
+    const used = (bytes: number, day: string) => ({ tokenId: 'a', rates: [], bytes, day, usedAtMs: 0 });
+    const [before, after] = ['2026-01-31', '2026-02-01'];
+    await ledger.exchange([used(10, before)]);
+    await ledger.exchange([used(100, after)]);
+    await ledger.exchange([used(1, before)]);
+    expect(await ledger.exchange([used(0, after)])).toMatchObject([{ bytesOfDay: 101, bytesOfMonth: 101 }]);
+  },
+);
+
+test('bytes of a clock that was days ahead do not stay, with a ledger in a file', async () => {
+  const ledger = (await ledgers.file!())();
+  const used = (bytes: number, day: string) => ({ tokenId: 'a', rates: [], bytes, day, usedAtMs: 0 });
+  await ledger.exchange([used(100, '2030-01-01')]);
+  expect(await ledger.exchange([used(1, '2026-01-31')])).toMatchObject([{ bytesOfDay: 1, bytesOfMonth: 1 }]);
+});
+
 /** Asks for the quota of a token once the ledger has answered, which a busy disk may keep from doing in time for a query. */
 const known = (meters: Meters, limits: TokenLimits) => async (tokenId: string) => {
   const meter = meters.of(tokenId, limits);

@@ -14,6 +14,7 @@ const entry = z.object({
 type Entries = Record<string, z.infer<typeof entry>>;
 
 const minuteMs = 60_000;
+const dayMs = 86_400_000;
 
 /** Milliseconds to wait for other gateways: the next exchange is soon, and the end of a gateway must not wait. */
 const lockMs = 1000;
@@ -44,8 +45,11 @@ export function createFileLedger(file: string): UsageLedger {
   };
 }
 
-function add(entries: Entries, { tokenId, bytes, day, usedAtMs }: Usage): TotalUsage {
-  const known = entries[tokenId] ?? { day, bytesOfDay: 0, bytesOfMonth: 0, usedAtMs: 0 };
+function add(entries: Entries, { tokenId, bytes, day: usedOn, usedAtMs }: Usage): TotalUsage {
+  const known = entries[tokenId] ?? { day: usedOn, bytesOfDay: 0, bytesOfMonth: 0, usedAtMs: 0 };
+  // What another gateway has used just before midnight counts for the day that has begun meanwhile, as it does in Redis.
+  const isLate = usedOn < known.day && Date.parse(known.day) - Date.parse(usedOn) <= dayMs;
+  const day = isLate ? known.day : usedOn;
   const isSameMonth = known.day.slice(0, 7) === day.slice(0, 7);
   const bytesOfDay = (known.day === day ? known.bytesOfDay : 0) + bytes;
   const bytesOfMonth = (isSameMonth ? known.bytesOfMonth : 0) + bytes;
