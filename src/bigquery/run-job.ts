@@ -174,11 +174,15 @@ async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: R
   };
 }
 
+/** Milliseconds between two attempts to cancel a job. */
+const cancelPauseMs = 500;
+
 /**
- * Cancels a job that nobody waits for, with one retry a moment later: a start that was broken off may still be on its way, and until it
- * arrives the job is not found. No caller waits for it: the job has a time limit of its own.
+ * Cancels a job that nobody waits for, in up to three attempts: a start that was broken off may still be on its way, and until it arrives the job
+ * is not found; an attempt may be lost, or find this process busy. No caller waits for it: the job has a time limit of its own.
  */
 function cancel({ api, inFlight }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));
-  inFlight.add(send().catch(() => sleep(graceMs).then(send)));
+  const sendAgain = () => sleep(cancelPauseMs).then(send);
+  inFlight.add(send().catch(sendAgain).catch(sendAgain));
 }

@@ -118,6 +118,11 @@ const cases: Readonly<
       ['two keys', { runs: [run(1, 0), run(2, 50, { key: 'other' })] }, 0],
       ['an invalidation between', { runs: [run(1, 0), run(2, 50)], invalidations: [invalidated(20)] }, 0],
       [
+        'an invalidation just before, after the lease was taken',
+        { runs: [run(1, 500), run(2, 550)], invalidations: [invalidated(400)] },
+        0,
+      ],
+      [
         'an invalidation of all between',
         { runs: [run(1, 0), run(2, 50)], invalidations: [invalidated(20, { key: undefined })] },
         0,

@@ -114,9 +114,8 @@ const rules = {
       const before = span(first.startMs - noticeMs, second.startMs);
       if (facts.isRedisLost(before, first.gateway) || facts.isRedisLost(before, second.gateway)) continue;
       if (facts.isGatewayOut(interval, first.gateway)) continue;
-      // It ends the lease.
-      if (facts.invalidations.some(each => concerns(each, first.key) && meet(interval, timeOf(each))))
-        continue;
+      // It ends the lease, which is taken before the query starts: a dry run may come first.
+      if (facts.invalidations.some(each => concerns(each, first.key) && meet(before, timeOf(each)))) continue;
       yield second.startMs < first.endMs
         ? `run ${second.id} of gateway ${second.gateway} began while run ${first.id} of gateway ${first.gateway} made key ${first.key}`
         : undefined;
