@@ -23,8 +23,13 @@ export async function issueToken(records: TokenRecords, options: IssueOptions): 
   const createdAt = new Date(clock.now()).toISOString();
   // JSON leaves out what is undefined.
   const record = JSON.parse(JSON.stringify({ id, name, hash, scopes: [], ...grants, createdAt }));
-  await records.change(all => [...all, record]);
-  return token;
+  let isTaken = false;
+  await records.change(all => {
+    isTaken = all.some(other => other.id === id);
+    return isTaken ? all : [...all, record];
+  });
+  // By its id a token is revoked, limited and counted.
+  return isTaken ? issueToken(records, options) : token;
 }
 
 type ManageOptions = { readonly id: string; readonly clock: Clock };

@@ -10,7 +10,8 @@ const name = z
     /^[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$/,
     'must be words of letters and digits joined by ".", "-" or "_"',
   )
-  .max(128);
+  .max(128)
+  .refine(text => !z.guid().safeParse(text).success, 'must not be a UUID: a request by one means an id');
 
 const column = z.strictObject({
   type: z.enum([

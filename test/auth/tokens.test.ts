@@ -67,6 +67,14 @@ describe('an issued token', () => {
     expect(token).toHaveLength(64);
   });
 
+  test('contract 8.3: has an id of its own, whatever was drawn', async () => {
+    const drawn = [1, 1, 1, 1, 2, 2];
+    const randomBytes = (size: number) => Buffer.alloc(size, drawn.shift());
+    const issue = () => issueToken(tokenFile(file), { name: 'ci', clock, randomBytes });
+    expect([await issue(), await issue()].map(token => token.slice(4, 12))).toEqual(['01010101', '02020202']);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toHaveLength(2);
+  });
+
   test('contract 8.2: is stored only as a hash, in a file that only its owner may read', async () => {
     const token = await issueToken(tokenFile(file), { name: 'ci', clock });
     const text = await readFile(file, 'utf8');

@@ -44,6 +44,10 @@ test('contract 10.4: bounds, default and examples of a header are canonical valu
     values: ['1.5', '2'],
     aliases: { two: '2', 3: '3' },
   });
+  expect(parameterOf('type: FLOAT64\nrepeated: true\nmax: .inf\ndefault: [-.inf, 1]')).toMatchObject({
+    max: 'Infinity',
+    default: ['-Infinity', '1'],
+  });
 });
 
 test.each([

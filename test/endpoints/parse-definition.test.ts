@@ -100,6 +100,7 @@ test.each([
   ['a mistyped type', valid.replace('INT64', 'INT46'), 'one.sql:12: columns.n.type: is "INT46"; allowed: STRING, BYTES, BOOL, INT64'],
   ['two unknown keys', valid.replace('cacheSeconds', 'nonsense: 1\ncacheSecond'), 'one.sql:15: nonsense: is not a known key\none.sql:16: cacheSecond: is not a known key; Did you mean cacheSeconds?'],
   ['warming after the entry is gone', valid.replace('cacheSeconds: 60', 'cacheSeconds: 60\nwarmSeconds: 61'), 'one.sql:16: warmSeconds: must not be longer'],
+  ['a name that is a UUID', valid.replace('name: one', 'name: ABCDEFAB-1111-2222-3333-444444444444'), 'one.sql:3: name: must not be a UUID'],
   ['a parameter that hides sql=', valid.replace('  size:', '  sql:'), 'one.sql:5: parameters: must not be named "sql"'],
   ['a parameter that hides explain=', valid.replace('  size:', '  explain:'), 'one.sql:5: parameters: must not be named'],
   ['a parameter that hides format=', valid.replace('  size:', '  format:'), 'one.sql:5: parameters: must not be named'],

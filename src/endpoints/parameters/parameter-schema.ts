@@ -52,7 +52,7 @@ export const parameterSchema = written.transform((raw, context): Parameter => {
   const bare: Parameter = { type, description: text, repeated, required, minLength, maxLength, typeName };
   // Values are read by what has been read before them: bounds by the type alone, the default by all bounds.
   const read = (key: string, parameter: Parameter, value: unknown, path: (string | number)[] = [key]) => {
-    const found = readParameter({ ...parameter, required: true }, value);
+    const found = readParameter({ ...parameter, required: true }, asJson(value));
     if (!('wrong' in found)) return found.value ?? undefined;
     const message = `${found.wrong}; allowed: ${found.allowed}`;
     context.issues.push({ code: 'custom', path, message, input: raw });
@@ -81,6 +81,12 @@ export const parameterSchema = written.transform((raw, context): Parameter => {
   rejectBadAliases(aliases, values, refuse);
   return { ...bounded, default: given, examples, aliases };
 });
+
+/** YAML has numbers that JSON has not, such as `.inf`; they become the words for them. */
+function asJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asJson);
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
+}
 
 function readAliases(
   written: Readonly<Record<string, unknown>> | undefined,

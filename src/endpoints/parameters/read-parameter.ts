@@ -131,6 +131,8 @@ export function readPlainText(raw: unknown, maxLength: number): string | Refused
 const keptDigits = 15;
 
 function numberText(type: Parameter['type'], value: number): string | Refused {
+  if (!Number.isFinite(value))
+    return { wrong: 'is a JSON number beyond FLOAT64', allowed: typeOf(type).allowed };
   if (type === 'FLOAT64') return String(value);
   if (isExactNumber(value) || (type === 'JSON' && !Number.isInteger(value))) return String(value);
   const what = Number.isInteger(value) ? 'beyond 2^53' : `of more than ${keptDigits} digits`;
@@ -143,7 +145,7 @@ function isExactNumber(value: number): boolean {
   const digits = String(value)
     .replace(/e.*|\D/g, '')
     .replace(/^0+/, '');
-  return Number.isFinite(value) && digits.length <= keptDigits;
+  return digits.length <= keptDigits;
 }
 
 function jsonText(value: object): string | undefined {
