@@ -181,7 +181,7 @@ const aggregates = [
   spelled('hll_count.extract(hll_count.init({int}))', 'count(distinct {1})'),
     'sum({int})', 'sum(distinct {int})', 'avg(distinct {int})', 'count(distinct {int})', 'countif({bool})', 'bit_and({int})', 'bit_or({int})',
     'bit_xor({int})', 'bit_xor(distinct {int})', 'var_samp({int})', 'var_pop({int})', 'variance({int})', 'stddev({int})', 'stddev_pop({int})', 'stddev_samp(distinct {int})',
-    'corr({int}, {int})', 'covar_pop({int}, {float})', 'covar_samp({int}, {int})', 'min({int})', 'max({int})',
+    'round(corr({int}, {int}), 9)', 'covar_pop({int}, {float})', 'covar_samp({int}, {int})', 'min({int})', 'max({int})',
     'array_length(array_agg(distinct {int} ignore nulls))', 'array_length(array_concat_agg({ints}))',
     "array_agg(struct({int} as a, {text} as b) order by {1}, {2} limit 2)",
     'array_agg({int} ignore nulls order by {1} desc limit 3)', 'array_agg({text} respect nulls order by {1} limit 1)',
