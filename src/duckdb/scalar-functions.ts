@@ -15,6 +15,7 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
+import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js';
 import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
 import type { JsonStep } from '../googlesql/json/json-path.ts';
 import { readJsonText } from '../googlesql/json/json-text.ts';
@@ -24,6 +25,9 @@ import { needZone } from '../googlesql/times/read-zone.ts';
 import { engineFunctions } from '../googlesql/values/all-values.ts';
 import type { EngineValue, ValueType } from '../googlesql/values/engine-function.ts';
 import { patternProblem } from '../googlesql/values/pattern-size.ts';
+
+// The client's own decoder takes U+FEFF at the beginning of a text for a mark, and drops it.
+Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) });
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
 

@@ -161,10 +161,10 @@ const macros: Readonly<Record<string, string>> = {
   ...temporalMacros('DATE', 'date'),
   ...temporalMacros('TIME', 'time'),
   'bq_split(x, s)': 'case when s is null then null else string_split(x, s) end',
-  'bq_upper(x)': `case when strlen(x) = length(x) then upper(x) when regexp_matches(x, '[${longUpper}]') then bq_fail_text('UPPER is not supported for a letter that becomes several') else upper(replace(x, 'ß', 'SS')) end`,
+  'bq_upper(x)': `case when strlen(x) = length(x) then upper(x) when regexp_matches(x, '[${longUpper}]') then bq_full_upper(x) else upper(replace(x, 'ß', 'SS')) end`,
   // The last sigma of a word has a form of its own.
   'bq_lower(x)':
-    "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then bq_fail_text('LOWER is not supported for the letter Σ') else lower(replace(x, 'İ', 'i̇')) end",
+    "case when strlen(x) = length(x) then lower(x) when contains(x, 'Σ') then bq_full_lower(x) else lower(replace(x, 'İ', 'i̇')) end",
   // As CONTAINS_SUBSTR compares: by NFKC and without letter case.
   'bq_folded(x)':
     "case when strlen(x) = length(x) then lower(x) else bq_normalize_and_casefold(x, 'NFKC') end",
@@ -175,7 +175,7 @@ const macros: Readonly<Record<string, string>> = {
   'bq_reverse(x)':
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
   'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * strlen(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
-  'bq_replace(x, a, b)': "case when a = '' and b is not null then x else replace(x, a, b) end",
+  'bq_replace(x, a, b)': `case when a = '' and b is not null then x when strlen(x) * strlen(b) > ${maxCharacters} and strlen(x) + (strlen(x) - strlen(replace(x, a, ''))) // strlen(a) * (strlen(b) - strlen(a)) > ${maxCharacters} then bq_fail_text('Output of REPLACE exceeds max allowed output size of 1MB') else replace(x, a, b) end`,
   'bq_decode_base64(x)':
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
   // White space is passed over, and the padding may lack.

@@ -5,7 +5,11 @@ import { fingerprint } from './fingerprint.ts';
 /** Most steps of EDIT_DISTANCE: the product of the lengths. */
 const maxDistanceSteps = 20_000_000;
 
-const delimiters = new Set(' \t\n\v\f\r[](){}/|<>!?@"^#$&~_,.:;*%+-');
+/** White space, and these. */
+const delimiters = new Set(
+  ' \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000' +
+    '[](){}/|\\<>!?@"^#$&~_,.:;*%+-',
+);
 
 /** Functions of texts that DuckDB lacks, or has with another meaning. Positions count code points from 1. */
 export const textValues: EngineFunctions = {
@@ -21,6 +25,8 @@ export const textValues: EngineFunctions = {
     position: bigint,
     occurrence: bigint,
   ) => findPart([...text], [...part], position, occurrence),
+  'bq_full_upper(STRING) STRING': (text: string) => text.toUpperCase(),
+  'bq_full_lower(STRING) STRING': (text: string) => text.toLowerCase(),
   'bq_initcap(STRING) STRING': (text: string) => capitalised(text, delimiters),
   'bq_initcap_by(STRING, STRING) STRING': (text: string, between: string) =>
     capitalised(text, new Set(between)),
