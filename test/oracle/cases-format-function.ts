@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** FORMAT: flags, widths and precisions of every element, and every type as a text and as a literal. */
 export const formatFunctionCases: CaseGroup = {
   same: [
+    "select format('%+f|% e|%.0x|%#.3o|%05.0x|%.0d|%#.1o|%#o', x, x, y, y, y, y, y, y) from unnest([cast('nan' as float64), 1.0]) x, unnest([0, 1, -1]) y",
+    "select format('%g|%G|%#g|%.10g|%.1g', x, x, x, x, x) from unnest([3.5e10, 1e10, 1.5e100, 1e-10, 1.0, 100.0, 0.0001, 123456.0, 1234567.0, 1.05e20]) x",
+    "select format('%g|%.12g', x, x) from unnest([numeric '38706421318.929251498', numeric '10000000000', numeric '100']) x",
     "format('%t|%T', to_code_points(cast(null as string)), to_code_points('a'))",
     "format('%t|%T|%f|%g', -0.0, 0.0 * -1, -0.0, 0.0 * -1)",
     "format('%t|%.0f', [0.0 * -1], -0.4)",

@@ -3,6 +3,11 @@ import type { CaseGroup } from './case-group.ts';
 /** Arithmetic, rounding, comparison of numbers, NaN. */
 export const numberCases: CaseGroup = {
   same: [
+    'select to_json_string(round(x, n)), to_json_string(trunc(x, n)) from unnest([827.534, 871.306, -815780162.8112793, 3705715375174844400.0, 4503599627370495.5, 0.538105, 2.3, 1.7e308, 5e-324, 249.99999999999997]) x, unnest([20, 16, 100, 8, 9, 1, 0, -2, -307, 323, 324]) n',
+    'select safe.round(x, n) from unnest([1.7e308, -1.7e308, 1.7976931348623157e308]) x, unnest([-308, -309, 13]) n',
+    "select x in (select y from unnest([cast('nan' as float64)]) y), x not in (select y from unnest([0.0, cast('nan' as float64)]) y), x in (select y from unnest([1.5, null]) y), x in (select y from unnest([1.5]) y where y > 2) from unnest([-0.0, 0.0, cast('nan' as float64), null, 1.5]) x",
+    "select x from unnest([-0.0, cast('nan' as float64), null, 1.5]) x where x in (select y from unnest([0.0, cast('nan' as float64)]) y)",
+    "select x from unnest([-0.0, cast('nan' as float64), null, 1.5]) x where x not in (select y from unnest([cast('nan' as float64)]) y)",
     "select round(x, n), log(n, abs(x)) from unnest([cast('nan' as float64), cast('-inf' as float64), 2.5]) x, unnest([1, null]) n",
     "select log(x, y) from unnest([cast('inf' as float64), cast('nan' as float64), cast('-inf' as float64)]) x, unnest([0.0, -2.5, 1.0, 2.0, cast('nan' as float64)]) y",
     "select log(x, cast('nan' as float64)) from unnest([0.0, -2.5, 1.0]) x",
@@ -125,6 +130,7 @@ export const numberCases: CaseGroup = {
     'log(100)',
   ],
   fail: [
+    'round(1.7e308, -308)',
     '7 / 0',
     'div(7, 0)',
     'div(-9223372036854775808, -1)',

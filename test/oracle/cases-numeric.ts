@@ -3,6 +3,10 @@ import type { CaseGroup } from './case-group.ts';
 /** Exact arithmetic of NUMERIC, functions of FLOAT64, bits, ranges, and statistics of pairs. */
 export const numericCases: CaseGroup = {
   same: [
+    'select cast(x as numeric) from unnest([0.2901847365, 0.3202054505, 0.6710765365, -0.1772970555, 0.0009765625, -0.0009765625, 123456.2901847365]) x',
+    'cast(0.5 * 0.5803694730 as numeric)',
+    "select cast(cast(x as float64) as string) from unnest([numeric '71202670519480996643.131900678', numeric '52216339425207037801.611205347', numeric '-29298030941819011.658839989', numeric '12345678.123456789', numeric '0.1']) x",
+    "select cast(x as float64) = 71202670519480996643.131900678 from unnest([numeric '71202670519480996643.131900678']) x",
     "numeric '1e28'",
     "numeric '-1.5E3'",
     "numeric '-0012.340e-2'",

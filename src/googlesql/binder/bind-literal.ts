@@ -62,7 +62,7 @@ export function bindLiteral({
 /** A NUMERIC without its exponent; undefined where it has digits beyond the 29 before the point and the 9 after it. */
 function numericDigits(text: string): string | undefined {
   const [isNumber, sign, whole = '', fraction = '', exponent = '0'] =
-    /^\s*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d+))?\s*$/i.exec(text) ?? [];
+    /^[\t-\r ]*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d+))?[\t-\r ]*$/i.exec(text) ?? [];
   if (isNumber === undefined) return undefined;
   const written = (whole + fraction).replace(/^0+/, '');
   const digits = written.replace(/0+$/, '');

@@ -66,10 +66,11 @@ const macros: Readonly<Record<string, string>> = {
   // Of values without NaN and infinities it is finite.
   'bq_checked_sum(x, finite)':
     "case when isfinite(x) or not finite then x when x is not null then bq_fail('Floating point overflow; a sum that leaves FLOAT64 on the way is not supported') end",
-  'bq_places(n)': 'cast(case when n > 400 then 400 when n < -400 then -400 else n end as integer)',
-  // DuckDB multiplies and rounds: a product that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
+  // DuckDB multiplies and rounds, where that has no other last digit than BigQuery's 64 bits: few places of no great number. A product
+  // that only seems to be a half must go down. The digits of a FLOAT64 tell, all of them.
   'bq_round(x, n)':
-    "case when not isfinite(x) then (case when n is not null then x end) when n between 1 and 15 and abs(x) < 1e15 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, n) end",
+    "case when n between 0 and 4 and abs(x) < 450359962737 then case when n > 0 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, bq_few(n)) end when n between -15 and -1 and x = trunc(x) and abs(x) < 4503599627370496 then round(x, bq_few(n)) else bq_float_round(x, n) end",
+  'bq_few(n)': 'cast(least(greatest(n, -15), 15) as integer)',
   // Of minus infinity it is NaN; of other negative numbers it fails.
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",
@@ -81,9 +82,16 @@ const macros: Readonly<Record<string, string>> = {
     "case when isfinite(pow(x, y)) or not isfinite(x) or not isfinite(y) then pow(x, y) else bq_fail('Floating point error in function: POW(' || x || ', ' || y || ')') end",
   'bq_sign(x)': 'case when isnan(x) then x else sign(x) end',
   // DuckDB would multiply by 10^9 in FLOAT64; a whole number stays exact.
-  'bq_numeric(x)': 'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + cast(x - trunc(x) as decimal(38, 9))',
+  'bq_numeric(x)':
+    'cast(cast(trunc(x) as hugeint) as decimal(38, 9)) + bq_fraction_numeric(cast(x - trunc(x) as double))',
   'bq_safe_numeric(x)':
-    'try_cast(try_cast(trunc(x) as hugeint) as decimal(38, 9)) + try_cast(x - trunc(x) as decimal(38, 9))',
+    'try_cast(try_cast(trunc(x) as hugeint) as decimal(38, 9)) + bq_fraction_numeric(try_cast(x - trunc(x) as double))',
+  // What seems to be a half of the last digit may be a little less.
+  'bq_fraction_numeric(f)':
+    'case when abs(f * 1e9 - trunc(f * 1e9)) = 0.5 then bq_nearest_numeric(f) else try_cast(f as decimal(38, 9)) end',
+  // Beyond 2^53 billionths DuckDB rounds twice.
+  'bq_float_of_numeric(x)':
+    'case when abs(x) < 9007199 then cast(x as double) else cast(cast(x as varchar) as double) end',
   // Of whole parts and of fractions: 128 bits do not hold the sum of two NUMERIC as it is stored.
   'bq_numeric_sum(w, f)':
     'case when abs(w) < 10000000000000000000000000000::hugeint then cast(w as decimal(38, 9)) + cast(f as decimal(38, 9)) when w is not null then bq_numeric_total(cast(w as varchar), f) end',
@@ -104,6 +112,10 @@ const macros: Readonly<Record<string, string>> = {
   'bq_number_text(x)': `case when regexp_full_match(x, '${floatText}') then x else 'not a number: ' || x end`,
   'bq_bool(x)':
     "case lower(x) when 'true' then true when 'false' then false else case when x is null then null else cast(bq_fail('Bad bool value: ' || x) as boolean) end end",
+  // DuckDB reads 38 digits at most, whatever the exponent makes of them.
+  'bq_text_numeric(x)': 'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_read_numeric(x))',
+  'bq_safe_text_numeric(x)':
+    'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_safe_read_numeric(x))',
   'bq_safe_bool(x)': "case lower(x) when 'true' then true when 'false' then false end",
   'bq_fraction(x)':
     "case when epoch_us(x) % 1000000 = 0 then '' when epoch_us(x) % 1000 = 0 then strftime(x, '.%g') else strftime(x, '.%f') end",

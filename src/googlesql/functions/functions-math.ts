@@ -59,7 +59,7 @@ export const mathRows = [
   ]),
   ...floatFunctions,
   ...power,
-  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, bq_places($2))'),
+  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, $2)'),
   ...['ROUND', 'TRUNC'].map(name => row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported)),
   row('LOG(FLOAT64) FLOAT64', 'bq_ln($1)'),
   row('LOG(FLOAT64, FLOAT64) FLOAT64', 'bq_log($1, $2)'),

@@ -43,9 +43,11 @@ export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' |
     case 'NUMERIC':
     case 'BIGNUMERIC':
       if (from.kind === 'FLOAT64') return printAsNumeric(sql, of, safe);
+      if (from.kind === 'NUMERIC' && to.kind === 'FLOAT64') return `bq_float_of_numeric(${sql})`;
       if (from.kind === 'STRING' && to.kind === 'FLOAT64')
         return safe ? `bq_safe_float64(${sql})` : `bq_float64(${sql})`;
-      return `${duckCast}(${from.kind === 'STRING' ? `bq_number_text(${sql})` : sql} as ${duckDbType(to)})`;
+      if (from.kind === 'STRING') return safe ? `bq_safe_text_numeric(${sql})` : `bq_text_numeric(${sql})`;
+      return `${duckCast}(${sql} as ${duckDbType(to)})`;
     case 'BYTES':
       return `encode(${sql})`;
     case 'TIMESTAMP':

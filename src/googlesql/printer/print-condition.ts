@@ -16,7 +16,12 @@ import { type Printer, placeKey } from './printer.ts';
 export function printConjuncts(printer: Printer, condition: BoundExpression): string[] {
   return conjunctsOf(condition).map(part => {
     const test = part.kind === 'subquery' ? existsInArray(printer, part.query, part.form) : undefined;
-    return test ?? structInQuery(printer, part) ?? printer.expression(asCondition(printer, part), part);
+    return (
+      test ??
+      structInQuery(printer, part) ??
+      floatInQuery(printer, part) ??
+      printer.expression(asCondition(printer, part), part)
+    );
   });
 }
 
@@ -47,6 +52,14 @@ function structInQuery(printer: Printer, condition: BoundExpression): string | u
   );
   const value = printer.expression(printer, { ...of, type } as BoundExpression); // of one type but for the names
   return `(${known.join(' and ')} and ${value} in (${printer.query(printer, query, { keepsOrder: false })}))`;
+}
+
+/** `x IN (query)` of FLOAT64: NaN equals nothing, and where only NaN are in the list NULL, too, is false here. */
+function floatInQuery(printer: Printer, condition: BoundExpression): string | undefined {
+  if (condition.kind !== 'inQuery' || condition.query.columns[0]?.type.kind !== 'FLOAT64') return undefined;
+  const list = printer.query(printer, condition.query, { keepsOrder: false });
+  const value = printer.expression(asCondition(printer, condition), condition.of);
+  return `(${value} in (select v from (${list}) n(v) where not isnan(v)))`;
 }
 
 /**

@@ -240,7 +240,7 @@ function printOnlyElement(printer: Printer, expression: Node<'subquery'>): strin
   return `list_reduce(nullif(${list}, []), lambda one, more: ${fails})`;
 }
 
-/** NaN equals nothing: without it in the list, it is in no list. */
+/** NaN equals nothing, and yet is an element. As texts FLOAT64 have one more than there are numbers, which stands for it in the list. */
 function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
   if (isNested(query.columns[0]!.type)) {
     const array = { kind: 'subquery', form: 'ARRAY', query, type: arrayOf(query.columns[0]!.type) } as const;
@@ -249,7 +249,9 @@ function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string 
   const list = printer.query(printer, query, { keepsOrder: false });
   const value = printExpression(printer, of);
   if (query.columns[0]?.type.kind !== 'FLOAT64') return `(${value} in (${list}))`;
-  return `(${value} in (select v from (${list}) n(v) where v is null or not isnan(v)))`;
+  // Of two zeros both are the one that is not negative.
+  const text = (sql: string) => `cast(${sql} + 0.0::double as varchar)`;
+  return `(${text(value)} in (select case when isnan(v) then '' else ${text('v')} end from (${list}) n(v)))`;
 }
 
 /** The binder has found everything that has a position. */

@@ -1,4 +1,5 @@
 import type { EngineFunctions } from './engine-function.ts';
+import { toDigits } from './float-digits.ts';
 
 const functions: Readonly<Record<string, (x: number) => number>> = {
   acos: Math.acos,
@@ -24,7 +25,8 @@ export const floatValues: EngineFunctions = {
       (x: number) => checked(call(x), x, name.toUpperCase()),
     ]),
   ),
-  'bq_float_trunc(FLOAT64, INT64) FLOAT64': truncate,
+  'bq_float_trunc(FLOAT64, INT64) FLOAT64': (x: number, digits: bigint) => toDigits(x, digits, false),
+  'bq_float_round(FLOAT64, INT64) FLOAT64': (x: number, digits: bigint) => toDigits(x, digits, true),
   'bq_cosine_distance(ARRAY<FLOAT64>, ARRAY<FLOAT64>) FLOAT64': (a: Vector, b: Vector) => {
     const pairs = pairsOf(a, b, 'COSINE_DISTANCE');
     const [product, first, second] = [
@@ -58,16 +60,6 @@ function checked(answer: number, x: number, name: string): number {
   if (Number.isFinite(answer) || !Number.isFinite(x)) return answer;
   const isOverflow = name === 'SINH' || name === 'COSH';
   throw new Error(`Floating point ${isOverflow ? 'overflow' : 'error'} in function: ${name}(${x})`);
-}
-
-/** Cuts the digits of a number's exact value, of which it may have a thousand. */
-function truncate(x: number, digits: bigint): number {
-  if (!Number.isFinite(x) || digits > 1100n) return x;
-  if (digits < -310n) return x < 0 ? -0 : 0;
-  const [numerator, denominator] = fractionOf(x);
-  const scale = 10n ** (digits < 0n ? -digits : digits);
-  const whole = digits < 0n ? numerator / (denominator * scale) : (numerator * scale) / denominator;
-  return Math.sign(x) * Number(`${whole < 0n ? -whole : whole}e${-digits}`);
 }
 
 /** A FLOAT64 as a fraction of integers, exactly. */

@@ -24,15 +24,20 @@ export const numberFormats: EngineFunctions = {
   ) => {
     const letter = flags.at(-1)!;
     const base = { x: 16, X: 16, o: 8 }[letter] ?? 10;
-    const least = Math.max(0, limited(precision));
-    const absolute = x < 0n ? -x : x;
-    let digits = precision === 0n && x === 0n ? '' : absolute.toString(base).padStart(least, '0');
+    // Without groups decimal digits are C's: by a precision of 0 a 0 has none. Else 0 is as good as no precision.
+    const isC = base === 10 && !flags.includes("'");
+    const hasPrecision = isC ? precision >= 0n : precision > 0n;
+    const least = hasPrecision ? limited(precision) : 0;
+    const plain = (x < 0n ? -x : x).toString(base);
+    let digits = isC && precision === 0n && x === 0n ? '' : plain.padStart(least, '0');
     if (letter === 'X') digits = digits.toUpperCase();
-    const prefix = flags.includes('#') ? { 16: letter === 'X' ? '0X' : '0x', 8: '0' }[base] : '';
+    // Zeros in front of octal digits are prefix enough.
+    const octal = plain.length < least ? '' : '0';
+    const prefix = flags.includes('#') ? { 16: letter === 'X' ? '0X' : '0x', 8: octal }[base] : '';
     return padded(signOf(flags, x < 0n) + (prefix ?? ''), grouped(flags, digits, base), {
       flags,
       width,
-      zeros: precision < 0n,
+      zeros: !hasPrecision,
     });
   },
   'bq_format_float(STRING, INT64, INT64, FLOAT64) STRING': (
@@ -51,8 +56,7 @@ export const numberFormats: EngineFunctions = {
     }
     const word = Number.isNaN(x) ? 'nan' : 'inf';
     const isUpper = /[A-Z]$/.test(flags);
-    const sign = Number.isNaN(x) ? '' : signOf(flags, x < 0);
-    return padded(sign, isUpper ? word.toUpperCase() : word, { flags, width, zeros: false });
+    return padded(signOf(flags, x < 0), isUpper ? word.toUpperCase() : word, { flags, width, zeros: false });
   },
   'bq_format_numeric(STRING, INT64, INT64, NUMERIC) STRING': (
     flags: string,
@@ -120,7 +124,10 @@ function general(x: Fraction, precision: number, keepsZeros: boolean): string {
   const isFixed = exponent >= -4 && exponent < digits;
   const text = isFixed ? fixed(x, digits - 1 - exponent, keepsZeros) : exponential(x, digits - 1, keepsZeros);
   if (keepsZeros || !text.includes('.')) return text;
-  return text.replace(/\.?0+(?=e|$)/, '');
+  // The exponent keeps its own.
+  const [mantissa = '', power] = text.split('e');
+  const kept = mantissa.replace(/\.?0+$/, '');
+  return power === undefined ? kept : `${kept}e${power}`;
 }
 
 /** The digits before and after the point of the exponential form, and its exponent. */

@@ -1,5 +1,6 @@
 import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
+import { fractionOf } from './float-values.ts';
 
 /** NUMERIC is a whole number of billionths, of at most 38 digits. */
 const one = 1_000_000_000n;
@@ -49,6 +50,10 @@ export const numericValues: EngineFunctions = {
     return x * one - root * root > root ? root + 1n : root;
   },
   'bq_parse_numeric(STRING) NUMERIC': parseNumeric,
+  'bq_nearest_numeric(FLOAT64) NUMERIC': (x: number) => {
+    const [numerator, denominator] = fractionOf(x);
+    return divideRounded(numerator * one, denominator);
+  },
 };
 
 /** Most values of which a statistic is exact: they are held in memory. */

@@ -1,4 +1,5 @@
 import type { EngineFunctions } from '../engine-function.ts';
+import { divideRounded } from '../numeric-values.ts';
 
 const maxInt64 = 2n ** 63n - 1n;
 
@@ -8,6 +9,12 @@ export const numberTexts: EngineFunctions = {
   'bq_safe_read_int64(STRING) INT64': readInt64,
   'bq_read_float64(STRING) FLOAT64': (text: string) => readFloat64(text) ?? fail('double', text),
   'bq_safe_read_float64(STRING) FLOAT64': readFloat64,
+  'bq_read_numeric(STRING) NUMERIC': (text: string) => {
+    const value = readNumeric(text);
+    if (value === null) throw new Error(`Invalid NUMERIC value: ${text}`);
+    return value;
+  },
+  'bq_safe_read_numeric(STRING) NUMERIC': readNumeric,
 };
 
 function fail(type: string, text: string): never {
@@ -28,6 +35,24 @@ function readInt64(text: string): bigint | null {
   if (digits === undefined) return null;
   const value = sign === '-' ? -BigInt(digits) : BigInt(digits);
   return value > maxInt64 || value < -maxInt64 - 1n ? null : value;
+}
+
+/** In billionths; halves of them go away from zero. */
+function readNumeric(text: string): bigint | null {
+  const written = decimal.exec(text)?.[1];
+  if (written === undefined) return null;
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(written) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const places = Number(exponent) - fraction.length + 9;
+  if (digits === '' || digits.length + places < 0) return 0n;
+  if (digits.length + places > 38) return null;
+  const value =
+    places >= 0
+      ? BigInt(digits) * 10n ** BigInt(places)
+      : divideRounded(BigInt(digits), 10n ** BigInt(-places));
+  if (value >= 10n ** 38n) return null;
+  return sign === '-' ? -value : value;
 }
 
 function readFloat64(text: string): number | null {
