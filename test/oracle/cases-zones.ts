@@ -128,6 +128,8 @@ const ofEach = (expression: string, values: readonly string[]) =>
 /** Time zones as constants and in columns, and all spellings of dates and times. */
 export const zoneCases: CaseGroup = {
   same: [
+    "select timestamp(x, 'Australia/Lord_Howe'), timestamp(x, 'Antarctica/Troll'), timestamp(x, 'America/New_York'), timestamp(x, 'Asia/Tokyo'), timestamp(x, 'Pacific/Apia') from unnest([datetime '2026-04-05 01:29:59', datetime '2026-04-05 01:30:00', datetime '2026-04-05 01:45:00', datetime '2026-04-05 02:00:00', datetime '2026-10-04 02:15:00', datetime '2026-10-25 00:59:59', datetime '2026-10-25 01:30:00', datetime '2026-10-25 03:00:00', datetime '2026-03-29 01:30:00', datetime '2026-11-01 01:30:00', datetime '2026-11-01 02:30:00', datetime '2026-03-08 02:30:00', datetime '1888-01-01 00:10:00', datetime '2011-12-30 12:00:00', null]) x",
+    "select string(x, 'Europe/Paris'), string(x, 'America/New_York'), string(x, 'Africa/Monrovia') from unnest([timestamp '1900-01-01 00:00:00+00', timestamp '1850-06-01 12:34:56.789+00', timestamp '2026-01-01 00:00:00+00']) x",
     ...[...offsets, ...names].flatMap(zone => [
       `timestamp('2026-01-15 10:00:00', '${zone}')`,
       `datetime(timestamp '2026-07-15 20:30:00+00', '${zone}')`,

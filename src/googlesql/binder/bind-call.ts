@@ -5,6 +5,7 @@ import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator } from '../functions/operators.ts';
 import { constantFault } from '../functions/texts/constant-fault.ts';
+import { fixedUnits } from '../functions/times/date-parts.ts';
 import {
   warehouseAggregateRows,
   warehouseRows,
@@ -102,6 +103,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
+  refuseStep(call, name);
   if (name === 'NULLIF' && values.length === 2 && values.some(({ type }) => isNested(type)))
     return nestedNullIf(values, call);
   if (rows) return bindRow(rows, `function ${name}`, values, call.at);
@@ -124,6 +126,15 @@ function nestedNullIf(values: readonly BoundExpression[], { at }: CallSyntax): B
     const result: BoundExpression = { kind: 'null', type: unified.type };
     return { kind: 'case', type: unified.type, branches: [{ when, result }], otherwise: value };
   });
+}
+
+/** What an array of dates or times goes on by is written as an INTERVAL, of a part that the type has. */
+function refuseStep({ arguments: [, , step], at }: CallSyntax, name: string): void {
+  if (!/^GENERATE_(?:DATE|TIMESTAMP)_ARRAY$/.test(name) || !step) return;
+  if (step.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', step.at);
+  const isClock = step.part in fixedUnits;
+  if (step.part !== 'DAY' && isClock === name.includes('DATE'))
+    throw invalidQuery(`${name} does not support the ${step.part} date part`, at);
 }
 
 function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {

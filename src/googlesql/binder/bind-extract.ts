@@ -19,6 +19,8 @@ export function bindExtract(
   if (!['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'].includes(of.type.kind)) {
     throw invalidQuery(`EXTRACT is not supported for type ${typeName(of.type)}`, syntax.at);
   }
+  if (of.type.kind === 'DATETIME' && syntax.part === 'DATETIME')
+    throw invalidQuery('EXTRACT from DATETIME does not support the DATETIME date part', syntax.at);
   const value = isZoned ? civilTime(of, zoneForm(syntax.zone && bind(syntax.zone), syntax.at)) : of;
   const { template, type } = extractTemplate(
     { name: syntax.part, weekday: syntax.weekday },

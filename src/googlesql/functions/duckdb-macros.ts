@@ -14,7 +14,9 @@ const longUpper = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCo
 function temporalMacros(kind: string, type: string): Readonly<Record<string, string>> {
   const name = kind.toLowerCase();
   const pattern = plainTemporalPatterns[kind];
-  const plain = `case when regexp_full_match(x, '${pattern}') then try_cast(x as ${type}) end`;
+  // An offset may lead out of the first year and the last.
+  const isInside = kind === 'TIMESTAMP' ? "left(x, 4) not in ('0001', '9999') and " : '';
+  const plain = `case when ${isInside}regexp_full_match(x, '${pattern}') then try_cast(x as ${type}) end`;
   const read = (text: string) => (kind === 'TIMESTAMP' ? `bq_zoned(${text})` : `cast(${text} as ${type})`);
   return {
     [`bq_${name}(x)`]: `coalesce(${plain}, ${read(`bq_read_temporal(x, '${kind}')`)})`,
@@ -122,10 +124,11 @@ const macros: Readonly<Record<string, string>> = {
   'bq_timestamp_text(x)':
     "strftime(timezone('UTC', x), '%Y-%m-%d %H:%M:%S') || bq_fraction(timezone('UTC', x)) || '+00'",
   'bq_datetime_text(x)': "strftime(x, '%Y-%m-%d %H:%M:%S') || bq_fraction(x)",
-  // The offset is what the wall clock is ahead.
+  // The offset is what the wall clock is ahead, in whole minutes, and the time is by that.
   'bq_offset_text(s)':
     "case when s < 0 then '-' else '+' end || lpad(cast(abs(s) // 3600 as varchar), 2, '0') || case when s % 3600 = 0 then '' else ':' || lpad(cast(abs(s) // 60 % 60 as varchar), 2, '0') end",
-  'bq_zoned_text(x, c)': 'bq_datetime_text(c) || bq_offset_text((epoch_us(c) - epoch_us(x)) // 1000000)',
+  'bq_zoned_text(x, c)':
+    'bq_datetime_text(c - to_microseconds((epoch_us(c) - epoch_us(x)) % 60000000)) || bq_offset_text((epoch_us(c) - epoch_us(x)) // 60000000 * 60)',
   // Fifteen digits where they are enough to read the same number again, else seventeen.
   'bq_float_text(x)':
     "case when isnan(x) then 'nan' when isinf(x) then (case when x > 0 then 'inf' else '-inf' end) when x = 0 then '0' when cast(printf('%.15g', x) as double) = x then printf('%.15g', x) else printf('%.17g', x) end",
@@ -160,10 +163,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_generate_timestamps(a, b, s)': 'generate_series(a, b, bq_checked_step(a, b, s))',
   'bq_generate_dates(a, b, s)':
     'list_transform(generate_series(cast(a as timestamp), cast(b as timestamp), bq_checked_step(cast(a as timestamp), cast(b as timestamp), s)), lambda e: cast(e as date))',
-  // A time that the clock shows twice is the earlier one.
-  'bq_earlier(z, t)':
-    'case when timezone(z, t - to_hours(1)) = timezone(z, t) then t - to_hours(1) else t end',
-  'bq_instant(z, x)': 'bq_earlier(z, timezone(z, x))',
+  // A time that the clock shows twice is the earlier one: the one by the offset of the day before.
+  'bq_day_before(z, x)': 'timezone(z, x) - to_hours(24)',
+  'bq_by_day_before(z, x)':
+    'make_timestamptz(epoch_us(x) + epoch_us(bq_day_before(z, x)) - epoch_us(timezone(z, bq_day_before(z, x))))',
+  'bq_instant(z, x)':
+    'case when timezone(z, bq_day_before(z, x)) + to_hours(24) > x and timezone(z, bq_by_day_before(z, x)) = x then bq_by_day_before(z, x) else timezone(z, x) end',
   // DuckDB's own cast keeps the named zone of one row for the next that has none. A list of one element works the text out once.
   'bq_zoned(x)': `list_extract(list_transform([x], lambda v: case when regexp_matches(v, ' [A-Z]') then bq_instant(regexp_extract(v, ' ([A-Z].*)$', 1), cast(regexp_extract(v, '^[0-9-]+ [0-9:.]+') as timestamp)) else cast(v as timestamptz) end), 1)`,
   ...intervalMacros,

@@ -91,8 +91,8 @@ const operatorRows = rowsByName([
   row('/(FLOAT64, FLOAT64) FLOAT64', 'bq_divide($1, $2)', { variants: [byConstant] }),
   row('/(NUMERIC, NUMERIC) NUMERIC', 'bq_numeric_divide($1, $2)'),
   row('/(BIGNUMERIC, BIGNUMERIC) BIGNUMERIC', unsupported),
-  row('+(DATE, INT64) DATE', '($1 + cast($2 as integer))'),
-  row('-(DATE, INT64) DATE', '($1 - cast($2 as integer))'),
+  row('+(DATE, INT64) DATE', 'bq_ranged_date($1 + cast($2 as integer))'),
+  row('-(DATE, INT64) DATE', 'bq_ranged_date($1 - cast($2 as integer))'),
   ...intervalOperatorRows,
   ...intervals,
   row('unary -(INT64) INT64', '(-$1)'),
@@ -120,6 +120,9 @@ const operatorRows = rowsByName([
 export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   if (name in nestedOperators && values.some(({ type }) => isNested(type)))
     return nestedOperators[name]!(values, at);
+  const [left, right] = values;
+  if (name === '+' && left?.type.kind === 'INT64' && right?.type.kind === 'DATE')
+    return operator(name, [right, left], at);
   const rows = operatorRows.get(name);
   if (!rows) throw invalidQuery(`Operator ${name} is not supported`, at);
   const makesSmaller = name === '/' && Math.abs(constantNumber(values[1]!) ?? 0) >= 1;

@@ -36,7 +36,7 @@ export function readTemporal(text: string, kind: string): string | undefined {
   const civil = civilText(day, parts ?? undefined, kind === 'TIMESTAMP');
   if (kind === 'DATETIME') return behind ? undefined : civil;
   const zone = zoneBehind(behind, parts !== null);
-  return civil && zone && civil + zoneText(zone);
+  return civil && zone && isInRange(civil, zone) ? civil + zoneText(zone) : undefined;
 }
 
 /** An offset follows a time at once and a date after a space; a name, or an offset from UTC by name, only a time. */
@@ -47,6 +47,14 @@ function zoneBehind(text: string, hasTime: boolean): Zone | undefined {
   if (/^[Zz]$/.test(text)) return utcZone;
   if (isOffset) return readZone(text);
   return text.startsWith(' ') ? readZone(text.slice(1)) : undefined;
+}
+
+/** Whether an offset does not lead out of the years 1 to 9999. */
+function isInRange(civil: string, { minutes }: Zone): boolean {
+  const year = new Date(
+    Date.parse(`${civil.slice(0, 19).replace(' ', 'T')}Z`) - minutes * 60_000,
+  ).getUTCFullYear();
+  return year >= 1 && year <= 9999;
 }
 
 function zoneText({ name, minutes }: Zone): string {

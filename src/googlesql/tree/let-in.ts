@@ -14,6 +14,9 @@ export function isRepeatable(value: BoundExpression): boolean {
       return isRepeatable(value.of);
     case 'cast':
       return value.of.type.kind === 'INT64' && value.type.kind === 'FLOAT64' && isRepeatable(value.of);
+    // So many units of time.
+    case 'call':
+      return value.name.startsWith('INTERVAL ') && value.arguments.every(({ kind }) => kind === 'literal');
     default:
       return false;
   }

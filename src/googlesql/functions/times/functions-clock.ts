@@ -69,9 +69,9 @@ function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
     MONTH: () => 'last_day($1)',
     QUARTER: () => `last_day(${start()} + to_months(2))`,
     YEAR: () => 'make_date(year($1), 12, 31)',
-    WEEK: () => `(${start()} + 6)`,
-    ISOWEEK: () => `(${start()} + 6)`,
-    ISOYEAR: () => "(cast(date_trunc('week', make_date(isoyear($1) + 1, 1, 4)) as date) - 1)",
+    WEEK: () => `bq_ranged_date(${start()} + 6)`,
+    ISOWEEK: () => `bq_ranged_date(${start()} + 6)`,
+    ISOYEAR: () => "bq_ranged_date(cast(date_trunc('week', make_date(isoyear($1) + 1, 1, 4)) as date) - 1)",
   };
   const template = templates[part.name];
   if (!template) throw invalidQuery(`LAST_DAY does not support the ${part.name} date part`, syntax.at);

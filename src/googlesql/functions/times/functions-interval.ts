@@ -77,14 +77,17 @@ const shifted = (name: string, type: string, template: string) => {
 
 /** Operators over INTERVAL values. */
 export const intervalOperatorRows = [
-  ...['TIMESTAMP', 'DATETIME'].flatMap(type => [
-    ...shifted(`+(${type}, INTERVAL)`, type, '($1 + $2)'),
-    ...shifted(`-(${type}, INTERVAL)`, type, '($1 - $2)'),
-    ...shifted(`+(INTERVAL, ${type})`, type, '($2 + $1)'),
-  ]),
-  row('+(DATE, INTERVAL) DATETIME', '($1 + $2)'),
-  row('-(DATE, INTERVAL) DATETIME', '($1 - $2)'),
-  row('+(INTERVAL, DATE) DATETIME', '($2 + $1)'),
+  ...['TIMESTAMP', 'DATETIME'].flatMap(type => {
+    const ranged = `bq_ranged_${type.toLowerCase()}`;
+    return [
+      ...shifted(`+(${type}, INTERVAL)`, type, `${ranged}($1 + $2)`),
+      ...shifted(`-(${type}, INTERVAL)`, type, `${ranged}($1 - $2)`),
+      ...shifted(`+(INTERVAL, ${type})`, type, `${ranged}($2 + $1)`),
+    ];
+  }),
+  row('+(DATE, INTERVAL) DATETIME', 'bq_ranged_datetime($1 + $2)'),
+  row('-(DATE, INTERVAL) DATETIME', 'bq_ranged_datetime($1 - $2)'),
+  row('+(INTERVAL, DATE) DATETIME', 'bq_ranged_datetime($2 + $1)'),
   row('+(INTERVAL, INTERVAL) INTERVAL', '($1 + $2)'),
   row('-(INTERVAL, INTERVAL) INTERVAL', '($1 - $2)'),
   row('*(INTERVAL, INT64) INTERVAL', 'bq_interval_times($1, $2)'),

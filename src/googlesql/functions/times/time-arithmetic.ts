@@ -1,7 +1,6 @@
 import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { cast, coerce } from '../../tree/coercion.ts';
-import { isPlainConstant } from '../../tree/let-in.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
@@ -15,7 +14,6 @@ export function shift(named: DayKind, sign: '+' | '-'): SpecialFunction {
     const interval = syntax.arguments[1]!;
     if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
     const { kind, values, isDate } = argumentsOfOneKind(context, syntax, [0], named);
-    const [of] = values as [BoundExpression];
     if (isDate && interval.part in fixedUnits && interval.part !== 'DAY')
       throw invalidQuery(
         `${named}_${sign === '+' ? 'ADD' : 'SUB'} does not support the ${interval.part} date part when the argument is DATE type`,
@@ -24,10 +22,7 @@ export function shift(named: DayKind, sign: '+' | '-'): SpecialFunction {
     const count = intervalCount(context, interval);
     const step = intervalTemplate(interval.part, kind, interval.at).replaceAll('$1', '$2');
     const plain = kind === 'DATE' ? `cast($1 ${sign} ${step} as date)` : `($1 ${sign} ${step})`;
-    // A column may be anything; what is known before the query runs is looked at as it leaves.
-    const isKnown = isPlainConstant(of) && count.kind === 'literal';
-    const template = isKnown ? plain : `bq_ranged_${kind.toLowerCase()}(${plain})`;
-    return timeCall(`${kind}_SHIFT`, template, [of, count], kind);
+    return timeCall(`${kind}_SHIFT`, `bq_ranged_${kind.toLowerCase()}(${plain})`, [values[0]!, count], kind);
   };
 }
 
