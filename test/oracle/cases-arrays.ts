@@ -3,6 +3,10 @@ import type { CaseGroup } from './case-group.ts';
 /** Arrays and structs: constructors, subscripts, functions, NULL against empty. */
 export const arrayCases: CaseGroup = {
   same: [
+    '[1, 2][safe_ordinal(-9223372036854775808)]',
+    'select [1, 2][safe_ordinal(x)], [1, 2][safe_offset(x)] from unnest([-9223372036854775808, 9223372036854775807, 0, 1, 2, 3, null]) x',
+    'generate_array(-9223372036854775808, 9223372036854775000, 9223372036854775807)',
+    'generate_array(9223372036854775800, 9223372036854775807, 3)',
     '[1, 2][safe_offset(9223372036854775807)]',
     '(select array_length(array_agg(x limit 0)) from unnest([1]) x)',
     'select (select sum(y) from unnest([1, 2, 3]) x left join unnest([4, 5, 6]) y on y > l.n + x) as v from (select 2 as n) l',

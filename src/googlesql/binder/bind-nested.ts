@@ -119,7 +119,10 @@ export function bindSubscript(
   );
 }
 
+/** Less than the first stays outside of every array; the least INT64 has none below it, and becomes the greatest. */
 function minusOne(index: BoundExpression): BoundExpression {
-  if (index.kind === 'literal') return { ...index, value: String(BigInt(index.value) - 1n) };
-  return { kind: 'call', type: index.type, name: '-', template: '($1 - 1)', arguments: [index] };
+  if (index.kind === 'literal')
+    return { ...index, value: String(BigInt.asIntN(64, BigInt(index.value) - 1n)) };
+  const template = '(case when $1 < 1 then -1 else $1 - 1 end)';
+  return { kind: 'call', type: index.type, name: '-', template, arguments: [index] };
 }

@@ -112,12 +112,12 @@ const macros: Readonly<Record<string, string>> = {
   'bq_safe_float64(x)': `case when regexp_full_match(x, '${floatText}') then try_cast(x as double) when regexp_matches(x, '[xX\\v(]') then bq_safe_read_float64(x) end`,
   // Spoilt, so that DuckDB does not read what BigQuery would not.
   'bq_number_text(x)': `case when regexp_full_match(x, '${floatText}') then x else 'not a number: ' || x end`,
-  'bq_bool(x)':
-    "case lower(x) when 'true' then true when 'false' then false else case when x is null then null else cast(bq_fail('Bad bool value: ' || x) as boolean) end end",
   // DuckDB reads 38 digits at most, whatever the exponent makes of them.
   'bq_text_numeric(x)': 'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_read_numeric(x))',
   'bq_safe_text_numeric(x)':
     'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_safe_read_numeric(x))',
+  'bq_bool(x)':
+    "case lower(x) when 'true' then true when 'false' then false else case when x is null then null else cast(bq_fail('Bad bool value: ' || x) as boolean) end end",
   'bq_safe_bool(x)': "case lower(x) when 'true' then true when 'false' then false end",
   'bq_fraction(x)':
     "case when epoch_us(x) % 1000000 = 0 then '' when epoch_us(x) % 1000 = 0 then strftime(x, '.%g') else strftime(x, '.%f') end",
@@ -158,7 +158,7 @@ const macros: Readonly<Record<string, string>> = {
     'case when s is null or e is null then null when (case when e < 0 then e + len(a) else least(e, len(a) - 1) end) < greatest(case when s < 0 then s + len(a) else least(s, len(a)) end, 0) then list_slice(a, 2, 1) else list_slice(a, greatest(case when s < 0 then s + len(a) else least(s, len(a)) end, 0) + 1, (case when e < 0 then e + len(a) else least(e, len(a) - 1) end) + 1) end',
   'bq_array_to_string(a, s)':
     'case when s is null then null else array_to_string(list_filter(a, lambda e: e is not null), s) end',
-  'bq_generate_array(a, b, s)': `case when s = 0 then [bq_fail('Sequence step cannot be 0')] when (b - a) // s >= ${maxElements} then [bq_fail('GENERATE_ARRAY produces too many elements; the limit is ${maxElements}')] when (b - a) * sign(s) < 0 then [] else generate_series(a, b, s) end`,
+  'bq_generate_array(a, b, s)': `case when s = 0 then [bq_fail('Sequence step cannot be 0')] when (cast(b as hugeint) - a) // s >= ${maxElements} then [bq_fail('GENERATE_ARRAY produces too many elements; the limit is ${maxElements}')] when case when s > 0 then b < a else b > a end then [] else generate_series(a, b, s) end`,
   'bq_checked_step(a, b, s)': `case when epoch_us(s) = 0 then to_days(bq_fail('Sequence step cannot be 0')) when (epoch_us(b) - epoch_us(a)) // epoch_us(s) >= ${maxElements} then to_days(bq_fail('The array has too many elements; the limit is ${maxElements}')) else s end`,
   'bq_generate_timestamps(a, b, s)': 'generate_series(a, b, bq_checked_step(a, b, s))',
   'bq_generate_dates(a, b, s)':

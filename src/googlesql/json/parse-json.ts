@@ -9,21 +9,48 @@ export class JsonNumber {
 
 /**
  * Reads a text as a value of the type JSON, and writes it as BigQuery does: members by name, numbers in their shortest form.
- * Unlike the functions on STRING it takes nothing that is not JSON.
+ * Unlike the functions on STRING it takes nothing that is not JSON, but for U+FEFF before it.
  * @param wideNumbers `round` takes numbers with more digits than FLOAT64 keeps
  * @returns the value's JSON text
- * @throws Error with BigQuery's message; also for a name that occurs twice
+ * @throws Error with BigQuery's message
  */
 export function parseJson(text: string, wideNumbers: 'exact' | 'round' = 'exact'): string {
   let members = 0;
-  const value = parseStrictly(text, (holder, read, source) => {
+  const number = (source: string) => new JsonNumber(numberText(source, wideNumbers));
+  const own = text.startsWith('\ufeff') ? text.slice(1) : text;
+  const value = parseStrictly(own, (holder, read, source) => {
     if (!Array.isArray(holder)) members++;
-    return typeof read === 'number' ? new JsonNumber(numberText(source, wideNumbers)) : read;
+    return typeof read === 'number' ? number(source) : read;
   });
   // It calls back for the last of two members of one name only, and once for the whole.
-  if (members - 1 !== countMembers(text))
-    throw new Error('JSON with two members of one name is not supported');
-  return writeJson(value);
+  return writeJson(members - 1 === countMembers(own) ? value : parseFirst(own, number));
+}
+
+/** Reads what is known to be JSON, and keeps the first of two members of one name, as BigQuery does. */
+function parseFirst(text: string, number: (source: string) => JsonNumber): unknown {
+  const tokens = Array.from(text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]|[^\s[\]{}:,"]+/g), ([token]) => token);
+  let at = 0;
+  const read = (): unknown => {
+    const token = tokens[at++]!;
+    if (token === '[') {
+      const elements: unknown[] = [];
+      while (tokens[at] !== ']') elements.push(read());
+      at++;
+      return elements;
+    }
+    if (token === '{') {
+      const found = new Map<string, unknown>();
+      while (tokens[at] !== '}') {
+        const name = JSON.parse(tokens[at++]!) as string;
+        const member = read();
+        if (!found.has(name)) found.set(name, member);
+      }
+      at++;
+      return Object.fromEntries(found);
+    }
+    return /^[-\d]/.test(token) ? number(token) : (JSON.parse(token) as unknown);
+  };
+  return read();
 }
 
 /** @param keep what becomes of a value: the object or array that it is in, as it was read, and a number's own text */
@@ -81,14 +108,18 @@ function numberText(source: string, wideNumbers: 'exact' | 'round'): string {
   const number = Number(source);
   if (!Number.isFinite(number))
     throw new Error(`Invalid input to PARSE_JSON: number overflow parsing '${source}'`);
-  const [given, kept] = [decimal(source), decimal(String(number))];
-  const isChanged = given.digits !== kept.digits || (given.digits !== '' && given.point !== kept.point);
-  if (isChanged && wideNumbers === 'exact') {
+  if (wideNumbers === 'exact' && !isSameNumber(source, String(number))) {
     throw new Error(
       `Invalid input to PARSE_JSON: Input number: ${source} cannot round-trip through string representation`,
     );
   }
   return jsonNumberText(number);
+}
+
+/** Whether two texts of numbers of one sign are the same number. */
+export function isSameNumber(text: string, other: string): boolean {
+  const [given, kept] = [decimal(text), decimal(other)];
+  return given.digits === kept.digits && (given.digits === '' || given.point === kept.point);
 }
 
 /** A finite FLOAT64 as a number in a JSON value, in as few digits as give the same number again. */

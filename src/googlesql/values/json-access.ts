@@ -1,4 +1,11 @@
-import { JsonNumber, jsonNumberText, parseJson, readJson, writeJson } from '../json/parse-json.ts';
+import {
+  isSameNumber,
+  JsonNumber,
+  jsonNumberText,
+  parseJson,
+  readJson,
+  writeJson,
+} from '../json/parse-json.ts';
 import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { floatText } from './float-text.ts';
@@ -92,11 +99,11 @@ export const jsonAccess: EngineFunctions = {
     const text = numericText(x);
     const isWhole = isInteger(text);
     const number = Number(text);
-    const isExact = isWhole
-      ? Number.isSafeInteger(number)
-      : /^-?\d*\.?\d*$/.test(String(number)) &&
-        String(number) === text &&
-        text.replace(/\D/g, '').length <= 17;
+    // As an INT64 is written.
+    const isInt = isWhole && isInt64(BigInt(text));
+    const isExact = isInt
+      ? Math.abs(number) <= 2 ** 53 && BigInt(number) === BigInt(text)
+      : isSameNumber(text, String(number));
     if (stringify && !isExact) return `"${text}"`;
     if (isWhole && BigInt(text) >= smallest && BigInt(text) < 2n ** 64n) return text;
     return jsonNumberText(number);

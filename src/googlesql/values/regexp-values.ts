@@ -35,7 +35,8 @@ export const regexpValues: EngineFunctions = {
     const found = occurrenceOf(text, pattern, position, occurrence);
     if (pattern === '' || text === '' || found?.text === undefined) return 0n;
     const end = after === 1n ? found.start + found.text.length : found.start;
-    return BigInt(Array.from(text.slice(0, end)).length + 1);
+    const place = BigInt(Array.from(text.slice(0, end)).length + 1);
+    return place < position ? position : place;
   },
   'bq_regexp_replace_each(STRING, STRING, STRING) STRING': replaceEach,
 };
@@ -109,7 +110,8 @@ function occurrenceOf(
   if (occurrence < 1n) throw new Error('Occurrence must be positive');
   const expression = compiled(pattern);
   const letters = position > 1n ? Array.from(text) : undefined;
-  if (letters && position > BigInt(letters.length)) return undefined;
+  // A position behind the last character is the end, as long as there are so many bytes.
+  if (letters && position > BigInt(Buffer.byteLength(text))) return undefined;
   const before = letters ? letters.slice(0, Number(position) - 1).join('').length : 0;
   let left = occurrence;
   for (const match of matches(text.slice(before), expression))

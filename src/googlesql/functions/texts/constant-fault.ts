@@ -3,7 +3,7 @@ import { readZone } from '../../times/read-zone.ts';
 import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
 import { patternProblem } from '../../values/pattern-size.ts';
 import { isInvalidPattern } from '../../values/regexp-values.ts';
-import { countGroups } from './functions-string.ts';
+import { countGroups, wrongReplacement } from './functions-string.ts';
 
 /** A constant argument for which a call always fails, and one of the same type for which it need not. */
 type ConstantFault = { readonly index: number; readonly instead: Expression };
@@ -31,7 +31,15 @@ export function constantFault({ arguments: values }: CallSyntax, name: string): 
     if (value?.kind !== 'literal' || value.type !== 'STRING' || !isFault(value.value)) return undefined;
     return { index, instead: { ...value, value: instead } };
   };
-  if (name.startsWith('REGEXP_')) return find(1, pattern => isPatternFault(pattern, name), '');
+  if (name.startsWith('REGEXP_')) {
+    const pattern = values[1]?.kind === 'literal' ? values[1].value : '';
+    return (
+      find(1, text => isPatternFault(text, name), '') ??
+      (name === 'REGEXP_REPLACE'
+        ? find(2, text => wrongReplacement(text, pattern) !== undefined, '')
+        : undefined)
+    );
+  }
   const zone = zoneIndexes[name];
   if (zone === undefined) return undefined;
   const kind = values.length === 1 ? name : 'DATETIME';
@@ -45,5 +53,7 @@ export function constantFault({ arguments: values }: CallSyntax, name: string): 
 function isPatternFault(pattern: string, name: string): boolean {
   if (patternProblem(pattern) !== undefined) return false;
   const takesOneGroup = name !== 'REGEXP_CONTAINS' && name !== 'REGEXP_REPLACE';
-  return isInvalidPattern(pattern) || (takesOneGroup && countGroups(pattern) > 1);
+  // `\C` is refused for another reason.
+  const known = pattern.replace(/\\[\s\S]/g, pair => (pair === '\\C' ? '.' : pair));
+  return isInvalidPattern(known) || (takesOneGroup && countGroups(pattern) > 1);
 }

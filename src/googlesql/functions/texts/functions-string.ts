@@ -199,14 +199,22 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
   const pattern = constantText('The pattern of REGEXP_REPLACE', call.arguments[1], call.at);
   checkPatternSize(context, pattern, call.at);
   refuseSingleBytes(pattern, call.at);
-  const groups = countGroups(pattern);
-  const text = constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at);
-  for (const [, escaped] of text.matchAll(/\\(.?)/gs)) {
-    const isKnown = escaped === '\\' || (/^\d$/.test(escaped!) && Number(escaped) <= groups);
-    if (!isKnown) throw invalidQuery(`Invalid REGEXP_REPLACE replacement: \\${escaped}`, call.at);
-  }
+  const wrong = wrongReplacement(
+    constantText('The replacement of REGEXP_REPLACE', call.arguments[2], call.at),
+    pattern,
+  );
+  if (wrong !== undefined) throw invalidQuery(`Invalid REGEXP_REPLACE replacement: ${wrong}`, call.at);
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
+}
+
+/** The first escape in a replacement that stands for no group of the pattern, and for no backslash. */
+export function wrongReplacement(text: string, pattern: string): string | undefined {
+  const groups = countGroups(pattern);
+  const escapes = Array.from(text.matchAll(/\\(.?)/gs), ([whole, escaped]) => ({ whole, escaped: escaped! }));
+  return escapes.find(
+    ({ escaped }) => escaped !== '\\' && !(/^\d$/.test(escaped) && Number(escaped) <= groups),
+  )?.whole;
 }
 
 /** `\C` takes a character apart, and what is left is no text. */
