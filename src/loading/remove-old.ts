@@ -24,18 +24,24 @@ export async function removeOld(
   const expired: string[] = [];
   for (const { time, files, ...source } of sources) {
     if (time === undefined || files) continue;
-    const remove = () => removeFrom(connection, { ...source, time }, nowMs);
+    const looked = upkeep.looked.get(source.name) ?? new Map<string, number>();
+    upkeep.looked.set(source.name, looked);
+    const remove = () => removeFrom(connection, { ...source, time, looked }, nowMs);
     if (await upkeep.run('retention', source.name, isLast, remove)) expired.push(source.name);
   }
   return expired;
 }
 
-type Aging = Pick<Source, 'name' | 'retentionDays' | 'retentionMb'> & { readonly time: string };
+type Aging = Pick<Source, 'name' | 'retentionDays' | 'retentionMb'> & {
+  readonly time: string;
+  /** As `Upkeep` has it, of this source. */
+  readonly looked: Map<string, number>;
+};
 
 /** @returns whether the current file still shows such rows */
 async function removeFrom(
   connection: DuckDBConnection,
-  { name, time, retentionDays, retentionMb }: Aging,
+  { name, time, retentionDays, retentionMb, looked }: Aging,
   nowMs: number,
 ): Promise<boolean> {
   let isShown = false;
@@ -43,7 +49,7 @@ async function removeFrom(
     ...(retentionDays === undefined
       ? []
       : [`date_trunc('hour', make_timestamptz(${nowMs * 1000}) - INTERVAL ${retentionDays} DAY)`]),
-    ...(retentionMb === undefined ? [] : await beyondSize(connection, { name, time, retentionMb })),
+    ...(retentionMb === undefined ? [] : await beyondSize(connection, { name, time, retentionMb, looked })),
   ];
   for (const bound of bounds) {
     const isOld = `${quoteName(time)} < ${bound}`;
@@ -60,7 +66,10 @@ async function removeFrom(
 /** The part of the megabytes that stays where they are exceeded: else each further row would remove one. */
 const keptShare = 0.9;
 
-type Sized = { readonly name: string; readonly time: string; readonly retentionMb: number };
+/** The part of the megabytes by which the file grows before a source is looked at again. */
+const lookShare = 0.01;
+
+type Sized = Pick<Aging, 'name' | 'time' | 'looked'> & { readonly retentionMb: number };
 
 /**
  * Rows that were removed take room until all others of their row group are gone as well: what is left is counted by the room of an average row.
@@ -77,6 +86,14 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
   const blockBytes = Number(await one('SELECT block_size FROM pragma_database_size() LIMIT 1'));
   const used = Number(await one('SELECT used_blocks FROM pragma_database_size() LIMIT 1')) * blockBytes;
   if (used <= limit) return [];
+  // What follows reads something of each segment. Rows that are removed make the file smaller.
+  const file = String(await one('SELECT current_database()'));
+  const before = sized.looked.get(file) ?? Number.NEGATIVE_INFINITY;
+  if (used < before + limit * lookShare) {
+    sized.looked.set(file, Math.min(before, used));
+    return [];
+  }
+  sized.looked.set(file, used);
   // It takes the name as SQL would.
   const segments = `pragma_storage_info(${quoteText(table)})`;
   const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
@@ -94,5 +111,8 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
   const oldest = await one(
     `SELECT ${time}::VARCHAR FROM ${table} ORDER BY ${time} DESC LIMIT 1 OFFSET ${offset}`,
   );
-  return oldest ? [`${quoteText(String(oldest))}::TIMESTAMPTZ`] : [];
+  if (!oldest) return [];
+  // The other file has these rows, too.
+  sized.looked.clear();
+  return [`${quoteText(String(oldest))}::TIMESTAMPTZ`];
 }

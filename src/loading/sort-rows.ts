@@ -58,10 +58,14 @@ export async function sortRows(
     isFirst = false;
   };
   let isDone = true;
+  const sorted = await readSorted(connection);
   for (const source of sources) {
     const { name, time, files } = source;
     if (time === undefined || files) continue;
-    const sort = () => sortSource(connection, { ...source, time }, { until, mayMove, onMoved });
+    const before = sorted.get(name);
+    // Nothing more can be found out before the next hour is over.
+    if (before?.until !== undefined && before.until >= until) continue;
+    const sort = () => sortSource(connection, { ...source, time }, before, { until, mayMove, onMoved });
     isDone = (await attempt(name, sort)) ?? true;
     if (!isDone) break;
   }
@@ -80,12 +84,12 @@ type SourceTurn = {
 async function sortSource(
   connection: DuckDBConnection,
   source: Source & { readonly time: string },
+  known: Sorted | undefined,
   { until, mayMove, onMoved }: SourceTurn,
 ): Promise<boolean> {
   const table = await openTable(connection, source);
   if (table.hidesRowId) return true;
-  const before = await readSorted(connection, table);
-  if (before.until !== undefined && before.until >= until) return true;
+  const before = await withoutLate(connection, table, known);
   let sorted = before;
   for (const piece of await piecesOf(connection, table, before.until, until)) {
     if (!mayMove()) {
@@ -148,14 +152,27 @@ type Sorted = {
   readonly moved: number;
 };
 
-/** Reads how far a table is sorted: not at all, where many rows have come late. */
-async function readSorted(connection: DuckDBConnection, table: Table): Promise<Sorted> {
-  const [row] = await rowsOf(
+/** Reads how far each table is sorted, by source. */
+async function readSorted(connection: DuckDBConnection): Promise<ReadonlyMap<string, Sorted>> {
+  const found = await rowsOf(
     connection,
-    `SELECT until::DOUBLE, rows::DOUBLE, moved::DOUBLE FROM _sorted WHERE source = ${quoteText(table.name)}`,
+    'SELECT source, until::DOUBLE, rows::DOUBLE, moved::DOUBLE FROM _sorted',
   );
-  if (!row) return { until: undefined, rows: 0, moved: 0 };
-  const [until, rows, moved] = row.map(Number) as [number, number, number];
+  return new Map(
+    found.map(([source, until, rows, moved]) => [
+      String(source),
+      { until: Number(until), rows: Number(rows), moved: Number(moved) },
+    ]),
+  );
+}
+
+/** How far a table is sorted: not at all, where many rows have come late. */
+async function withoutLate(
+  connection: DuckDBConnection,
+  table: Table,
+  { until, rows, moved }: Sorted = { until: undefined, rows: 0, moved: 0 },
+): Promise<Sorted> {
+  if (until === undefined) return { until, rows, moved };
   const [[there] = []] = await rowsOf(
     connection,
     `SELECT count(*)::DOUBLE FROM ${table.sql} WHERE ${table.time} < ${at(until)}`,

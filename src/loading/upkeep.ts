@@ -19,6 +19,8 @@ export type Upkeep = {
     isLast: boolean,
     act: () => Promise<Result>,
   ): Promise<Result | undefined>;
+  /** Bytes that a file of the database had when the size of a source in it was last looked at, by source and name of the file in DuckDB. */
+  readonly looked: Map<string, Map<string, number>>;
 };
 
 /** Milliseconds of that rest: each attempt reads again what it failed on. */
@@ -28,6 +30,7 @@ const restMs = 600_000;
 export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
   const restsUntilMs = new Map<string, number>();
   return {
+    looked: new Map(),
     async run(task, source, isLast, act) {
       const key = `${task} ${source}`;
       if (performance.now() < (restsUntilMs.get(key) ?? 0)) return undefined;
