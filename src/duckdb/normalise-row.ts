@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, keptDigits, mayHaveLongNumber, parseExactNumbers } from '../base/exact-json.ts';
+import {
+  isJsonObject,
+  keptDigits,
+  mayHaveLongNumber,
+  parseExactJson,
+  parseExactNumbers,
+} from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { valueTypes } from '../endpoints/parameters/value-types.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
@@ -28,6 +34,11 @@ export const heldDigits = /^-?\d{1,29}(?:\.\d{1,9})?$/;
 /** A row that can't be stored: which field, and why. */
 export class RowError extends Error {
   override readonly name = 'RowError';
+}
+
+/** What parses the JSON of rows: NUMERIC and BIGNUMERIC are exact; for all others a decimal is a FLOAT64. */
+export function parserFor({ columns }: Pick<Source, 'columns'>): (text: string) => unknown {
+  return JSON.stringify(columns).includes('NUMERIC"') ? parseExactNumbers : parseExactJson;
 }
 
 /**

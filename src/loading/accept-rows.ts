@@ -1,5 +1,4 @@
-import { parseExactJson, parseExactNumbers } from '../base/exact-json.ts';
-import { type Findings, normaliseRow, RowError } from '../duckdb/normalise-row.ts';
+import { type Findings, normaliseRow, parserFor, RowError } from '../duckdb/normalise-row.ts';
 import { maxLineLength } from '../duckdb/split-lines.ts';
 import { mapRow } from '../endpoints/load-mapping.ts';
 import type { EpochUnit } from '../endpoints/read-epoch.ts';
@@ -31,6 +30,8 @@ export type ReadRow = {
 
 type AcceptOptions = {
   readonly folder: string;
+  /** Who sends the rows, as `senderMark` says it. Default: nobody. */
+  readonly sender?: string;
   readonly source: Source;
   /** Lines of JSON, of which empty ones do not count; or rows that were read already. */
   readonly lines: AsyncIterable<string | ReadRow>;
@@ -62,6 +63,7 @@ const maxNamed = 10;
  */
 export async function acceptRows({
   folder,
+  sender,
   source,
   lines,
   replaces = false,
@@ -70,7 +72,7 @@ export async function acceptRows({
   onReject,
   onProgress,
 }: AcceptOptions): Promise<Acceptance> {
-  const file = isDryRun ? undefined : await writeRowsFile(folder);
+  const file = isDryRun ? undefined : await writeRowsFile(folder, sender);
   const problems: { line: number; reason: string }[] = [];
   const ignored = new Set<string>();
   const read = createReader(source);
@@ -133,8 +135,7 @@ export async function acceptRows({
 
 /** Makes the function that reads a row; it throws RowError and SyntaxError. */
 function createReader({ load, columns }: Source): (line: string | ReadRow) => unknown {
-  // NUMERIC and BIGNUMERIC are exact; for all others a decimal is a FLOAT64.
-  const parse = JSON.stringify(columns).includes('NUMERIC"') ? parseExactNumbers : parseExactJson;
+  const parse = parserFor({ columns });
   return line => {
     if (typeof line !== 'string') {
       if (!line.row) throw new RowError(line.problem ?? 'is no row');

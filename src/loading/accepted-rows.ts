@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,21 +26,45 @@ export type RowsBlock = {
 };
 
 /** An accepted file. */
-export type RowsFile = { readonly name: string; readonly bytes: number; readonly acceptedMs: number };
+export type RowsFile = {
+  readonly name: string;
+  readonly bytes: number;
+  readonly acceptedMs: number;
+  /** Who sent the rows, as `senderMark` says it; empty: nobody that has a share of what may wait. */
+  readonly sender: string;
+};
 
 const ending = '.rows';
 
-/** The accepted files in the order of their acceptance. */
-export async function listRowsFiles(folder: string): Promise<RowsFile[]> {
+/** Tells senders apart in the names of files, whatever their own names are. Two may have one mark: they share what may wait of either. */
+export function senderMark(sender: string): string {
+  return createHash('sha256').update(sender).digest('hex').slice(0, 8);
+}
+
+/**
+ * The accepted files in the order of their acceptance.
+ * @param known files that were listed before, by name: they stay as they are. Default: none
+ */
+export async function listRowsFiles(
+  folder: string,
+  known: ReadonlyMap<string, RowsFile> = new Map(),
+): Promise<RowsFile[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
   const files: RowsFile[] = [];
   for (const name of names.filter(each => each.endsWith(ending)).sort()) {
+    const before = known.get(name);
+    if (before) {
+      files.push(before);
+      continue;
+    }
     // Another process may have finished with it.
     const found = await stat(join(folder, name)).catch(() => undefined);
-    if (found) files.push({ name, bytes: found.size, acceptedMs: Number.parseInt(name, 10) });
+    if (!found) continue;
+    const sender = /-([\da-f]{8})\.rows$/.exec(name)?.[1] ?? '';
+    files.push({ name, bytes: found.size, acceptedMs: Number.parseInt(name, 10), sender });
   }
   return files;
 }
@@ -75,10 +99,13 @@ export type RowsFileWriter = {
   discard(): Promise<void>;
 };
 
-/** Begins a file. */
-export async function writeRowsFile(folder: string): Promise<RowsFileWriter> {
+/**
+ * Begins a file.
+ * @param sender as `senderMark` says it. Default: nobody
+ */
+export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFileWriter> {
   await mkdir(folder, { recursive: true });
-  const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
+  const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}${sender && `-${sender}`}`;
   const unfinished = join(folder, `${name}.part`);
   const handle = await open(unfinished, 'wx', 0o600);
   return {

@@ -31,14 +31,24 @@ export type LoaderArguments = {
 export type LoaderCommand =
   /** The sources as the gateway has read them; before all others. */
   | { readonly type: 'sources'; readonly texts: SourceTexts }
+  /** The same, with some that came since: their tables are to be made. */
+  | { readonly type: 'new sources'; readonly texts: SourceTexts }
   /** Rows of a request, as they came, in a file that the process removes. */
-  | { readonly type: 'accept'; readonly id: number; readonly source: string; readonly file: string }
+  | {
+      readonly type: 'accept';
+      readonly id: number;
+      readonly source: string;
+      readonly file: string;
+      /** As `senderMark` says it. */
+      readonly sender: string;
+    }
   /** Events of a request, in the same way. */
   | {
       readonly type: 'accept events';
       readonly id: number;
       readonly source: string;
       readonly file: string;
+      readonly sender: string;
       readonly encoding: BodyEncoding | undefined;
     }
   /** Accepted rows may be waiting. */
@@ -88,6 +98,7 @@ let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
 let retainAtMs: number | undefined;
+let hasNewSources = false;
 
 await removeUnfinished(folder, Date.now());
 let [commands, working] = [0, 0];
@@ -121,6 +132,10 @@ async function act(command: LoaderCommand): Promise<void> {
     return acceptingEvents;
   }
   if (command.type === 'repair') return repair(command.place);
+  if (command.type === 'new sources') {
+    takeSources(command.texts);
+    hasNewSources = true;
+  }
   if (command.type === 'sample') ({ sample } = command);
   if (command.type === 'retain') retainAtMs = command.nowMs;
 }
@@ -152,10 +167,10 @@ async function accept<T extends Acceptance | EventsAcceptance>(
 /** Lines of one body that are no rows. Documented in `docs/loading.md`. */
 const maxUseless = 100_000;
 
-async function acceptFile({ source: name, file }: Accept): Promise<Acceptance> {
+async function acceptFile({ source: name, file, sender }: Accept): Promise<Acceptance> {
   const source = find(sources(), name);
   const lines = splitLines(createReadStream(file));
-  const acceptance = await acceptRows({ folder, source, lines, maxUseless }).catch(error => {
+  const acceptance = await acceptRows({ folder, sender, source, lines, maxUseless }).catch(error => {
     if (error instanceof LineTooLongError) throw new BodyError('has a line of more than 16 MiB');
     if (error instanceof TooManyUselessError) throw new BodyError(error.message);
     throw error;
@@ -168,11 +183,20 @@ async function acceptFile({ source: name, file }: Accept): Promise<Acceptance> {
 async function acceptEventsFile({
   source: name,
   file,
+  sender,
   encoding,
 }: Extract<Accept, { type: 'accept events' }>): Promise<EventsAcceptance> {
   const source = find(declared, name);
   const body = await readEncoded(file, encoding);
-  const acceptance = await acceptEvents({ ...settings, folder, source, body, nowMs: Date.now(), pace });
+  const acceptance = await acceptEvents({
+    ...settings,
+    folder,
+    sender,
+    source,
+    body,
+    nowMs: Date.now(),
+    pace,
+  });
   const { events, rejected, lostValues } = acceptance;
   emit({ type: 'rows.accepted', source: name, rows: events, rejected });
   if (lostValues > 0) emit({ type: 'events.unfit', source: name, values: lostValues });
@@ -207,8 +231,8 @@ async function store(): Promise<void> {
   while (isAsked) {
     isAsked = false;
     const startedMs = performance.now();
-    const own = { sample, retainAtMs };
-    [sample, retainAtMs] = [undefined, undefined];
+    const own = { sample, retainAtMs, hasNewSources };
+    [sample, retainAtMs, hasNewSources] = [undefined, undefined, false];
     try {
       goesOn = await storeAccepted({
         ...settings,
@@ -225,6 +249,7 @@ async function store(): Promise<void> {
     } catch (error) {
       sample ??= own.sample;
       retainAtMs ??= own.retainAtMs;
+      hasNewSources ||= own.hasNewSources;
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
       const place = damagedPlace(error);
       if (place !== undefined) await repair(place);

@@ -9,10 +9,10 @@ import { pipeline } from 'node:stream/promises';
 import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
 import { createPermits } from '../base/turns.ts';
-import { readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
+import { readSourceFolder, readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
-import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+import { listRowsFiles, type RowsFile, rowsFolderOf, senderMark } from './accepted-rows.ts';
 import type { EventsAcceptance } from './events/accept-events.ts';
 import type { BodyEncoding } from './events/read-encoded.ts';
 import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
@@ -38,6 +38,11 @@ export type Loader = {
   bringSample(sample: Sample): void;
   /** Removes rows that are older than their sources keep them, at a time in milliseconds since 1970. */
   retain(nowMs: number): void;
+  /**
+   * Takes the sources of files that came since, and makes their tables. Those that are wrong, or that read files in place, wait for a start.
+   * @returns what the loader has read of all sources; undefined where there is no such file
+   */
+  takeNewSources(): SourceTexts | undefined;
   /** Sets the file of the database aside in which the block at this place is damaged. */
   repair(place: number): void;
   close(): Promise<void>;
@@ -51,7 +56,7 @@ export type EventsBody = {
 
 type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
-  /** Bytes of accepted rows that may wait to be stored; more are refused. Default 512 MiB. */
+  /** Bytes of accepted rows that may wait to be stored; more are refused, but an eighth of it of each caller. Default 512 MiB. */
   readonly maxWaitingBytes?: number;
 };
 
@@ -67,6 +72,9 @@ const slowMs = 2000;
 /** Accepted files that may wait to be stored: each further request looks at all of them. */
 const maxWaitingFiles = 20_000;
 
+/** Part of what may wait that is there for each caller, whatever others have filled it with. */
+const ownShare = 1 / 8;
+
 /** Milliseconds without work after which the process ends: it has DuckDB in memory. */
 const idleMs = 20_000;
 
@@ -81,11 +89,29 @@ export function createLoader(options: LoaderOptions): Loader {
   } = options;
   const folder = rowsFolderOf(databasePath);
   // Its process ends and starts again, and sources stay as they are here.
-  const sourceTexts = readSourceTexts(sourcesDirectory);
+  let sourceTexts = readSourceTexts(sourcesDirectory);
   let child: LoaderChild | undefined;
   const places = createPlaces();
   const takeTurn = createPermits(maxReading);
+  let waiting: ReadonlyMap<string, RowsFile> = new Map();
   let isClosed = false;
+
+  /** @throws GatewayError `overloaded` if too many rows wait, and not few of them are of this caller */
+  async function checkWaiting(sender: string): Promise<void> {
+    const files = await listRowsFiles(folder, waiting);
+    waiting = new Map(files.map(file => [file.name, file]));
+    const isOver = (own: readonly RowsFile[], share: number) =>
+      own.length > maxWaitingFiles * share ||
+      own.reduce((sum, { bytes }) => sum + bytes, 0) > maxWaitingBytes * share;
+    if (
+      isOver(files, 1) &&
+      isOver(
+        files.filter(file => file.sender === sender),
+        ownShare,
+      )
+    )
+      throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
+  }
 
   function running(): LoaderChild {
     if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
@@ -99,23 +125,20 @@ export function createLoader(options: LoaderOptions): Loader {
   async function take<T>(
     body: AsyncIterable<Buffer>,
     place: Place,
-    accept: (child: LoaderChild, file: string) => Promise<T>,
+    accept: (child: LoaderChild, taken: { readonly file: string; readonly sender: string }) => Promise<T>,
   ): Promise<T> {
+    const sender = senderMark(place.caller);
     const path = join(folder, `${randomUUID()}.raw`);
     try {
       await mkdir(folder, { recursive: true });
-      const waiting = await listRowsFiles(folder);
-      const waitingBytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0);
-      if (waitingBytes > maxWaitingBytes || waiting.length > maxWaitingFiles) {
-        throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
-      }
+      await checkWaiting(sender);
       const file = createWriteStream(path, { mode: 0o600 });
       const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
       await Promise.race([receiving, place.promise]).finally(() => file.destroy());
       place.isReceived = true;
       const release = await takeTurn(place.caller);
       try {
-        return await accept(running(), path);
+        return await accept(running(), { file: path, sender });
       } finally {
         release();
       }
@@ -130,14 +153,31 @@ export function createLoader(options: LoaderOptions): Loader {
   return {
     load: (source, rows, caller = '') =>
       places.within(caller, place =>
-        take(rows, place, (loader, file) => loader.accept({ type: 'accept', source, file })),
+        take(rows, place, (loader, taken) => loader.accept({ type: 'accept', source, ...taken })),
       ),
     loadEvents: (source, { body, encoding }, caller = '') =>
       places.within(caller, place =>
-        take(body, place, (loader, file) => loader.accept({ type: 'accept events', source, file, encoding })),
+        take(body, place, (loader, taken) =>
+          loader.accept({ type: 'accept events', source, encoding, ...taken }),
+        ),
       ),
-    wake: () => running().send({ type: 'store' }),
+    wake() {
+      // Who looks for rows that were left may still be looking at the end.
+      if (!isClosed) running().send({ type: 'store' });
+    },
     bringSample: sample => running().send({ type: 'sample', sample }),
+    takeNewSources() {
+      if (isClosed) return undefined;
+      const before = new Set(sourceTexts.map(({ file }) => file));
+      const fresh = readSourceTexts(sourcesDirectory).filter(({ file }) => !before.has(file));
+      const { sources } = readSourceFolder(sourcesDirectory, [...sourceTexts, ...fresh]);
+      const tables = new Set(sources.filter(({ files }) => !files).map(({ name }) => `${name}.yaml`));
+      const added = fresh.filter(({ file }) => tables.has(file));
+      if (added.length === 0) return undefined;
+      sourceTexts = [...sourceTexts, ...added];
+      running().send({ type: 'new sources', texts: sourceTexts });
+      return sourceTexts;
+    },
     repair(place) {
       if (!isClosed) running().send({ type: 'repair', place });
     },

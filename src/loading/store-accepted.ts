@@ -26,6 +26,8 @@ type StoreOptions = {
   readonly sample?: Sample | undefined;
   /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only beside new rows. */
   readonly retainAtMs?: number | undefined;
+  /** Whether there are sources that may have no tables yet, where only one file of the database is there, too. Default false. */
+  readonly hasNewSources?: boolean;
   /** Whether the turn before left rows to sort. Default false. */
   readonly goesOn?: boolean;
   /** Called for each table of the spare that got other columns, with the milliseconds that it took. */
@@ -57,7 +59,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const waiting = await namesOfWaiting(folder, files, leftOut);
     return files.some(({ name }) => !waiting.has(name) && !unknown.has(name));
   };
-  const isNewLayout = lacksLayout(databasePath, sources);
+  const isNewLayout = options.hasNewSources || lacksLayout(databasePath, sources);
   if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
   let changedMs = 0;
   const onChanged = (table: string, ms: number) => {
@@ -65,7 +67,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     options.onChanged?.(table, ms);
   };
   let [isLost, isOutdated, isUnsorted] = [false, false, false];
-  await writeSpare({ databasePath, sources, onChanged }, async (connection, isLast) => {
+  await writeSpare({ databasePath, sources, onChanged }, async (connection, { isLast, isAfterBreak }) => {
     // A turn that began with new columns of a large table stores for as long as these took.
     const endMs = performance.now() + Math.max(turnMs, changedMs);
     const files = await listRowsFiles(folder);
@@ -83,7 +85,8 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
     await memory.forget(files);
-    const target = { connection, folder, sources, emit, isLast, isInCurrent: memory.isInCurrent, unknown };
+    const { isInCurrent } = memory;
+    const target = { connection, folder, sources, emit, isLast, isAlone: isAfterBreak, isInCurrent, unknown };
     const toStore = missing.filter(({ name }) => isKnown(name) && !waiting.has(name));
     isLost = !(await storeAll(target, toStore, endMs));
     if (isLost) return { isLost };

@@ -13,7 +13,7 @@ import {
   writeRowsFile,
 } from './accepted-rows.ts';
 import type { LoadingEvent } from './loading-events.ts';
-import { isLackOfMemory } from './write-spare.ts';
+import { isBroken, isLackOfMemory } from './write-spare.ts';
 
 /** Bytes of accepted files that share a transaction. */
 const transactionBytes = 8 * 1024 * 1024;
@@ -22,13 +22,13 @@ const transactionBytes = 8 * 1024 * 1024;
 const insertCharacters = 2 * 1024 * 1024;
 const fewRows = 20;
 
-function* groupFiles(files: readonly RowsFile[]): Iterable<RowsFile[]> {
+function* groupFiles(files: readonly RowsFile[], isAlone: boolean): Iterable<RowsFile[]> {
   let group: RowsFile[] = [];
   let bytes = 0;
   for (const file of files) {
     group.push(file);
     bytes += file.bytes;
-    if (bytes < transactionBytes) continue;
+    if (!isAlone && bytes < transactionBytes) continue;
     yield group;
     [group, bytes] = [[], 0];
   }
@@ -43,6 +43,8 @@ export type Target = {
   readonly folder: string;
   /** Whether no later attempt has more memory. */
   readonly isLast: boolean;
+  /** Whether each file is stored by itself: one of them breaks the database. */
+  readonly isAlone: boolean;
   /** Whether few rows are inserted at once. Default false. */
   readonly inFewRows?: boolean;
   /** Why a file could not be stored whole: the rows at fault are left out. */
@@ -66,7 +68,7 @@ class OnlyInCurrentError extends Error {}
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
   try {
-    for (const group of groupFiles(files)) {
+    for (const group of groupFiles(files, target.isAlone)) {
       await storeGroup(target, group);
       if (performance.now() > endMs) break;
     }
@@ -91,6 +93,13 @@ async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<v
     const needsMemory = !isOfRows && isLackOfMemory(error);
     const isOfMachine = !isOfRows && (isLackOfRoom(message) || damagedPlace(error) !== undefined);
     if (needsMemory ? !target.isLast : isOfMachine) throw error;
+    if (isBroken(error)) {
+      const [culprit] = files;
+      // Of no other file it can be known whether it is one: the database takes none until it is opened again.
+      const isFound = target.isAlone && culprit && !target.isInCurrent(culprit.name);
+      if (isFound) await setAside(target, culprit.name, message);
+      throw error;
+    }
     if (files.length > 1) {
       for (const file of files) await storeGroup(target, [file]);
       return;

@@ -22,8 +22,15 @@ type SpareOptions = {
   readonly onChanged?: ((table: string, ms: number) => void) | undefined;
 };
 
-/** Changes the spare. @param isLast whether nothing more can be done for rows that need more memory than this turn has */
-type Write = (connection: DuckDBConnection, isLast: boolean) => Promise<Turn>;
+/** Changes the spare. */
+type Write = (connection: DuckDBConnection, attempt: Attempt) => Promise<Turn>;
+
+type Attempt = {
+  /** Whether nothing more can be done for rows that need more memory than this turn has. */
+  readonly isLast: boolean;
+  /** Whether something in the attempt before broke the database. */
+  readonly isAfterBreak: boolean;
+};
 
 /** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
 const usualMemoryMb = 96;
@@ -61,8 +68,9 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
     await rm(copyOf(spare), { force: true });
     if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
     const turn = await writeTo(spare, current, options, write).catch(error => {
-      if (!isLackOfMemory(error)) throw error;
-      return writeTo(spare, current, { ...options, isLast: true }, write);
+      const isAfterBreak = isBroken(error);
+      if (!isAfterBreak && !isLackOfMemory(error)) throw error;
+      return writeTo(spare, current, { ...options, isLast: true, isAfterBreak }, write);
     });
     if (turn.isLost) await copyOver(current, spare);
     if (!turn.loaded) return;
@@ -85,7 +93,7 @@ async function needCurrent(databasePath: string, sources: readonly Source[]): Pr
 async function writeTo(
   spare: string,
   current: Current,
-  { isLast = false, ...options }: SpareOptions & { readonly isLast?: boolean },
+  { isLast = false, isAfterBreak = false, ...options }: SpareOptions & Partial<Attempt>,
   write: Write,
 ): Promise<Turn> {
   const memoryMb = isLast ? exceptionalMemoryMb : usualMemoryMb;
@@ -93,7 +101,7 @@ async function writeTo(
   try {
     await connection.run(`SET threads = 1; ${givingBack}`);
     await connection.run(`ATTACH ${quoteText(current.path)} AS ${currentName} (READ_ONLY)`);
-    const turn = await write(connection, isLast);
+    const turn = await write(connection, { isLast, isAfterBreak });
     await connection.run(`DETACH ${currentName}; CHECKPOINT`);
     return turn;
   } finally {
@@ -131,6 +139,11 @@ async function openReleased(
 /** Whether DuckDB had not enough memory. */
 export function isLackOfMemory(error: unknown): boolean {
   return /Out of Memory|failed to (?:pin|allocate)/i.test(String(error));
+}
+
+/** Whether DuckDB failed in itself: it takes no further statement over that database until it is opened again. */
+export function isBroken(error: unknown): boolean {
+  return /^(?:Error: )?(?:INTERNAL|FATAL) Error/i.test(String(error));
 }
 
 async function canBeRead(path: string): Promise<boolean> {

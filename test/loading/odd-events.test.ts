@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { ownSources, parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
-import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { rowsFolderOf, senderMark } from '../../src/loading/accepted-rows.ts';
 import { acceptEvents } from '../../src/loading/events/accept-events.ts';
 import { createLoader } from '../../src/loading/loader.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
@@ -197,6 +197,47 @@ test('an event whose id is a number beyond 2^53 is the same one when it is sent 
   expect(await database.ask(`SELECT id FROM "${source.name}"`)).toEqual([['1234567890123456789']]);
 });
 
+test('integers with more digits than a FLOAT64 stay whole, whatever another sender puts into their field', async () => {
+  const database = await openDatabase();
+  const large = '9007199254740993';
+  const events = [
+    '{"id":"1","metadata":{"ref":7,"share":7}}',
+    `{"id":"2","metadata":{"ref":${large}}}`,
+    '{"id":"3","metadata":{"ref":1.5,"share":1.5}}',
+    `{"id":"4","metadata":{"ref":${large},"share":${large}}}`,
+    `{"id":"5","metadata":{"ref":"${large}","share":9007199254740992}}`,
+  ];
+  const lost: number[] = [];
+  for (const event of events) lost.push((await database.accept(event)).lostValues);
+  expect(lost).toEqual([0, 0, 1, 1, 0]);
+  const asked = `SELECT id, metadata.ref::VARCHAR, metadata.share::VARCHAR, _original FROM "${source.name}" ORDER BY id`;
+  expect(await database.ask(asked)).toEqual([
+    ['1', '7', '7.0', null],
+    ['2', large, null, null],
+    ['3', null, '1.5', events[2]],
+    ['4', large, null, events[3]],
+    ['5', large, '9007199254740992.0', null],
+  ]);
+});
+
+test('decimals of events are exact where their column is', async () => {
+  const own = parseSource(
+    'calls.yaml',
+    'name: calls\ncolumns: { price: NUMERIC, prices: { type: NUMERIC, repeated: true }, note: STRING }\n',
+    '/',
+  );
+  const database = await openDatabase(own);
+  const long = '12345678901234567890.123456789';
+  await database.accept(`{"price":${long},"prices":[${long}],"note":${long},"other":${long},"n":5}`);
+  await database.accept(`{"price":1,"other":1,"n":${long}}`);
+  const asked =
+    'SELECT price::VARCHAR, prices::VARCHAR, note, other::VARCHAR, n::VARCHAR FROM calls ORDER BY price DESC';
+  expect(await database.ask(asked)).toEqual([
+    [long, `[${long}]`, long, '1.2345678901234567e+19', '5.0'],
+    ['1.000000000', null, null, '1.0', '1.2345678901234567e+19'],
+  ]);
+});
+
 test.each(['gotrue.logs.prod', 'deno-relay-logs'])(
   'an id belongs to its project: that of another one is another event, in %s',
   async name => {
@@ -300,6 +341,20 @@ test('a body of too many events is refused, and nothing of it is there', async (
   const taken = acceptEvents({ databasePath, folder, source, body, nowMs: Date.now(), maxEvents: 2 });
   await expect(taken).rejects.toMatchObject({ code: 'body_too_large' });
   expect(await readdir(folder)).toEqual([]);
+});
+
+test('where too many rows wait, those of a sender that has few of them get in', async () => {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const folder = rowsFolderOf(databasePath);
+  const body = Buffer.from(JSON.stringify({ event_message: 'm'.repeat(1000) }));
+  await acceptEvents({ databasePath, folder, sender: senderMark('loud'), source, body, nowMs: Date.now() });
+  const options = { databasePath, sourcesDirectory: ownSources, maxWaitingBytes: 1000 };
+  const loader = createLoader({ ...options, emit: () => undefined });
+  const send = (caller: string) =>
+    loader.loadEvents(source.name, { body: dripping(Promise.resolve(body)), encoding: undefined }, caller);
+  await expect(send('loud')).rejects.toThrow('Too many rows wait');
+  expect(await send('quiet')).toMatchObject({ events: 1 });
+  await loader.close();
 });
 
 test('senders that send byte by byte make way for one that comes when all places are taken', async () => {

@@ -4,7 +4,7 @@ import type { Source } from '../../endpoints/sources.ts';
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
 import { type ConvertedEvent, createConverter } from './convert-event.ts';
 import { growFields } from './growing-fields.ts';
-import { learn, mergeFields, readLearned } from './learned-fields.ts';
+import { largeOf, learn, mergeFields, readLearned } from './learned-fields.ts';
 import type { LearningPace } from './learning-pace.ts';
 import { BodyError, splitEvents } from './split-events.ts';
 
@@ -22,6 +22,8 @@ export type EventsAcceptance = {
 type AcceptOptions = {
   readonly databasePath: string;
   readonly folder: string;
+  /** Who sends the events, as `senderMark` says it. Default: nobody. */
+  readonly sender?: string;
   /** As declared. */
   readonly source: Source;
   readonly body: Buffer;
@@ -53,11 +55,11 @@ export async function acceptEvents(options: AcceptOptions): Promise<EventsAccept
 
 /** @returns undefined if another process has learned fields of the source meanwhile: one of them may be of another type there */
 async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | undefined> {
-  const { folder, source, nowMs, maxEvents = 100_000 } = options;
+  const { folder, sender, source, nowMs, maxEvents = 100_000 } = options;
   const learning = startLearning(options);
   const severalElements = new Set<string>();
   const convert = createConverter({ source, fields: learning.fields, nowMs, severalElements });
-  const blocks = createBlocks(await writeRowsFile(folder), source.name, severalElements);
+  const blocks = createBlocks(await writeRowsFile(folder, sender), source.name, severalElements);
   let [events, rejected, lostValues] = [0, 0, 0];
   let problem: string | undefined;
   try {
@@ -89,12 +91,12 @@ async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | un
 
 /** Learns the fields that the events bring; while their source rests, finds out what it would learn, which waits. */
 function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
-  const known = readLearned(databasePath)[source.name] ?? {};
+  const { [source.name]: known = {}, [largeOf(source.name)]: large = {} } = readLearned(databasePath);
   const waiting = pace?.waiting(source.name);
   const wanted = waiting ? mergeFields(known, waiting) : known;
   const isResting = pace?.mayLearn(source.name) === false;
-  const fields = growFields(source, isResting ? known : wanted, isResting);
-  const later = isResting ? growFields(source, wanted) : undefined;
+  const fields = growFields(source, isResting ? known : wanted, { isResting, large });
+  const later = isResting ? growFields(source, wanted, { large }) : undefined;
   const convert =
     later && createConverter({ source, fields: later, nowMs, severalElements: new Set<string>() });
   return {
@@ -104,9 +106,19 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
     /** @returns false if the fields are not those that the events were converted with */
     async end(): Promise<boolean> {
       const growth = fields.takeGrowth() ?? (isResting ? undefined : waiting);
+      const moreLarge = fields.takeLarge();
+      if (moreLarge) {
+        const learned = await learn(databasePath, largeOf(source.name), moreLarge);
+        if (!isDeepStrictEqual(learned[source.name] ?? {}, known)) return false;
+      }
       if (growth) {
         const learned = await learn(databasePath, source.name, growth);
-        if (!isDeepStrictEqual(learned[source.name], mergeFields(known, growth))) return false;
+        const areLargeKnown = isDeepStrictEqual(
+          learned[largeOf(source.name)] ?? {},
+          mergeFields(large, moreLarge ?? {}),
+        );
+        if (!areLargeKnown || !isDeepStrictEqual(learned[source.name], mergeFields(known, growth)))
+          return false;
       }
       const postponed = later?.takeGrowth();
       if (postponed) pace?.postpone(source.name, postponed);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, keptDigits, parseExactJson } from '../../base/exact-json.ts';
+import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
-import { RowError } from '../../duckdb/normalise-row.ts';
+import { parserFor, RowError } from '../../duckdb/normalise-row.ts';
 import { mapRow } from '../../endpoints/load-mapping.ts';
 import { guessEpochUnit, readEpoch } from '../../endpoints/read-epoch.ts';
 import type { Source } from '../../endpoints/sources.ts';
@@ -44,6 +44,7 @@ const maxIdLength = 256;
 export function createConverter({ source, fields, nowMs, severalElements }: ConvertOptions) {
   const { columns, required = [], generated = [], project, load } = source;
   const time = source.time ?? (columns.timestamp === 'TIMESTAMP' ? 'timestamp' : undefined);
+  const parse = parserFor({ columns });
   const conversion: Conversion = { fields, severalElements, lost: 0, records: 0 };
   const own = ownColumns([
     time,
@@ -58,7 +59,7 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
   return (text: string): ConvertedEvent => {
     conversion.lost = 0;
     conversion.records = 0;
-    const parsed = parseExactJson(text);
+    const parsed = parse(text);
     if (!isJsonObject(parsed)) throw new RowError('is not a JSON object');
     const event = own(load && !load.pattern ? mapRow(load, parsed) : parsed);
     if (time !== undefined) event[time] = timeOf(event, time, { nowMs, conversion });

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../base/exact-json.ts';
 import { normaliseScalar, RowError } from '../../duckdb/normalise-row.ts';
 import type { ScalarType, SourceField } from '../../endpoints/sources.ts';
-import type { GrowingFields, GrowingRecord } from './growing-fields.ts';
+import { fitsFloat, type GrowingFields, type GrowingRecord } from './growing-fields.ts';
 
 /** What is going on while events become rows. */
 export type Conversion = {
@@ -77,6 +77,7 @@ function convertRecords(
 
 function convertScalar(conversion: Conversion, type: ScalarType, value: unknown, path: string): unknown {
   try {
+    if (type === 'FLOAT64' && !fitsFloat(value)) throw new RowError(`${path} has more digits than a FLOAT64`);
     // The unit of each count is recognised by itself: events of many senders come together.
     const findings = timeTypes.includes(type) ? { ...noFindings, epochUnits: new Map() } : noFindings;
     return normaliseScalar(type, wholeNumber(type, value), path, findings);

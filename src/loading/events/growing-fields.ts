@@ -18,6 +18,8 @@ export type GrowingRecord = {
   readonly learned: Record<string, SourceField>;
   /** Names from the top down to these fields. */
   readonly depth: number;
+  /** Those names in lower case, each with a dot behind it. */
+  readonly path: string;
 };
 
 export type GrowingField = {
@@ -40,24 +42,29 @@ export type GrowingFields = {
   addColumn(name: string): void;
   /** All that was learned, if that is more than at the last call. */
   takeGrowth(): SourceFields | undefined;
+  /** The learned integers that stay INT64, by dotted path in lower case, if there are more than at the last call. */
+  takeLarge(): SourceFields | undefined;
 };
 
 /**
  * @param source as declared
  * @param learned what it has learned so far
- * @param isResting whether no field of a record is learned, nor changes its type: only columns are. Default false
+ * @param options `isResting`: whether no field of a record is learned, nor changes its type: only columns are. Default false;
+ * `large`: learned integers that stay INT64, as `takeLarge` gave them. Default: none
  */
 export function growFields(
   source: Pick<Source, 'columns' | 'time' | 'project'>,
   learned: SourceFields,
-  isResting = false,
+  { isResting = false, large = {} }: { readonly isResting?: boolean; readonly large?: SourceFields } = {},
 ): GrowingFields {
   let count = 0;
   let hasGrown = false;
+  const staysWhole = new Set(Object.keys(large));
+  let hasMoreLarge = false;
   const columns = new Set(Object.keys(source.columns).map(name => name.toLowerCase()));
   // Who asks names the table of these, for Supabase's own records have such fields.
   for (const name of [source.time ?? 'timestamp', source.project ?? 'project']) columns.delete(name);
-  const root = startRecord(1);
+  const root = startRecord(1, '');
   declare(root, source.columns);
   adopt(root, learned);
   hasGrown = false;
@@ -80,7 +87,7 @@ export function growFields(
   }
 
   function add(record: GrowingRecord, name: string, field: SourceField, isLearned: boolean): GrowingField {
-    const below = recordOf(field) && startRecord(record.depth + 1);
+    const below = recordOf(field) && startRecord(record.depth + 1, `${record.path}${name.toLowerCase()}.`);
     const added = { name, field, below, isLearned };
     record.fields.set(name.toLowerCase(), added);
     // A declared record is named in what is learned as well, for the fields below it.
@@ -110,7 +117,8 @@ export function growFields(
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
       if (isResting && record.depth > 1) return undefined;
-      return count + weightOf(field) <= learningLimits.fields ? learn(record, name, field) : undefined;
+      if (count + weightOf(field) > learningLimits.fields) return undefined;
+      return widened(learn(record, name, field), record, value);
     },
     addColumn(name) {
       if (!root.fields.has(name)) learn(root, name, 'STRING');
@@ -120,12 +128,25 @@ export function growFields(
       hasGrown = false;
       return pruned(root.learned);
     },
+    takeLarge() {
+      if (!hasMoreLarge) return undefined;
+      hasMoreLarge = false;
+      return Object.fromEntries([...staysWhole].map(path => [path, 'INT64']));
+    },
   };
 
-  /** Integers that were learned become numbers with the first fraction. */
+  /**
+   * Integers that were learned become numbers with the first fraction. Those of which one was too large for a FLOAT64 stay: the ones that are stored
+   * would be rounded.
+   */
   function widened(known: GrowingField, record: GrowingRecord, value: unknown): GrowingField {
-    if (!known.isLearned || known.field !== 'INT64' || isResting) return known;
-    if (typeof value !== 'number' || Number.isInteger(value)) return known;
+    if (!known.isLearned || known.field !== 'INT64') return known;
+    const path = record.path + known.name.toLowerCase();
+    if (!staysWhole.has(path) && !fitsFloat(value)) {
+      staysWhole.add(path);
+      hasMoreLarge = true;
+    }
+    if (isResting || staysWhole.has(path) || !hasFraction(value)) return known;
     known.field = 'FLOAT64';
     record.learned[known.name] = 'FLOAT64';
     hasGrown = true;
@@ -135,7 +156,37 @@ export function growFields(
 
 const weightOf = (field: SourceField) => (typeof field === 'string' ? 1 : 2);
 
-const startRecord = (depth: number): GrowingRecord => ({ fields: new Map(), learned: {}, depth });
+const startRecord = (depth: number, path: string): GrowingRecord => ({
+  fields: new Map(),
+  learned: {},
+  depth,
+  path,
+});
+
+function hasFraction(value: unknown): boolean {
+  const digits = keptDigits(value);
+  return digits === undefined
+    ? typeof value === 'number' && !Number.isInteger(value)
+    : !isInteger.test(digits);
+}
+
+const isInteger = /^-?\d+$/;
+
+/** Digits before the point that no FLOAT64 has. */
+const maxFloatDigits = 310;
+
+/** Whether a FLOAT64 holds all digits of a value; of one that is no integer it holds those that it can. */
+export function fitsFloat(value: unknown): boolean {
+  const [only] = Array.isArray(value) && value.length === 1 ? (value as unknown[]) : [value];
+  const digits = /^\s*([+-]?\d{16,})(?:\.0*)?\s*$/.exec(keptDigits(only) ?? String(only))?.[1];
+  if (digits === undefined) return true;
+  const number = Number(digits);
+  return (
+    digits.length < maxFloatDigits &&
+    Number.isFinite(number) &&
+    BigInt(number) === BigInt(digits.replace('+', ''))
+  );
+}
 
 /** The fields of a record, repeated or not. */
 export function recordOf(field: SourceField): SourceFields | undefined {
@@ -181,6 +232,7 @@ function hasContent(value: unknown): boolean {
 function scalarFor(value: unknown): ScalarType {
   if (typeof value === 'boolean') return 'BOOL';
   const digits = keptDigits(value);
+  if (digits !== undefined && !isInteger.test(digits)) return 'FLOAT64';
   if (digits !== undefined) return BigInt.asIntN(64, BigInt(digits)) === BigInt(digits) ? 'INT64' : 'STRING';
   if (typeof value !== 'number') return 'STRING';
   return Number.isSafeInteger(value) ? 'INT64' : 'FLOAT64';

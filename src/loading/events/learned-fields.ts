@@ -13,6 +13,12 @@ export function learnedFile(databasePath: string): string {
   return join(dirname(databasePath), 'learned-fields.json');
 }
 
+/**
+ * What stands in that file for the learned integers of a source of which one has more digits than a FLOAT64: they stay INT64. No source has such a
+ * name; their fields are dotted paths in lower case.
+ */
+export const largeOf = (source: string) => `large integers of ${source}`;
+
 /** @throws Error that names the file if it is damaged */
 export function readLearned(databasePath: string): LearnedFields {
   const file = learnedFile(databasePath);
