@@ -2,7 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { readSourceFolder, type Source } from '../endpoints/sources.ts';
+import { readSourceFolder, type Source, type SourceTexts } from '../endpoints/sources.ts';
+import { watchFolder } from '../endpoints/watch-folder.ts';
 import type { SourceWatch } from '../endpoints/watch-sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LoadingDeps } from '../http/answer-rows.ts';
@@ -52,8 +53,22 @@ export function openLoading(
     onLoaded: sources => void mark(sources),
     onLeft: () => loader.wake(),
   });
-  const sources = withRetention(readSourceFolder(config.SOURCES_DIR).sources, retention);
-  const stopRetaining = retainHourly(sources, deps.clock, nowMs => loader.retain(nowMs));
+  const read = (texts?: SourceTexts) =>
+    withRetention(readSourceFolder(config.SOURCES_DIR, texts).sources, retention);
+  let sources = read();
+  const watcher = watchFolder(config.SOURCES_DIR, {
+    async onChange() {
+      const texts = loader.takeNewSources();
+      if (texts) sources = read(texts);
+    },
+    // What is wrong with the folder is reported by who watches its files.
+    onFailed: () => undefined,
+  });
+  const stopRetaining = retainHourly(
+    () => sources,
+    deps.clock,
+    nowMs => loader.retain(nowMs),
+  );
   let sampling: NodeJS.Timeout | undefined;
   return {
     /** Rows of the sample appear as time goes by, so that the last hour is never empty. */
@@ -63,12 +78,15 @@ export function openLoading(
       sampling = setInterval(() => loader.bringSample({ rows, nowMs: deps.clock.now() }), sampleMs).unref();
     },
     loader,
-    sources,
+    get sources() {
+      return sources;
+    },
     isLeftOut: deps.sourceWatch.isLeftOut,
     async close() {
       clearInterval(sampling);
       stopRetaining();
       unfollow();
+      watcher.close();
       await loader.close();
     },
   };
@@ -78,16 +96,20 @@ export function openLoading(
  * Has old rows removed at the start and once an hour, where a source keeps them for some time only: retention counts in whole hours.
  * @returns a function that ends it
  */
-function retainHourly(sources: readonly Source[], clock: Clock, retain: (nowMs: number) => void): () => void {
-  if (sources.every(({ retentionDays, retentionMb }) => (retentionDays ?? retentionMb) === undefined))
-    return () => undefined;
+function retainHourly(
+  sources: () => readonly Source[],
+  clock: Clock,
+  retain: (nowMs: number) => void,
+): () => void {
   let lastHour: number | undefined;
   const look = () => {
     const nowMs = clock.now();
     const hour = Math.floor(nowMs / 3_600_000);
     if (hour === lastHour) return;
     lastHour = hour;
-    retain(nowMs);
+    const isBounded = ({ retentionDays, retentionMb }: Source) =>
+      (retentionDays ?? retentionMb) !== undefined;
+    if (sources().some(isBounded)) retain(nowMs);
   };
   const timer = setInterval(look, retainLookMs).unref();
   return () => clearInterval(timer);

@@ -15,9 +15,12 @@ export type SourceWatch = {
 };
 
 /** Reports files of sources that are wrong: those that are left out at the start, and later those that the next start would leave out. */
-export function watchSources(directory: string, emit: (event: EndpointEvent) => void): SourceWatch {
+export function watchSources(
+  directory: string,
+  emit: (event: EndpointEvent) => void,
+  { makesTables }: { readonly makesTables: boolean },
+): SourceWatch {
   let broken: readonly DefinitionError[] = [];
-  const namesNow = () => new Set(readSourceFolder(directory).sources.map(({ name }) => name));
   const look = () => {
     const before = new Set(broken.map(({ message }) => message));
     ({ broken } = readSourceFolder(directory));
@@ -27,7 +30,7 @@ export function watchSources(directory: string, emit: (event: EndpointEvent) => 
   };
   look();
   const leftOut = namesOf(broken);
-  const namesAtStart = namesNow();
+  const namesAtStart = new Set(readSourceFolder(directory).sources.map(({ name }) => name));
   const watcher = watchFolder(directory, {
     onChange: async () => look(),
     onFailed: ({ message }) => emit({ type: 'source.broken', file: directory, message }),
@@ -41,9 +44,11 @@ export function watchSources(directory: string, emit: (event: EndpointEvent) => 
       if (!(error instanceof DefinitionError)) return error;
       const problems = error.problems.map(problem => {
         const table = /Table not found: ([^;]+?)(?:;|$| at \[)/.exec(problem.message)?.[1];
-        const isNew = table !== undefined && !namesAtStart.has(table) && namesNow().has(table);
-        const message = `${problem.message}; the source came after the start: a restart makes its table`;
-        return isNew ? { ...problem, message } : problem;
+        if (table === undefined || namesAtStart.has(table)) return problem;
+        const source = readSourceFolder(directory).sources.find(({ name }) => name === table);
+        if (!source) return problem;
+        const until = makesTables && !source.files ? 'its table is being made' : 'a restart makes its table';
+        return { ...problem, message: `${problem.message}; the source came after the start: ${until}` };
       });
       return new DefinitionError(error.file, problems);
     },

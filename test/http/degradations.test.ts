@@ -97,8 +97,9 @@ test('what is wrong with a saved query or a source is said by its place, and the
   expect((await gateway.get('/api/endpoints/query/logs.all?project=x')).status).toBe(200);
   await writeFile(file, text);
   await expect.poll(() => metric('sources_broken')).toBe(0);
-  // One that came after the start has no table yet.
-  await writeFile(join(gateway.directory, 'sources', 'late.yaml'), 'name: late\ncolumns: { n: INT64 }\n');
+  // What reads files in place is opened at the start.
+  const late = 'name: late\nfiles: [late.csv]\ncolumns: { n: INT64 }\n';
+  await writeFile(join(gateway.directory, 'sources', 'late.yaml'), late);
   const query = `/*
 id: 00000000-0000-0000-0000-00000000000a
 name: late

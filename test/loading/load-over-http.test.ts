@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
@@ -220,4 +222,13 @@ test('rows that grow too old while the gateway runs go by themselves', async () 
   await sees('shop.visited', [{ state: 'old', orders: 1, lines: 0 }, timeless]);
   gateway.clock.advance(nowMs + 3 * 86_400_000 - gateway.clock.now());
   await sees('shop.visited', [timeless]);
+});
+
+test('a source that is added while the gateway serves takes rows, and saved queries read it', async () => {
+  const status = async () => (await post('shop.late', [{ order_id: 1, state: 'open' }])).status;
+  expect(await status()).toBe(404);
+  await writeFile(join(gateway.directory, 'sources', 'shop.late.yaml'), table('shop.late'));
+  await expect.poll(status).toBe(200);
+  await writeFile(join(gateway.directory, 'sql', 'shop.late.sql'), query('shop.late', 4, 0, 'shop.late'));
+  await sees('shop.late', [{ state: 'open', orders: 1, lines: 0 }]);
 });

@@ -1,17 +1,21 @@
-import { cp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openCheckingEngine } from '../../src/commands/checks/open-checking-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { prepareData } from '../../src/composition/prepare-data.ts';
+import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { ownSources, readSources } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
+import { createLoader } from '../../src/loading/loader.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { askFile } from './ask-file.ts';
 
 const source = (columns: string) =>
   `name: shop.orders\ntime: placed\ncolumns: { placed: TIMESTAMP, ${columns} }\n`;
@@ -85,6 +89,37 @@ test('a start over rows in two files has the tables and columns of sources that 
     { total: '1', customer: null },
   ]);
   expect(await folder.ask('SELECT n FROM "shop.visits"')).toEqual([]);
+});
+
+test('a source that comes while rows are taken has its table at once; one that is wrong, or reads files, waits for a start', async () => {
+  const directory = await temporaryDirectory();
+  const databasePath = join(directory, 'logs.duckdb');
+  const sourcesDirectory = join(directory, 'sources');
+  await mkdir(sourcesDirectory);
+  const write = (name: string, text: string) =>
+    writeFile(join(sourcesDirectory, `${name}.yaml`), `name: ${name}\n${text}`);
+  await write('first', 'columns: { n: INT64 }\n');
+  (await openForWriting(databasePath, readSources(sourcesDirectory))).close();
+  const loader = createLoader({ databasePath, sourcesDirectory, emit: () => undefined });
+  onTestFinished(() => loader.close());
+  const tables = () =>
+    askFile(
+      readCurrent(databasePath).path,
+      "SELECT table_name FROM duckdb_tables() WHERE table_name[1] != '_' ORDER BY 1",
+    );
+  expect(loader.takeNewSources()).toBeUndefined();
+  await write('broken', 'columns: { n: INT65 }\n');
+  await write('files', 'files: [a.csv]\ncolumns: { n: INT64 }\n');
+  await write('first', 'columns: { n: INT64, other: STRING }\n');
+  expect(loader.takeNewSources()).toBeUndefined();
+  await write('second', 'columns: { n: INT64 }\n');
+  expect(loader.takeNewSources()?.map(({ file }) => file)).toEqual(['first.yaml', 'second.yaml']);
+  await expect.poll(tables).toEqual([['first'], ['second']]);
+  await write('broken', 'columns: { n: INT64 }\n');
+  expect(loader.takeNewSources()).toHaveLength(3);
+  const rows = Readable.from([Buffer.from('{"n":1}')]);
+  expect(await loader.load('broken', rows)).toMatchObject({ rows: 1 });
+  await expect.poll(tables).toEqual([['broken'], ['first'], ['second']]);
 });
 
 test('columns that are declared in another letter case than before are the same ones, records in them too', async () => {
