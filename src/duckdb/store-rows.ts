@@ -135,24 +135,48 @@ async function storeOnce(
       QUALIFY row_number() OVER (PARTITION BY ${list.join(', ')} ORDER BY ${placeName}) = 1`,
     text,
   );
-  // As constants the bounds let DuckDB skip what is older.
-  const bounds = time
-    ? await connection.runAndReadAll(
-        `SELECT min(${quoteName(time)})::VARCHAR, max(${quoteName(time)})::VARCHAR FROM _incoming`,
-      )
-    : undefined;
-  const [[from, to] = []] = bounds?.getRows() ?? [];
-  const near =
-    time && from && to
-      ? ` AND ${thereName}.${quoteName(time)} BETWEEN ${quoteText(String(from))}::TIMESTAMPTZ - INTERVAL ${sameRowDays} DAY AND ${quoteText(String(to))}::TIMESTAMPTZ + INTERVAL ${sameRowDays} DAY`
-      : '';
   const isSame = identity(thereName)
     .map((value, at) => `${value} = ${list[at]}`)
     .join(' AND ');
-  await connection.run(
-    `INSERT INTO ${quoteName(name)} BY NAME FROM _incoming ${incomingName} WHERE NOT EXISTS (SELECT 1 FROM ${quoteName(name)} ${thereName} WHERE ${isSame}${near});
-      DROP TABLE _incoming`,
+  for (const { of, near } of time === undefined
+    ? [{ of: 'true', near: 'true' }]
+    : await spansOf(connection, time)) {
+    await connection.run(
+      `INSERT INTO ${quoteName(name)} BY NAME FROM _incoming ${incomingName} WHERE ${of} AND NOT EXISTS (SELECT 1 FROM ${quoteName(name)} ${thereName} WHERE ${isSame} AND ${near})`,
+    );
+  }
+  await connection.run('DROP TABLE _incoming');
+}
+
+/** Spans in which the rows of one INSERT are looked for; further apart they are looked for in the time between, too. */
+const maxSpans = 8;
+
+/**
+ * Finds the times of the rows that come, as few spans: one row of 1970 must not have the ids of the whole table read.
+ * @returns SQL of which of them each span has, and of the rows that may be the same as one of these. As constants the bounds let DuckDB skip others
+ */
+async function spansOf(
+  connection: DuckDBConnection,
+  time: string,
+): Promise<{ readonly of: string; readonly near: string }[]> {
+  const times = `SELECT DISTINCT ${quoteName(time)}::TIMESTAMPTZ AS t FROM _incoming`;
+  const gaps = `SELECT t, (t - lag(t) OVER (ORDER BY t) > INTERVAL ${2 * sameRowDays} DAY)::INTEGER AS gap FROM (${times})`;
+  const found = await connection.runAndReadAll(
+    `SELECT min(t)::VARCHAR, max(t)::VARCHAR FROM (SELECT t, coalesce(sum(gap) OVER (ORDER BY t), 0) AS span FROM (${gaps}))
+      GROUP BY t IS NULL, span ORDER BY min(t)`,
   );
+  const all = found.getRows();
+  const [timed, untimed] = [all.filter(([from]) => from !== null), all.filter(([from]) => from === null)];
+  const spans = timed.length > maxSpans ? [[timed[0]![0], timed.at(-1)![1]]] : timed;
+  const instant = (value: unknown) => `${quoteText(String(value))}::TIMESTAMPTZ`;
+  const [own, other] = [incomingName, thereName].map(table => `${table}.${quoteName(time)}`);
+  return [
+    ...spans.map(([from, to]) => ({
+      of: `${own} BETWEEN ${instant(from)} AND ${instant(to)}`,
+      near: `${other} BETWEEN ${instant(from)} - INTERVAL ${sameRowDays} DAY AND ${instant(to)} + INTERVAL ${sameRowDays} DAY`,
+    })),
+    ...untimed.map(() => ({ of: `${own} IS NULL`, near: 'true' })),
+  ];
 }
 
 async function runWith(connection: DuckDBConnection, sql: string, text: string) {

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { DuckDBConnection } from '@duckdb/node-api';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { ownSources, parseSource, readSources, type Source } from '../../src/endpoints/sources.ts';
 import { rowsFolderOf, senderMark } from '../../src/loading/accepted-rows.ts';
@@ -195,6 +196,36 @@ test('an event whose id is a number beyond 2^53 is the same one when it is sent 
   for (let times = 0; times < 2; times++)
     expect(await database.accept(event)).toMatchObject({ events: 1, lostValues: 0 });
   expect(await database.ask(`SELECT id FROM "${source.name}"`)).toEqual([['1234567890123456789']]);
+});
+
+test('an event of 1970 has no more looked at for those that came before than one of today', async () => {
+  const database = await openDatabase();
+  const today = new Date().toISOString();
+  const events = ['1970-01-01T00:00:01Z', '1970-01-02T12:00:00Z', '2001-01-01T00:00:00Z', today].map(
+    (timestamp, id) => ({ id: `${id}`, timestamp }),
+  );
+  const run = vi.spyOn(DuckDBConnection.prototype, 'run');
+  onTestFinished(() => void run.mockRestore());
+  for (let times = 0; times < 2; times++) {
+    await database.accept(JSON.stringify([...events, ...events]));
+    expect(await database.ask(`SELECT count(*)::INT FROM "${source.name}"`)).toEqual([[4]]);
+  }
+  const spans = run.mock.calls.flatMap(([sql]) => {
+    const [, from, to] = /BETWEEN '([^']+)'::TIMESTAMPTZ - .*AND '([^']+)'::TIMESTAMPTZ \+/.exec(sql) ?? [];
+    return from && to ? [(Date.parse(to) - Date.parse(from)) / 86_400_000] : [];
+  });
+  expect(spans.length).toBeGreaterThanOrEqual(6);
+  expect(Math.max(...spans)).toBeLessThan(2);
+  // Too many times far from each other are one span again.
+  await database.accept(
+    JSON.stringify(
+      Array.from({ length: 20 }, (_, year) => ({
+        id: `far ${year}`,
+        timestamp: `${2000 + year}-06-01T00:00:00Z`,
+      })),
+    ),
+  );
+  expect(await database.ask(`SELECT count(*)::INT FROM "${source.name}"`)).toEqual([[24]]);
 });
 
 test('integers with more digits than a FLOAT64 stay whole, whatever another sender puts into their field', async () => {
