@@ -100,16 +100,11 @@ export function createLoader(options: LoaderOptions): Loader {
   async function checkWaiting(sender: string): Promise<void> {
     const files = await listRowsFiles(folder, waiting);
     waiting = new Map(files.map(file => [file.name, file]));
-    const isOver = (own: readonly RowsFile[], share: number) =>
-      own.length > maxWaitingFiles * share ||
-      own.reduce((sum, { bytes }) => sum + bytes, 0) > maxWaitingBytes * share;
-    if (
-      isOver(files, 1) &&
-      isOver(
-        files.filter(file => file.sender === sender),
-        ownShare,
-      )
-    )
+    const isOver = (some: readonly RowsFile[], share: number) =>
+      some.length > maxWaitingFiles * share ||
+      some.reduce((sum, { bytes }) => sum + bytes, 0) > maxWaitingBytes * share;
+    const own = files.filter(file => file.sender === sender);
+    if (isOver(files, 1) && isOver(own, ownShare))
       throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
   }
 
