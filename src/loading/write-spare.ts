@@ -70,7 +70,11 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
     const turn = await writeTo(spare, current, options, write).catch(error => {
       const isAfterBreak = isBroken(error);
       if (!isAfterBreak && !isLackOfMemory(error)) throw error;
-      return writeTo(spare, current, { ...options, isLast: true, isAfterBreak }, write);
+      return writeTo(spare, current, { ...options, isLast: true, isAfterBreak }, write).catch(async cause => {
+        // What is wrong may be the spare, and not the rows.
+        if (isBroken(cause)) await copyOver(current, spare).catch(() => undefined);
+        throw cause;
+      });
     });
     if (turn.isLost) await copyOver(current, spare);
     if (!turn.loaded) return;

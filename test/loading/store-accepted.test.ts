@@ -82,23 +82,43 @@ function breakOver(text: string): void {
   onTestFinished(() => void vi.restoreAllMocks());
 }
 
+/** Lets a process store all that was accepted, through turns in which DuckDB breaks. */
+async function storeAll(database: Awaited<ReturnType<typeof openDatabase>>): Promise<void> {
+  for (;;) {
+    const goesOn = await database.turn().catch(error => {
+      expect(String(error)).toContain('INTERNAL Error');
+      return true;
+    });
+    if (!goesOn) return;
+  }
+}
+
 test('rows that break DuckDB are set aside alone, and all others are stored', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
   while (await database.turn());
   for (const n of [2, 77_777, 3, 88_888, 4]) await database.accept(numbers, [{ n }]);
   breakOver('77777');
-  for (;;) {
-    const goesOn = await database.turn().catch(error => {
-      expect(String(error)).toContain('INTERNAL Error');
-      return true;
-    });
-    if (!goesOn) break;
-  }
+  await storeAll(database);
   expect(await database.ask(all)).toEqual(['1', '2', '3', '4', '88888']);
   expect(await database.waiting()).toBe(0);
   expect(database.events).toEqual([expect.objectContaining({ type: 'rows.failed' })]);
   expect(await readdir(join(rowsFolderOf(database.databasePath), 'failed'))).toHaveLength(1);
+});
+
+test('a file of the database over which DuckDB breaks is made again, and the rows that the other one has are not set aside', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  await database.accept(numbers, [{ n: 77_777 }]);
+  await database.turn();
+  breakOver('77777');
+  await storeAll(database);
+  await database.accept(numbers, [{ n: 2 }]);
+  await storeAll(database);
+  for (const path of replicasOf(database.databasePath))
+    expect(await database.ask(all, path)).toEqual(['1', '2', '77777']);
+  expect([await database.waiting(), database.events]).toEqual([0, []]);
 });
 
 test('rows of a source whose file is wrong wait, in whichever file of the database they are, and those of others do not', async () => {
