@@ -69,6 +69,16 @@ export async function listRowsFiles(
   return files;
 }
 
+/** Makes a function that lists the accepted files of a folder; it asks the system for the size of each only once. */
+export function createRowsList(folder: string): () => Promise<RowsFile[]> {
+  let known: ReadonlyMap<string, RowsFile> = new Map();
+  return async () => {
+    const files = await listRowsFiles(folder, known);
+    known = new Map(files.map(file => [file.name, file]));
+    return files;
+  };
+}
+
 /**
  * Reads a file block by block.
  * @throws Error if it is torn: none is without a block

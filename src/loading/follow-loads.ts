@@ -1,5 +1,5 @@
 import { type Current, readCurrent } from '../duckdb/replicas.ts';
-import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
+import { createRowsList, rowsFolderOf } from './accepted-rows.ts';
 
 type FollowOptions = {
   readonly databasePath: string;
@@ -21,7 +21,7 @@ const leftMs = 3000;
  * @returns a function that ends it
  */
 export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): () => void {
-  const folder = rowsFolderOf(databasePath);
+  const listWaiting = createRowsList(rowsFolderOf(databasePath));
   let known = readCurrent(databasePath);
   let ticks = 0;
   const timer = setInterval(() => {
@@ -37,7 +37,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
   }, lookMs).unref();
 
   async function takeOver(): Promise<void> {
-    const files = await listRowsFiles(folder).catch(() => []);
+    const files = await listWaiting().catch(() => []);
     if (files.some(({ acceptedMs }) => Math.abs(Date.now() - acceptedMs) > leftMs)) onLeft();
   }
 

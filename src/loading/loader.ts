@@ -12,7 +12,7 @@ import { createPermits } from '../base/turns.ts';
 import { readSourceFolder, readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
-import { listRowsFiles, type RowsFile, rowsFolderOf, senderMark } from './accepted-rows.ts';
+import { createRowsList, type RowsFile, rowsFolderOf, senderMark } from './accepted-rows.ts';
 import type { EventsAcceptance } from './events/accept-events.ts';
 import type { BodyEncoding } from './events/read-encoded.ts';
 import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
@@ -93,13 +93,12 @@ export function createLoader(options: LoaderOptions): Loader {
   let child: LoaderChild | undefined;
   const places = createPlaces();
   const takeTurn = createPermits(maxReading);
-  let waiting: ReadonlyMap<string, RowsFile> = new Map();
+  const listWaiting = createRowsList(folder);
   let isClosed = false;
 
   /** @throws GatewayError `overloaded` if too many rows wait, and not few of them are of this caller */
   async function checkWaiting(sender: string): Promise<void> {
-    const files = await listRowsFiles(folder, waiting);
-    waiting = new Map(files.map(file => [file.name, file]));
+    const files = await listWaiting();
     const isOver = (some: readonly RowsFile[], share: number) =>
       some.length > maxWaitingFiles * share ||
       some.reduce((sum, { bytes }) => sum + bytes, 0) > maxWaitingBytes * share;

@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
-import { listRowsFiles, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
+import { createRowsList, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeOld } from './remove-old.ts';
@@ -50,12 +50,13 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
   const { upkeep = createUpkeep(emit) } = options;
   const folder = rowsFolderOf(databasePath);
-  const before = new Set((await listRowsFiles(folder)).map(({ name }) => name));
+  const listFiles = createRowsList(folder);
+  const before = new Set((await listFiles()).map(({ name }) => name));
   const learned = readLearned(databasePath);
   const sources = withLearned(options.sources, learned);
   const unknown = new Set<string>();
   const hasFiles = async () => {
-    const files = await listRowsFiles(folder);
+    const files = await listFiles();
     const waiting = await namesOfWaiting(folder, files, leftOut);
     return files.some(({ name }) => !waiting.has(name) && !unknown.has(name));
   };
@@ -70,7 +71,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   await writeSpare({ databasePath, sources, onChanged }, async (connection, { isLast, isAfterBreak }) => {
     // A turn that began with new columns of a large table stores for as long as these took.
     const endMs = performance.now() + Math.max(turnMs, changedMs);
-    const files = await listRowsFiles(folder);
+    const files = await listFiles();
     // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables, and waits.
     const isEachKnown = isDeepStrictEqual(readLearned(databasePath), learned);
     const isKnown = (name: string) => isEachKnown || before.has(name);
