@@ -224,7 +224,12 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
 }
 
 async function importCommand(config: Config, args: string[]): Promise<void> {
-  const { runImportCommand } = await import('./import-command.ts');
+  const [{ runImportCommand }, { lowerPriority }] = await Promise.all([
+    import('./import-command.ts'),
+    import('../duckdb/lower-priority.ts'),
+  ]);
+  // Gateways may be serving on the same processors.
+  lowerPriority(process.pid);
   if (!(await runImportCommand(config, args))) process.exitCode = 1;
 }
 

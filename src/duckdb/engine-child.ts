@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
 import { childEnvironment } from '../base/child-environment.ts';
 import type { ResultSet } from '../base/rows.ts';
 import type {
@@ -12,6 +10,7 @@ import type {
   EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
+import { lowerPriority } from './lower-priority.ts';
 import { newSpillDirectory } from './spill-directory.ts';
 
 /** A started engine process. */
@@ -236,29 +235,6 @@ function joined(parts: readonly Uint8Array[]): Buffer {
   return only && parts.length === 1
     ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
     : Buffer.concat(parts);
-}
-
-/**
- * A scan takes every core, so hits and Redis get a higher priority; so does the start of another process, whose caller may
- * have asked for less. Linux has a priority for each thread.
- */
-function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return;
-  for (const thread of threadsOf(pid)) {
-    try {
-      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
-    } catch {
-      // It has ended.
-    }
-  }
-}
-
-function threadsOf(pid: number): readonly number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).map(Number);
-  } catch {
-    return [pid];
-  }
 }
 
 /** The end of what the process wrote to standard error. */

@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
 import { createPermits } from '../base/turns.ts';
+import { lowerPriority } from '../duckdb/lower-priority.ts';
 import { readSourceFolder, readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
@@ -263,8 +263,7 @@ function startChild(
       env: { ...childEnvironment(), MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' },
     },
   );
-  // Storing can wait for queries, whose processes have the same priority. Threads have that of the thread that made them.
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  lowerPriority(child.pid);
   child.send({ type: 'sources', texts: sourceTexts } satisfies LoaderCommand, () => undefined);
   const owed = new Map<number, PromiseWithResolvers<Acceptance | EventsAcceptance>>();
   const ended = Promise.withResolvers<void>();

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
@@ -382,7 +383,7 @@ test('where too many rows wait, those of a sender that has few of them get in', 
   const options = { databasePath, sourcesDirectory: ownSources, maxWaitingBytes: 1000 };
   const loader = createLoader({ ...options, emit: () => undefined });
   const send = (caller: string) =>
-    loader.loadEvents(source.name, { body: dripping(Promise.resolve(body)), encoding: undefined }, caller);
+    loader.loadEvents(source.name, { body: Readable.from([body]), encoding: undefined }, caller);
   await expect(send('loud')).rejects.toThrow('Too many rows wait');
   expect(await send('quiet')).toMatchObject({ events: 1 });
   await loader.close();

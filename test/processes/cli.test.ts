@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -185,6 +186,19 @@ describe('import', () => {
     child.stdin.end(`{"timestamp":"2026-01-01"}\n${'nonsense\n'.repeat(3)}`);
     const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
     expect([code, out]).toEqual([0, '1 rows imported into postgres.logs, 3 left out\n']);
+  });
+
+  test('has the low priority of the engine: its rows are stored beside queries', async () => {
+    const { directory } = await openShell();
+    const child = spawn('node', ['src/cli.ts', 'import', 'postgres.logs', '-'], {
+      cwd: root,
+      env: { ...process.env, DATA_DIR: directory },
+    });
+    const closed = once(child, 'close');
+    const { PRIORITY_BELOW_NORMAL } = constants.priority;
+    await expect.poll(() => getPriority(child.pid)).toBeGreaterThanOrEqual(PRIORITY_BELOW_NORMAL);
+    child.stdin.end('{"timestamp":"2026-01-01"}\n');
+    expect((await closed)[0]).toBe(0);
   });
 
   test('lines and fields of strangers do not steer the terminal', async () => {
