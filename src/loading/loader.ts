@@ -80,32 +80,15 @@ const idleMs = 20_000;
 
 /** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
 export function createLoader(options: LoaderOptions): Loader {
-  const {
-    databasePath,
-    sourcesDirectory,
-    retention = {},
-    emit,
-    maxWaitingBytes = 512 * 1024 * 1024,
-  } = options;
+  const { databasePath, sourcesDirectory, retention = {}, emit } = options;
   const folder = rowsFolderOf(databasePath);
   // Its process ends and starts again, and sources stay as they are here.
   let sourceTexts = readSourceTexts(sourcesDirectory);
   let child: LoaderChild | undefined;
   const places = createPlaces();
   const takeTurn = createPermits(maxReading);
-  const listWaiting = createRowsList(folder);
+  const checkWaiting = createWaitingCheck(folder, options.maxWaitingBytes);
   let isClosed = false;
-
-  /** @throws GatewayError `overloaded` if too many rows wait, and not few of them are of this caller */
-  async function checkWaiting(sender: string): Promise<void> {
-    const files = await listWaiting();
-    const isOver = (some: readonly RowsFile[], share: number) =>
-      some.length > maxWaitingFiles * share ||
-      some.reduce((sum, { bytes }) => sum + bytes, 0) > maxWaitingBytes * share;
-    const own = files.filter(file => file.sender === sender);
-    if (isOver(files, 1) && isOver(own, ownShare))
-      throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
-  }
 
   function running(): LoaderChild {
     if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
@@ -126,10 +109,7 @@ export function createLoader(options: LoaderOptions): Loader {
     try {
       await mkdir(folder, { recursive: true });
       await checkWaiting(sender);
-      const file = createWriteStream(path, { mode: 0o600 });
-      const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
-      await Promise.race([receiving, place.promise]).finally(() => file.destroy());
-      place.isReceived = true;
+      await receive(body, path, place);
       const release = await takeTurn(place.caller);
       try {
         return await accept(running(), { file: path, sender });
@@ -162,11 +142,7 @@ export function createLoader(options: LoaderOptions): Loader {
     bringSample: sample => running().send({ type: 'sample', sample }),
     takeNewSources() {
       if (isClosed) return undefined;
-      const before = new Set(sourceTexts.map(({ file }) => file));
-      const fresh = readSourceTexts(sourcesDirectory).filter(({ file }) => !before.has(file));
-      const { sources } = readSourceFolder(sourcesDirectory, [...sourceTexts, ...fresh]);
-      const tables = new Set(sources.filter(({ files }) => !files).map(({ name }) => `${name}.yaml`));
-      const added = fresh.filter(({ file }) => tables.has(file));
+      const added = newTables(sourcesDirectory, sourceTexts);
       if (added.length === 0) return undefined;
       sourceTexts = [...sourceTexts, ...added];
       running().send({ type: 'new sources', texts: sourceTexts });
@@ -181,6 +157,37 @@ export function createLoader(options: LoaderOptions): Loader {
       await child?.end();
     },
   };
+}
+
+/** Writes a body into a file, unless its place is given to another one. */
+async function receive(body: AsyncIterable<Buffer>, path: string, place: Place): Promise<void> {
+  const file = createWriteStream(path, { mode: 0o600 });
+  const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
+  await Promise.race([receiving, place.promise]).finally(() => file.destroy());
+  place.isReceived = true;
+}
+
+/** Makes the check that throws GatewayError `overloaded` if too many rows wait, and not few of them are of this sender. */
+function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (sender: string) => Promise<void> {
+  const listWaiting = createRowsList(folder);
+  const isOver = (files: readonly RowsFile[], share: number) =>
+    files.length > maxWaitingFiles * share ||
+    files.reduce((sum, { bytes }) => sum + bytes, 0) > maxBytes * share;
+  return async sender => {
+    const files = await listWaiting();
+    const own = files.filter(file => file.sender === sender);
+    if (isOver(files, 1) && isOver(own, ownShare))
+      throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
+  };
+}
+
+/** The files of sources that came since others were read: those that are right, and whose sources are tables. */
+function newTables(directory: string, known: SourceTexts): SourceTexts {
+  const before = new Set(known.map(({ file }) => file));
+  const fresh = readSourceTexts(directory).filter(({ file }) => !before.has(file));
+  const { sources } = readSourceFolder(directory, [...known, ...fresh]);
+  const tables = new Set(sources.filter(({ files }) => !files).map(({ name }) => `${name}.yaml`));
+  return fresh.filter(({ file }) => tables.has(file));
 }
 
 /** A request whose rows are taken; `reject` ends it. */

@@ -46,6 +46,8 @@ export type GrowingFields = {
   takeLarge(): SourceFields | undefined;
 };
 
+type DeclaredFields = Pick<Source, 'columns' | 'time' | 'project'>;
+
 /**
  * @param source as declared
  * @param learned what it has learned so far
@@ -53,17 +55,13 @@ export type GrowingFields = {
  * `large`: learned integers that stay INT64, as `takeLarge` gave them. Default: none
  */
 export function growFields(
-  source: Pick<Source, 'columns' | 'time' | 'project'>,
+  source: DeclaredFields,
   learned: SourceFields,
   { isResting = false, large = {} }: { readonly isResting?: boolean; readonly large?: SourceFields } = {},
 ): GrowingFields {
-  let count = 0;
-  let hasGrown = false;
-  const staysWhole = new Set(Object.keys(large));
-  let hasMoreLarge = false;
-  const columns = new Set(Object.keys(source.columns).map(name => name.toLowerCase()));
-  // Who asks names the table of these, for Supabase's own records have such fields.
-  for (const name of [source.time ?? 'timestamp', source.project ?? 'project']) columns.delete(name);
+  let [count, hasGrown] = [0, false];
+  const whole = createWholeFields(large);
+  const columns = columnsToKeepClear(source);
   const root = startRecord(1, '');
   declare(root, source.columns);
   adopt(root, learned);
@@ -116,23 +114,17 @@ export function growFields(
       if (name === undefined) return undefined;
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
-      if (isResting && record.depth > 1) return undefined;
-      if (count + weightOf(field) > learningLimits.fields) return undefined;
+      const isFull = count + weightOf(field) > learningLimits.fields;
+      if (isFull || (isResting && record.depth > 1)) return undefined;
       return widened(learn(record, name, field), record, value);
     },
-    addColumn(name) {
-      if (!root.fields.has(name)) learn(root, name, 'STRING');
-    },
+    addColumn: name => void (root.fields.has(name) || learn(root, name, 'STRING')),
     takeGrowth() {
       if (!hasGrown) return undefined;
       hasGrown = false;
       return pruned(root.learned);
     },
-    takeLarge() {
-      if (!hasMoreLarge) return undefined;
-      hasMoreLarge = false;
-      return Object.fromEntries([...staysWhole].map(path => [path, 'INT64']));
-    },
+    takeLarge: whole.take,
   };
 
   /**
@@ -141,17 +133,46 @@ export function growFields(
    */
   function widened(known: GrowingField, record: GrowingRecord, value: unknown): GrowingField {
     if (!known.isLearned || known.field !== 'INT64') return known;
-    const path = record.path + known.name.toLowerCase();
-    if (!staysWhole.has(path) && !fitsFloat(value)) {
-      staysWhole.add(path);
-      hasMoreLarge = true;
-    }
-    if (isResting || staysWhole.has(path) || !hasFraction(value)) return known;
+    const staysWhole = whole.notice(record.path + known.name.toLowerCase(), value);
+    if (isResting || staysWhole || !hasFraction(value)) return known;
     known.field = 'FLOAT64';
     record.learned[known.name] = 'FLOAT64';
     hasGrown = true;
     return known;
   }
+}
+
+/** Names of columns, in lower case, that a field of a record would make ambiguous. */
+function columnsToKeepClear({
+  columns,
+  time = 'timestamp',
+  project = 'project',
+}: DeclaredFields): ReadonlySet<string> {
+  const names = new Set(Object.keys(columns).map(name => name.toLowerCase()));
+  // Who asks names the table of these, for Supabase's own records have such fields.
+  for (const name of [time, project]) names.delete(name);
+  return names;
+}
+
+/** The learned integers that stay INT64, by dotted path in lower case. */
+function createWholeFields(large: SourceFields) {
+  const paths = new Set(Object.keys(large));
+  let hasGrown = false;
+  return {
+    /** @returns whether a field stays INT64, this value of it considered */
+    notice(path: string, value: unknown): boolean {
+      if (!paths.has(path) && !fitsFloat(value)) {
+        paths.add(path);
+        hasGrown = true;
+      }
+      return paths.has(path);
+    },
+    take(): SourceFields | undefined {
+      if (!hasGrown) return undefined;
+      hasGrown = false;
+      return Object.fromEntries([...paths].map(path => [path, 'INT64']));
+    },
+  };
 }
 
 const weightOf = (field: SourceField) => (typeof field === 'string' ? 1 : 2);
