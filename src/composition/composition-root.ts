@@ -43,7 +43,7 @@ import { composeTokens } from './compose-tokens.ts';
 import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
-import { freeBytesAt, leastFreeBytes } from './free-bytes.ts';
+import { type FreeBytes, leastFreeBytes, watchFreeBytes } from './free-bytes.ts';
 /** What a process brings to its gateway. */
 export type GatewayDeps = {
   readonly clock: Clock;
@@ -56,8 +56,8 @@ export type GatewayDeps = {
   readonly engine?: Engine;
   /** The process's log, for the metrics. */
   readonly log?: { readonly droppedLines: number };
-  /** Free bytes of the disk that a folder is on. Default: asks the system. */
-  readonly freeBytes?: (directory: string) => number;
+  /** How full the disk is that DATA_DIR is on. Default: the system is asked. */
+  readonly freeBytes?: FreeBytes;
 };
 
 /** A gateway that is ready to listen. */
@@ -82,7 +82,7 @@ export type Gateway = {
  */
 export async function composeGateway(
   config: Config,
-  { clock, emit: observe, accessToken, pageSample, engine: given, log, freeBytes = freeBytesAt }: GatewayDeps,
+  { clock, emit: observe, accessToken, pageSample, engine: given, log, freeBytes: known }: GatewayDeps,
 ): Promise<Gateway> {
   const metrics = createMetrics();
   const { emit, isEngineDown } = watchEngine(both(metrics.observe, observe));
@@ -111,6 +111,7 @@ export async function composeGateway(
     redactKinds: config.REDACT_KINDS,
     redactor,
   };
+  const freeBytes = known ?? (await watchFreeBytes(config.DATA_DIR));
   loading = openLoading(config, { endpoints, engine, sourceWatch, cache, clock, emit: watched });
   const pages = config.PAGES ? openPageFiles() : undefined;
   const http = createHttpServer({
@@ -126,17 +127,13 @@ export async function composeGateway(
     documentsNeedToken: config.DOCUMENTS_NEED_TOKEN,
     mcp: openMcp(config, pipeline),
     ...documentsOf(endpoints),
-    // A gateway without its store still answers; unready, all gateways would be out of service at once.
-    health: () => ({
-      isReady: true,
-      ...degradations(config, { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }),
-    }),
+    health: () => healthOf(config, { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
     emit,
   });
-  metrics.read(readingsOf(config, { http, log, engine, endpoints, sourceWatch, tokens, freeBytes }));
+  metrics.read(readingsOf({ http, log, engine, endpoints, sourceWatch, tokens, freeBytes }));
   return {
     server: http.server,
     http,
@@ -145,7 +142,7 @@ export async function composeGateway(
     goOnWithSample: () => loading?.goOnWithSample(),
     close: closing(
       http,
-      [...(loading ? [loading] : []), tokens, warming, redactor, formatter, { close }],
+      [...(loading ? [loading] : []), tokens, warming, redactor, formatter, freeBytes, { close }],
       watchEventLoop(emit),
     ),
   };
@@ -250,19 +247,16 @@ type Read = {
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
   readonly sourceWatch: Pick<SourceWatch, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
-  readonly freeBytes: (directory: string) => number;
+  readonly freeBytes: Pick<FreeBytes, 'read'>;
 };
 
-function readingsOf(
-  { DATA_DIR }: Config,
-  { http, log, engine, endpoints, sourceWatch, tokens, freeBytes }: Read,
-): Readings {
+function readingsOf({ http, log, engine, endpoints, sourceWatch, tokens, freeBytes }: Read): Readings {
   return {
     connections: http.connections,
     unreadBytes: http.unreadBytes,
     droppedLogLines: () => log?.droppedLines ?? 0,
     engine: engine.usage,
-    freeBytes: () => freeBytes(DATA_DIR),
+    freeBytes: freeBytes.read,
     brokenEndpoints: () => endpoints.broken.length,
     brokenSources: () => sourceWatch.broken.length,
     areTokensStale: () => tokens.isStale,
@@ -286,25 +280,26 @@ type Watched = {
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
   readonly sourceWatch: Pick<SourceWatch, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
-  readonly freeBytes: (directory: string) => number;
+  readonly freeBytes: Pick<FreeBytes, 'read'>;
   readonly isEngineDown: () => boolean;
 };
 
 /** What works less well than it should, for `/readyz`; names of files only where everybody may read those of saved queries. */
-function degradations(
-  { DATA_DIR, DOCUMENTS_NEED_TOKEN }: Config,
+function healthOf(
+  { DOCUMENTS_NEED_TOKEN }: Config,
   { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }: Watched,
-): Pick<Health, 'reasons' | 'broken'> {
+): Health {
   const broken = [...endpoints.broken, ...sourceWatch.broken].flatMap(placesOf);
   const reasons = [
     ...(cache.storeHealth().isUp ? [] : ['store_down']),
     ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
     ...(sourceWatch.broken.length > 0 ? ['source_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
-    ...(freeBytes(DATA_DIR) < leastFreeBytes ? ['disk_full'] : []),
+    ...(freeBytes.read() < leastFreeBytes ? ['disk_full'] : []),
     ...(isEngineDown() ? ['engine_down'] : []),
   ];
-  return { reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };
+  // A gateway without its store still answers; unready, all gateways would be out of service at once.
+  return { isReady: true, reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };
 }
 
 type GraphqlDeps = {

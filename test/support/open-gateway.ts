@@ -118,7 +118,7 @@ export async function openGateway(options: OpenGatewayOptions) {
     accessToken: testToken,
     pageSample,
     engine,
-    ...(freeBytes && { freeBytes }),
+    ...(freeBytes && { freeBytes: { read: freeBytes, close: async () => undefined } }),
   });
   await new Promise<void>(resolve => gateway.server.listen(0, '127.0.0.1', resolve));
   const { port } = gateway.server.address() as AddressInfo; // it listens on TCP
