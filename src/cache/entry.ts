@@ -1,7 +1,8 @@
-import { createHash, randomBytes, webcrypto } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { digestBytes, joinBytes } from '../base/long-bytes.ts';
 import { ownMemory } from '../base/own-memory.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
 import { createPermits } from '../base/turns.ts';
@@ -34,7 +35,8 @@ export type Entry = {
 };
 
 /**
- * Renders rows as the entry of a key, and the entry as the value of a store. Long bodies are hashed and compressed on other threads.
+ * Renders rows as the entry of a key, and the entry as the value of a store. Long bodies are hashed in slices of the event loop, and compressed
+ * on other threads.
  * @param maxBytes of the body; a longer one gets no value
  */
 export async function makeEntry(
@@ -42,9 +44,9 @@ export async function makeEntry(
   { columns, rowsJson, rowCount, isTruncated = false }: ResultSet,
   maxBytes: number,
 ): Promise<{ entry: Entry; value: Buffer | undefined }> {
-  const rendered = renderBody(rowsJson);
+  const rendered = await renderBody(rowsJson);
   const version = randomBytes(versionBytes).toString('latin1');
-  const bodyDigest = rendered.length > maxBytesNow ? await digestAsync(rendered) : digestOf(rendered);
+  const bodyDigest = await digestBytes(rendered);
   const all = { version, ...facts, columns, rowCount, isTruncated, bodyDigest, body: rendered };
   if (rendered.length > maxBytes) return { entry: all, value: undefined };
   const value = await encodeEntry(all);
@@ -54,36 +56,22 @@ export async function makeEntry(
 }
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
-export function renderBody(rowsJson: Buffer): Buffer {
-  return joined([bodyOpening, rowsJson, bodyClosing]);
+export function renderBody(rowsJson: Buffer): Promise<Buffer> {
+  return joinBytes([bodyOpening, rowsJson, bodyClosing]);
 }
 
 const bodyOpening = Buffer.from('{"result":');
 const bodyClosing = Buffer.from('}');
-
-/** Joins bytes in memory of their own: short buffers share a slab, which an entry that is kept would keep whole. */
-function joined(parts: readonly Buffer[]): Buffer {
-  const all = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) at += part.copy(all, at);
-  return all;
-}
 
 /** 128 bits of SHA-256 as base64url: enough to distinguish two bodies of one URL. */
 export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
 
-/** The same digest, calculated on another thread. */
-export async function digestAsync(body: Buffer): Promise<string> {
-  const digest = await webcrypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>); // no body is shared
-  return Buffer.from(digest, 0, 16).toString('base64url');
-}
-
 /** Changes with the layout below; an entry of another layout is not read. */
 const layoutVersion = 4;
 
-/** Longer bodies are hashed and compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
+/** Longer bodies are compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
 const maxBytesNow = 256 * 1024;
 
 /** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
@@ -104,7 +92,7 @@ export async function encodeEntry({ version, body, ...facts }: Entry): Promise<B
   const head = Buffer.from(JSON.stringify({ layout: layoutVersion, ...ofBody, ...facts }));
   const headLength = Buffer.alloc(4);
   headLength.writeUInt32BE(head.length);
-  return joined([
+  return joinBytes([
     Buffer.from(version, 'latin1'),
     headLength,
     head,

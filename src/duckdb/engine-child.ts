@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { childEnvironment } from '../base/child-environment.ts';
+import { joinBytes } from '../base/long-bytes.ts';
 import type { ResultSet } from '../base/rows.ts';
 import type {
   Catalog,
@@ -219,7 +220,7 @@ function createOwedResults() {
       else if (report.type === 'outdated') found.result.reject(new OutdatedError());
       else {
         const { rowCount, isTruncated } = report;
-        found.result.resolve({ rowsJson: joined(found.parts), rowCount, isTruncated });
+        found.result.resolve(joined(found.parts).then(rowsJson => ({ rowsJson, rowCount, isTruncated })));
       }
     },
     fail(error: Error): void {
@@ -230,11 +231,11 @@ function createOwedResults() {
 }
 
 /** Most results are one part, which is not copied: memory outside of V8's heap brings its next collection closer. */
-function joined(parts: readonly Uint8Array[]): Buffer {
+async function joined(parts: readonly Uint8Array[]): Promise<Buffer> {
   const [only] = parts;
   return only && parts.length === 1
     ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
-    : Buffer.concat(parts);
+    : joinBytes(parts);
 }
 
 /** The end of what the process wrote to standard error. */

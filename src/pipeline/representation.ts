@@ -1,8 +1,9 @@
 import type { Caller } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
+import { digestBytes } from '../base/long-bytes.ts';
 import { ownMemory } from '../base/own-memory.ts';
 import type { Receipt } from '../base/rows.ts';
-import { digestAsync, digestOf, type Entry } from '../cache/entry.ts';
+import { digestOf, type Entry } from '../cache/entry.ts';
 import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { jsonColumnsOf } from '../redaction/json-columns.ts';
@@ -85,7 +86,7 @@ async function redactElsewhere(
   by: RedactionCaller,
 ): Promise<Representation> {
   const body = await redactor.redact(rows.body, options, by);
-  return { body, digest: rows.bodyDigest && (await digestAsync(body)) };
+  return { body, digest: rows.bodyDigest && (await digestBytes(body)) };
 }
 
 function lookUp(rows: Rendered): Redacted {

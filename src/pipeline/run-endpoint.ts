@@ -208,7 +208,7 @@ async function runUncached(
   const run = async (inner: AbortSignal): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
     const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner);
-    return { ...result, isTruncated, createdAtMs, body: renderBody(rowsJson) };
+    return { ...result, isTruncated, createdAtMs, body: await renderBody(rowsJson) };
   };
   return isShared ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
 }

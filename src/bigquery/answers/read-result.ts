@@ -1,3 +1,4 @@
+import { joinBytes } from '../../base/long-bytes.ts';
 import type { Column } from '../../base/rows.ts';
 import { resultTooLarge } from '../../engine/result-too-large.ts';
 import type { Field, ResultsAnswer } from './bigquery-answers.ts';
@@ -133,8 +134,8 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
     },
     // All rows and a token: these may not be the right ones, and what follows must be empty.
     isWhole: () => pageToken === undefined || rowCount >= maxRows,
-    finish(): Result {
-      const rowsJson = Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
+    async finish(): Promise<Result> {
+      const rowsJson = await joinBytes([Buffer.from('['), ...pieces, Buffer.from(']')]);
       // Without a number of rows, a token means that there is another page.
       const isTruncated =
         first?.totalRows === undefined ? pageToken !== undefined : first.totalRows > maxRows;

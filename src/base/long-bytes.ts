@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { takeTurns } from './turns.ts';
+
+/** Bytes that are copied or hashed at a time: about a millisecond of work. */
+const chunkBytes = 1024 * 1024;
+
+/** All long bytes share the slices, so that many of them at once hold the event loop no longer than one. */
+const turns = takeTurns();
+
+/**
+ * Joins bytes in memory of their own: short buffers share a slab, which one that is kept would keep whole. Long ones are copied in slices of the
+ * event loop: 60 MB take 40 ms.
+ */
+export async function joinBytes(parts: readonly Uint8Array[]): Promise<Buffer> {
+  const all = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let end = 0;
+  for (const part of parts) {
+    const start = end;
+    end += part.length;
+    await inChunks(part, all.length, (chunk, at) => all.set(chunk, start + at));
+  }
+  return all;
+}
+
+/** 128 bits of SHA-256 as base64url. Long bytes are hashed in slices: to hand them to another thread would copy them, in as much time. */
+export async function digestBytes(bytes: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  await inChunks(bytes, bytes.length, chunk => hash.update(chunk));
+  return hash.digest().toString('base64url', 0, 16);
+}
+
+/** @param length of all that is worked on; short work is not split */
+async function inChunks(
+  bytes: Uint8Array,
+  length: number,
+  act: (chunk: Uint8Array, at: number) => void,
+): Promise<void> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    if (length > chunkBytes) while (turns.isOver()) await turns.next();
+    act(bytes.subarray(at, at + chunkBytes), at);
+  }
+}
