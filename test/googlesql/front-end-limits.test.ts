@@ -35,10 +35,21 @@ test('refuses more than 20,000 columns in all parts of a query', () => {
   );
 });
 
-test('refuses a wide record that is named too often', () => {
-  const rows = (count: number) => `select ${list(count, n => `t as t${n}`)} from (select ${columns(900)}) t`;
+test('refuses a wide record that is selected too often', () => {
+  const rows = (count: number) =>
+    `with w as (select t from (select ${columns(900)}) t) select 1 as x from (select * from ${list(count, n => `w w${n}`)})`;
   expect(() => compileCaller(rows(50))).not.toThrow();
   expect(() => compileCaller(rows(60))).toThrow('in the records of all its parts; the limit is 50000');
+});
+
+test('refuses records that are named too often, each field once for each record around it', () => {
+  const rows = (count: number, depth: number) =>
+    `select ${list(count, n => `s is null as n${n}`)} from (select ${'struct('.repeat(depth)}${list(400, () => '1')}${')'.repeat(depth)} as s)`;
+  expect(() => compileCaller(rows(120, 1))).not.toThrow();
+  expect(() => compileCaller(rows(130, 1))).toThrow('too many fields in records; the limit is 50000');
+  expect(() => compileCaller(rows(40, 3))).not.toThrow();
+  expect(() => compileCaller(rows(42, 3))).toThrow('too many fields in records; the limit is 50000');
+  expect(() => compileCaller(rows(1, 51))).toThrow('The query is too complex');
 });
 
 test('refuses records whose JSON DuckDB would prepare for seconds, but not those that need no conversion', () => {
@@ -63,6 +74,32 @@ test('refuses records whose JSON DuckDB would prepare for seconds, but not those
 test('contract 11.2: calls in one another are bound once each', () => {
   const nested = (depth: number) => `${'last_day('.repeat(depth)}date(timestamp)${')'.repeat(depth)}`;
   expect(() => compileCaller(`select ${nested(40)} as x from edge_logs`)).not.toThrow();
+});
+
+test.each([
+  ['a position in ORDER BY', 'order by', ', ', '1'],
+  ['a position in GROUP BY', 'group by', ', ', '1'],
+  ['an alias in ORDER BY', 'order by', ', ', "a || ''"],
+  ['an alias in QUALIFY', 'qualify', ' and ', "a != ''"],
+])('contract 11.2: %s counts as what it stands for', (_, clause, separator, term) => {
+  const sql = (times: number) =>
+    `select concat(${list(1000, () => 'id')}) as a from edge_logs ${clause} ${Array(times).fill(term).join(separator)}`;
+  expect(() => compileCaller(sql(10))).not.toThrow();
+  expect(() => compileCaller(sql(100))).toThrow('The query is too complex; the limit is 100000');
+});
+
+test('contract 11.2: each value of PIVOT counts as the whole call', () => {
+  const sql = (values: number) =>
+    `select * from (select 1 as a, 2 as b) pivot (greatest(sum(a), ${list(1000, () => '1')}) for b in (${list(values, n => `${n}`)}))`;
+  expect(() => compileCaller(sql(50))).not.toThrow();
+  expect(() => compileCaller(sql(100))).toThrow('The query is too complex; the limit is 100000');
+});
+
+test('contract 11.2: texts in one another are looked through for names up to a limit', () => {
+  const sql = (length: number) =>
+    `select ${'greatest(1, '.repeat(50)}length(concat(${list(length, () => 'id')}))${')'.repeat(50)} as x from edge_logs`;
+  expect(() => compileCaller(sql(1000))).not.toThrow();
+  expect(() => compileCaller(sql(15_000))).toThrow('The query is too complex');
 });
 
 test('refuses WITH expressions with more than 200 names', () => {

@@ -3,7 +3,7 @@ import { jsonMember } from '../functions/functions-json.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
+import { type BoundExpression, childrenOf, sizeOf } from '../tree/bound-tree.ts';
 import { asComputed, unify } from '../tree/coercion.ts';
 import { whereElse } from '../tree/deeper-field.ts';
 import { letIn } from '../tree/let-in.ts';
@@ -22,7 +22,7 @@ import {
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
 import {
-  leavesOf,
+  pathSteps,
   type SqlType,
   type StructField,
   type StructType,
@@ -153,7 +153,9 @@ export function bindBoolean(context: BindContext, syntax: Expression, clause: st
 /** `a.b.c`: a name in scope, then fields of it. */
 export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
   const value = pathValue(context, parts);
-  if (isNested(value.type)) context.statement.countRecords(leavesOf(value.type), parts[0]!.at);
+  // A name may stand for much: an alias of the list, what FULL JOINs have merged.
+  context.statement.countExpressions(sizeOf(value) - 1, parts[0]!.at);
+  if (isNested(value.type)) context.statement.countRecords(pathSteps(value.type), parts[0]!.at);
   return value;
 }
 
@@ -274,8 +276,9 @@ function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   const terms = [bindExpression(context, first)];
   for (const { right, at } of rest.reverse()) {
     const term = bindExpression(context, right);
+    const pair = [terms.length === 1 ? terms[0]! : yes, term];
     // The refusal of the first pair that does not fit, with its place.
-    operator(syntax.operator, [terms.length === 1 ? terms[0]! : yes, term], at);
+    if (!pair.every(({ type }) => type.kind === 'BOOL')) operator(syntax.operator, pair, at);
     terms.push(term);
   }
   return operator(syntax.operator, terms, syntax.at);

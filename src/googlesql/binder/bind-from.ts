@@ -136,19 +136,29 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
 
 /** The names of a side that a row may come without. */
 function outerScope(scope: Scope): Scope {
-  const isMarked = ({ type }: BoundExpression) => onOuterSide(type) === type;
-  const outer = (value: BoundExpression) => ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
-  const columns = (list: readonly NamedValue[]) =>
-    list.every(({ value }) => isMarked(value)) ? list : list.map(c => ({ ...c, value: outer(c.value) }));
   return {
     ...scope,
-    merged: columns(scope.merged),
+    merged: outerColumns(scope.merged),
     variables: scope.variables.map(variable =>
       variable.kind === 'table'
-        ? { ...variable, columns: columns(variable.columns) }
-        : { ...variable, value: outer(variable.value) },
+        ? { ...variable, columns: outerColumns(variable.columns) }
+        : { ...variable, value: outerValue(variable.value) },
     ),
   };
+}
+
+const outerValue = (value: BoundExpression) =>
+  ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
+
+/** Columns on an outer side, where another join may put them again. */
+const knownOuter = new WeakSet<readonly NamedValue[]>();
+
+function outerColumns(columns: readonly NamedValue[]): readonly NamedValue[] {
+  if (knownOuter.has(columns)) return columns;
+  const isMarked = columns.every(({ value: { type } }) => onOuterSide(type) === type);
+  const outer = isMarked ? columns : columns.map(c => ({ ...c, value: outerValue(c.value) }));
+  knownOuter.add(outer);
+  return outer;
 }
 
 /** USING compares the columns and leaves one of each name, unqualified. */
@@ -178,20 +188,27 @@ function bindUsing(
     item.at,
   );
   const merged = pairs.map(pair => ({ name: pair.name, value: mergedValue(item.join, pair) }));
-  const again = new Set(names.map(({ name }) => foldName(name)));
+  const again: ReadonlySet<string> = new Set(names.map(({ name }) => foldName(name)));
   const others = scope.merged.filter(({ name }) => !again.has(foldName(name)));
   return {
     from: { kind: 'join', join: item.join, left: left.from, right: right.from, on },
-    scope: { ...scope, merged: [...merged, ...others], variables: scope.variables.map(withMerged(again)) },
+    scope: { ...scope, merged: [...merged, ...others], variables: withMerged(scope.variables, again) },
   };
 }
 
-const withMerged =
-  (names: ReadonlySet<string>) =>
-  (variable: RangeVariable): RangeVariable => ({
-    ...variable,
-    mergedNames: names.union(variable.mergedNames ?? new Set()),
+/** Tables that stand beside one another have most often the same names merged: each set of them is made once. */
+function withMerged(
+  variables: readonly RangeVariable[],
+  names: ReadonlySet<string>,
+): readonly RangeVariable[] {
+  const known = new Map<RangeVariable['mergedNames'], ReadonlySet<string>>([[undefined, names]]);
+  return variables.map(variable => {
+    const before = variable.mergedNames;
+    const mergedNames = known.get(before) ?? names.union(before!);
+    known.set(before, mergedNames);
+    return { ...variable, mergedNames };
   });
+}
 
 function mergedValue(
   join: JoinSyntax['join'],

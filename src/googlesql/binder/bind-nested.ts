@@ -44,7 +44,8 @@ export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array
   }
   if (elements.length === 0) return { kind: 'array', type: arrayOf(scalar('NULL')), elements };
   const { type, values } = unify(elements, 'array constructor', syntax.at);
-  const element = type.kind === 'NULL' ? scalar('INT64') : type;
+  if (type.kind !== 'NULL') return { kind: 'array', type: arrayOf(type), elements: values };
+  const element = scalar('INT64');
   return { kind: 'array', type: arrayOf(element), elements: values.map(e => coerce(e, element, syntax.at)) };
 }
 

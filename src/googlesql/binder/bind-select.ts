@@ -10,6 +10,7 @@ import {
   holdsAnalytic,
   holdsAnyAggregate,
   type OutputColumn,
+  sizeOf,
   unsupportedCall,
 } from '../tree/bound-tree.ts';
 import { canonical, typeAsPart } from '../tree/coercion.ts';
@@ -195,8 +196,14 @@ function groupKey(
     return bindExpression(isName ? named : inside, expression);
   }
   const item = items[Number(expression.value) - 1];
-  if (item) return item.value;
+  if (item) return counted(named, item.value, expression.at);
   throw invalidQuery(`GROUP BY is out of SELECT column number range: ${expression.value}`, expression.at);
+}
+
+/** A value of the list that a position stands for: it is looked through again as if it were written there. */
+function counted({ statement }: BindContext, value: BoundExpression, at: SqlPosition): BoundExpression {
+  statement.countExpressions(sizeOf(value), at);
+  return value;
 }
 
 function bindOrder(
@@ -210,8 +217,12 @@ function bindOrder(
   },
 ): BoundOrder {
   const position = outputIndex(item.expression, list.columns);
-  const value = position === undefined ? bindOrderKey(context, item.expression) : list.items[position]!.value;
-  refuseOrder(value.type, item.expression.at);
+  const { at } = item.expression;
+  const value =
+    position === undefined
+      ? bindOrderKey(context, item.expression)
+      : counted(context, list.items[position]!.value, at);
+  refuseOrder(value.type, at);
   return orderTerm(item, position ?? list.positions.get(context.statement.keyOf(value)) ?? value);
 }
 

@@ -85,8 +85,10 @@ export function matchRow(
   at: SqlPosition,
 ): MatchedRow {
   const values = given.map(asComputed);
-  let best: { row: FunctionRow; targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined;
+  let best: { row: FunctionRow; variable: SqlType; cost: number } | undefined;
   for (const candidate of rows) {
+    // Nothing is closer.
+    if (best?.cost === 0 && best.row.template !== unsupported) break;
     const fit = fits(candidate, values);
     // Of NULLs alone, which fit any row, those without a form in DuckDB come last.
     const isBetter =
@@ -99,17 +101,18 @@ export function matchRow(
     const types = values.map(value => typeName(value.type)).join(', ');
     throw invalidQuery(`No matching signature for ${what} for argument types: ${types || '()'}`, at);
   }
-  const { targets, variable } = best;
-  refuseBareNull(best.row, values, at);
+  const { row: chosen, variable } = best;
+  const targets = values.map((_, i) => filled(parameterOf(chosen, i), variable));
+  refuseBareNull(chosen, values, at);
   const coerced = values.map((value, i) => coerce(value, targets[i]!, at));
-  const variant = best.row.variants.find(({ applies }) => applies(coerced));
+  const variant = chosen.variants.find(({ applies }) => applies(coerced));
   return {
-    row: best.row,
-    template: (variant ?? best.row).template,
+    row: chosen,
+    template: (variant ?? chosen).template,
     arguments: coerced,
-    type: filled(best.row.returns, variable),
+    type: filled(chosen.returns, variable),
     unsupported:
-      unsupportedRow(rows, best.row, { what, types: targets, at }) ?? unclearArgument(given, what, at),
+      unsupportedRow(rows, chosen, { what, types: targets, at }) ?? unclearArgument(given, what, at),
   };
 }
 
@@ -120,6 +123,7 @@ function refuseBareNull(
   at: SqlPosition,
 ): void {
   const isBare = values.map(({ type }) => type.kind === 'NULL');
+  if (!isBare.includes(true)) return;
   if (name === 'RANGE' && isBare.every(Boolean))
     throw invalidQuery('At least one argument of RANGE must have a type', at);
   if (name === 'RANGE_BUCKET' && isBare[1])
@@ -152,7 +156,7 @@ function unclearArgument(
   what: string,
   at: SqlPosition,
 ): Unsupported | undefined {
-  if (given.some(isEmptyArray)) return undefined;
+  if (!given.some(({ type }) => type.kind === 'ARRAY') || given.some(isEmptyArray)) return undefined;
   return given.map(value => unclearArray(value, what, at)).find(Boolean);
 }
 
@@ -167,35 +171,42 @@ export function bindRow(
   return { kind: 'call', name: chosen.name, ...call };
 }
 
+/** What a row expects as its argument at an index, from 0: a variadic row repeats its last parameter. */
+const parameterOf = ({ parameters }: FunctionRow, index: number): ParameterType =>
+  parameters[Math.min(index, parameters.length - 1)]!;
+
 function fits(
-  { parameters, variadic }: FunctionRow,
+  candidate: FunctionRow,
   values: readonly BoundExpression[],
-): { targets: readonly SqlType[]; variable: SqlType; cost: number } | undefined {
+): { variable: SqlType; cost: number } | undefined {
+  const { parameters, variadic } = candidate;
   if (values.length < parameters.length || (values.length > parameters.length && !variadic)) return undefined;
-  const expected = values.map((_, i) => parameters[Math.min(i, parameters.length - 1)]!);
-  const variable = solveVariable(expected, values);
+  const variable = solveVariable(candidate, values);
   if (!variable) return undefined;
-  const targets = expected.map(parameter => filled(parameter, variable));
   let cost = 0;
-  const hasNumeric = values.some(({ type }) => type.kind === 'NUMERIC');
   for (const [i, value] of values.entries()) {
-    const step = coercionCost(value, targets[i]!);
+    const target = filled(parameterOf(candidate, i), variable);
+    const step = coercionCost(value, target);
     if (step === undefined) return undefined;
     // A literal with a point is a NUMERIC beside one only.
-    if (value.type.kind === 'FLOAT64' && targets[i]!.kind === 'NUMERIC' && !hasNumeric) return undefined;
+    if (value.type.kind === 'FLOAT64' && target.kind === 'NUMERIC' && !values.some(isNumeric))
+      return undefined;
     cost += step;
   }
-  return { targets, variable, cost };
+  return { variable, cost };
 }
 
+const isNumeric = ({ type }: BoundExpression): boolean => type.kind === 'NUMERIC';
+
+const noType = scalar('NULL');
+
 /** The type that `T` stands for in this call; NULL when there is no T, or nothing but NULLs for it. */
-function solveVariable(
-  expected: readonly ParameterType[],
-  values: readonly BoundExpression[],
-): SqlType | undefined {
-  const plain = values.filter((_, i) => expected[i]!.kind === 'variable');
-  const arrays = values.filter((_, i) => expected[i]!.kind === 'arrayOfVariable');
-  const comparable = expected.some(parameter => parameter.kind === 'variable' && parameter.comparable);
+function solveVariable(candidate: FunctionRow, values: readonly BoundExpression[]): SqlType | undefined {
+  const { parameters } = candidate;
+  if (parameters.every(({ kind }) => kind === 'exact')) return noType;
+  const plain = values.filter((_, i) => parameterOf(candidate, i).kind === 'variable');
+  const arrays = values.filter((_, i) => parameterOf(candidate, i).kind === 'arrayOfVariable');
+  const comparable = parameters.some(parameter => parameter.kind === 'variable' && parameter.comparable);
   const arrayType = supertype(arrays);
   if (!arrayType || (arrayType.kind !== 'NULL' && arrayType.kind !== 'ARRAY')) return undefined;
   const elements: BoundExpression[] =

@@ -5,12 +5,20 @@ import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { inTemplate, quoteName } from '../tree/quote-text.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
-import { leavesOf, type SqlType, type StructField, scalar, typeName } from '../tree/types.ts';
+import {
+  leavesOf,
+  pathSteps,
+  type SqlType,
+  type StructField,
+  type StructType,
+  scalar,
+  typeName,
+} from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
-/** Most scalars in a value that is compared: each is a comparison of its own. */
-const maxComparedLeaves = 500;
+/** Most scalars in a value that is compared, each of which is a comparison of its own, and most `pathSteps`. */
+const [maxComparedLeaves, maxComparedSteps] = [500, 2000];
 
 export const isNested = ({ kind }: SqlType): boolean => kind === 'STRUCT' || kind === 'ARRAY';
 
@@ -27,6 +35,8 @@ export function nestedEquality(
   at: SqlPosition,
 ): BoundExpression {
   const [left, right] = sameKind('=', values, at);
+  if (left!.kind === 'call' && left!.unsupported)
+    return unsupportedCall(left!.unsupported, bool, [left!, right!]);
   if (left!.type.kind === 'ARRAY')
     return {
       kind: 'call',
@@ -91,8 +101,12 @@ function sameKind(
   }
   if (holdsKind(type, 'JSON'))
     throw invalidQuery(`Equality is not defined for arguments of type ${typeName(type)}`, at);
-  if (leavesOf(type) > maxComparedLeaves) {
-    const { reason } = onlyOnWarehouse(`Comparing values of more than ${maxComparedLeaves} fields`, at);
+  if (leavesOf(type) > maxComparedLeaves || pathSteps(type) > maxComparedSteps) {
+    const what =
+      leavesOf(type) > maxComparedLeaves
+        ? `Comparing values of more than ${maxComparedLeaves} fields`
+        : 'Comparing values of many fields so deep in records';
+    const { reason } = onlyOnWarehouse(what, at);
     return values.map(value => unsupportedCall(reason, type, [value]));
   }
   return values.map(value => {
@@ -104,8 +118,24 @@ function sameKind(
 /** Whether a kind of scalar is in a type. */
 export function holdsKind(type: SqlType, kind: string): boolean {
   if (type.kind === 'ARRAY') return holdsKind(type.element, kind);
-  if (type.kind === 'STRUCT') return type.fields.some(field => holdsKind(field.type, kind));
-  return type.kind === kind;
+  return type.kind === 'STRUCT' ? kindsIn(type).has(kind) : type.kind === kind;
+}
+
+const knownKinds = new WeakMap<StructType, ReadonlySet<string>>();
+
+/** The kinds of scalars in a record; looked for once, for records in one another are compared at each level. */
+function kindsIn(type: StructType): ReadonlySet<string> {
+  const known = knownKinds.get(type);
+  if (known) return known;
+  const kinds = new Set<string>();
+  for (const field of type.fields) {
+    let own = field.type;
+    while (own.kind === 'ARRAY') own = own.element;
+    if (own.kind === 'STRUCT') for (const kind of kindsIn(own)) kinds.add(kind);
+    else kinds.add(own.kind);
+  }
+  knownKinds.set(type, kinds);
+  return kinds;
 }
 
 /** Names for values, each of which is calculated once; what a constructor makes a STRUCT of needs no STRUCT. */

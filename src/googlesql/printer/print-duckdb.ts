@@ -23,6 +23,9 @@ const maxJsonWork = 1_000_000;
 /** Most expressions that are printed of a statement; the longest texts that are answered have some 60,000. */
 const maxPrintedExpressions = 100_000;
 
+/** Most characters of a statement's texts that are looked through for names: each lambda looks through all that is in it. */
+const maxCharactersRead = 4_000_000;
+
 export type PrintedStatement = {
   readonly sql: string;
   /** What `finishRow` has still to do, by column; absent where rows are final. */
@@ -51,7 +54,12 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let depth = 0;
   let left = maxPrintedExpressions;
   const depths = new Map<string, number>();
-  const depthsIn = (sql: string) => aliasesIn(sql).flatMap(alias => depths.get(alias) ?? []);
+  let unread = maxCharactersRead;
+  const depthsIn = (sql: string): readonly number[] => {
+    unread -= sql.length;
+    if (unread < 0) throw new RangeError('Too long texts in one another');
+    return [...aliasesIn(sql)].flatMap(alias => depths.get(alias) ?? []);
+  };
   const printer: Printer = {
     places: new Map(),
     groupedFields: new Map(),

@@ -15,7 +15,7 @@ import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { onlyOnWarehouse, UnsupportedSql } from '../tree/sql-error.ts';
-import { arrayOf, type SqlType } from '../tree/types.ts';
+import { arrayOf, pathSteps, type SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
@@ -48,10 +48,11 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
       return groupedField(printer, expression) ?? `(${print(expression.of)}).${quoteName(expression.name)}`;
     case 'struct': {
       const { fields } = expression.type;
+      // Not by `join`, which copies: records in one another hold what is in them at each level.
       const values = expression.values.map(
         (v, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(v)}`,
       );
-      return `{${values.join(', ')}}`;
+      return `{${values.reduce((all, value) => `${all}, ${value}`)}}`;
     }
     case 'array':
       return printArray(print, expression);
@@ -60,6 +61,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'arrayLength':
       return printLength(print(expression.of), expression.of);
     case 'cast':
+      printer.count(pathSteps(expression.type));
       return (
         printJsonNumber(printer, expression) ??
         printOnce(printer, [expression.of], ([sql]) => printCast(sql!, expression))
@@ -264,29 +266,51 @@ const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) |
 
 function printCall(printer: Printer, { template, arguments: values, unsupported }: BoundCall): string {
   if (unsupported) throw new UnsupportedSql(unsupported);
-  return printOnce(printer, values, printed =>
-    fill(template, printed, {
-      '*': () => printed.join(', '),
-      '||': () => concatOperands(printed),
-      and: () => printed.join(' and '),
-      or: () => printed.join(' or '),
-      null: () => printed.map(value => `${value} is null`).join(' or '),
-      space: () => whiteSpace,
-      ...textForms(printed, values),
-    }),
-  );
+  const body = (printed: readonly string[]) =>
+    fill(template, printed, name => callPart(printer, name, printed, values[0]));
+  return printOnce(printer, values, body, piecesOf(template).isNumbered ? template : undefined);
 }
 
-/** The first operand as JSON, for TO_JSON_STRING and for TO_JSON, and as FORMAT writes it. */
-function textForms([sql = '']: readonly string[], [value]: readonly BoundExpression[]) {
-  const printed = (form: JsonForm) => () => printJsonText(sql, typeAsPart(value!), form);
-  return {
-    jsonText: printed('text'),
-    jsonValue: printed('value'),
-    jsonWide: printed('wide'),
-    sqlText: () => printSqlText(sql, typeAsPart(value!), 'text'),
-    sqlLiteral: () => printSqlText(sql, typeAsPart(value!), 'literal'),
+/** What a name in the template of a call stands for; the forms of a text are those of its first operand. */
+function callPart(
+  printer: Printer,
+  name: string,
+  printed: readonly string[],
+  first?: BoundExpression,
+): string | undefined {
+  const [sql = ''] = printed;
+  const firstType = () => {
+    const type = typeAsPart(first!);
+    printer.count(pathSteps(type));
+    return type;
   };
+  const json = (form: JsonForm) => printJsonText(sql, firstType(), form);
+  switch (name) {
+    case '*':
+      return printed.join(', ');
+    case '||':
+      return concatOperands(printed);
+    case 'and':
+      return printed.join(' and ');
+    case 'or':
+      return printed.join(' or ');
+    case 'null':
+      return printed.map(value => `${value} is null`).join(' or ');
+    case 'space':
+      return whiteSpace;
+    case 'jsonText':
+      return json('text');
+    case 'jsonValue':
+      return json('value');
+    case 'jsonWide':
+      return json('wide');
+    case 'sqlText':
+      return printSqlText(sql, firstType(), 'text');
+    case 'sqlLiteral':
+      return printSqlText(sql, firstType(), 'literal');
+    default:
+      return undefined;
+  }
 }
 
 function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
@@ -307,14 +331,15 @@ function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
   const hasOwnFilter = aggregate.template.includes('$filter');
   if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
   const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');
-  return fill(aggregate.template, printed, {
-    distinct: () => (aggregate.distinct ? 'distinct ' : ''),
-    order: () => (order ? ` order by ${order}` : ''),
-    filter: () => (isInside ? ignored : filter),
-    over: () =>
+  const parts: Readonly<Record<string, string>> = {
+    distinct: aggregate.distinct ? 'distinct ' : '',
+    order: order ? ` order by ${order}` : '',
+    filter: isInside ? ignored : filter,
+    over:
       (hasOwnFilter ? '' : filter) +
       (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
-  });
+  };
+  return fill(aggregate.template, printed, name => parts[name]);
 }
 
 /** See `OwnRow`. */
@@ -360,22 +385,52 @@ function printSortedSet(
   return isText ? `${isBytes ? 'bq_bytes_join' : 'array_to_string'}(${list}, ${separator})` : list;
 }
 
-/** Fills a template in one pass, so that nothing in an argument is ever read as part of the template. */
+/** A template taken apart: texts, and between them the holes, without their dollar signs and brackets. */
+type Pieces = {
+  readonly texts: readonly string[];
+  readonly holes: readonly string[];
+  /** Whether its holes are all for one operand each. */
+  readonly isNumbered: boolean;
+};
+
+const hole =
+  /\$(\d|\{\d+\}|\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|sqlText|sqlLiteral|\$)/;
+
+const knownPieces = new Map<string, Pieces>();
+
+/** Templates that are kept apart, and how long they are at most: those of the functions' rows, not what a statement makes for itself. */
+const [maxKept, maxKeptLength] = [1000, 300];
+
+function piecesOf(template: string): Pieces {
+  const known = knownPieces.get(template);
+  if (known) return known;
+  const split = template.split(hole);
+  const texts = split.filter((_, i) => i % 2 === 0);
+  const holes = split.filter((_, i) => i % 2 === 1).map(name => name.replace(/[{}]/g, ''));
+  const pieces = { texts, holes, isNumbered: holes.every(name => /^\d/.test(name)) };
+  if (knownPieces.size >= maxKept) knownPieces.clear();
+  if (template.length <= maxKeptLength) knownPieces.set(template, pieces);
+  return pieces;
+}
+
+/**
+ * Fills a template in one pass, so that nothing in an argument is ever read as part of the template. Nothing is copied either, as
+ * `replace` and `join` would: calls in one another hold what is in them at each level.
+ * @param partOf what a hole that has a name stands for
+ */
 function fill(
   template: string,
   values: readonly string[],
-  names: Readonly<Record<string, () => string>>,
+  partOf: (name: string) => string | undefined,
 ): string {
-  return template.replace(
-    /\$(?:(\d)|\{(\d+)\}|(\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|sqlText|sqlLiteral|\$))/g,
-    (_, a, b, name) => {
-      if (name === '$') return '$';
-      const text = name ? names[name]?.() : values[Number(a ?? b) - 1];
-      if (text === undefined)
-        throw new Error(`The template ${template} asks for what its call does not have`);
-      return text;
-    },
-  );
+  const { texts, holes } = piecesOf(template);
+  let filled = texts[0]!;
+  for (const [i, name] of holes.entries()) {
+    const text = name === '$' ? name : (values[Number(name) - 1] ?? partOf(name));
+    if (text === undefined) throw new Error(`The template ${template} asks for what its call does not have`);
+    filled += text + texts[i + 1]!;
+  }
+  return filled;
 }
 
 function printWindow(around: Printer, { partitionBy, orderBy, frame }: BoundWindow): string {

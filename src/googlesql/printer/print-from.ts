@@ -11,7 +11,8 @@ import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
 export type PrintedFrom = {
   readonly sql: string | undefined;
   readonly filters: readonly string[];
-  readonly keys: readonly string[];
+  /** Keys of columns, a list of each scan: joins in a row take along all that stands before them. */
+  readonly keys: readonly (readonly string[])[];
   /** The text is a join: on the right side of another it takes brackets. */
   readonly isJoin?: boolean | undefined;
 };
@@ -68,7 +69,7 @@ function printSource(
     printer.places.set(key, `${alias}.${column}`);
     return key;
   });
-  return { sql: printer.jsonReads.source(sql, alias), filters: [], keys };
+  return { sql: printer.jsonReads.source(sql, alias), filters: [], keys: [keys] };
 }
 
 function printJoin(printer: Printer, from: Join): PrintedFrom {
@@ -104,11 +105,13 @@ function printOuterOn(
   const sides = [left, right];
   const on = printOn(printer, condition, texts => {
     const aliases = sides.map(({ keys }) => {
-      const all = new Set(keys.flatMap(key => aliasesIn(printer.places.get(key)!)));
+      const columns = keys.flat();
+      printer.count(columns.length);
+      const all = new Set(columns.flatMap(key => [...aliasesIn(printer.places.get(key)!)]));
       return [...all].filter(alias => !printer.readsOuterQuery(alias));
     });
     const sideOf = (text: string): number => {
-      const read = new Set(aliasesIn(text));
+      const read = aliasesIn(text);
       const found = [0, 1].filter(side => aliases[side]!.some(alias => read.has(alias)));
       if (found.length > 1)
         throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', nowhere);
@@ -185,7 +188,7 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
   }
   const tests = printer.impliedRelations.has(from.relation) ? [] : [present];
   const filters = from.outer ? input.filters : [...input.filters, ...tests, ...(on ? [on] : [])];
-  return { ...input, filters, keys: [...input.keys, ...(from.withOffset ? keys : [keys[0]])] };
+  return { ...input, filters, keys: [...input.keys, from.withOffset ? keys : [keys[0]]] };
 }
 
 function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: string): PrintedFrom {
@@ -201,7 +204,7 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
     printer.places.set(value, elementAt(array));
     printer.places.set(offset, position);
     const on = printOn(printer, from.on, texts => {
-      if (texts.some(lifted => aliasesIn(lifted).includes(position)))
+      if (texts.some(lifted => aliasesIn(lifted).has(position)))
         throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', nowhere);
       const [wider, list, ...names] = naming(printer, scan, array, ...texts);
       [scan, array] = [wider, list];
@@ -254,7 +257,7 @@ function wrapped(
   added: readonly { key: string; sql: string }[],
 ): PrintedFrom {
   const alias = printer.newAlias();
-  const kept = input.keys.map(key => ({ key, sql: printer.places.get(key)! }));
+  const kept = input.keys.flat().map(key => ({ key, sql: printer.places.get(key)! }));
   const columns = [...kept, ...added];
   // Each list in a row of UNNESTs takes along all that stands before it.
   printer.count(columns.length);
@@ -263,5 +266,9 @@ function wrapped(
   const where = input.filters.length > 0 ? ` where ${input.filters.join(' and ')}` : '';
   for (const [i, { key }] of columns.entries()) printer.places.set(key, `${alias}.c${i}`);
   const keys = columns.map(column => column.key);
-  return { sql: printer.jsonReads.source(`(select ${list}${source}${where})`, alias), filters: [], keys };
+  return {
+    sql: printer.jsonReads.source(`(select ${list}${source}${where})`, alias),
+    filters: [],
+    keys: [keys],
+  };
 }

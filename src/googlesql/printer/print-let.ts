@@ -31,11 +31,14 @@ export function printLet(
 ): string {
   const around = deeper(printer, 1);
   const members: string[] = [];
+  const positions = new Map<string, number>();
   const nameOf = (value: BoundExpression): string => {
     const text = printer.expression(around, value);
     // Two calls of RAND are two numbers.
-    const at = /\b(?:random|uuid)\(\)/.test(text) ? -1 : members.indexOf(text);
-    return `struct_extract(v, ${at < 0 ? members.push(text) : at + 1})`;
+    const known = /\b(?:random|uuid)\(\)/.test(text) ? undefined : positions.get(text);
+    const position = known ?? members.push(text);
+    positions.set(text, position);
+    return `struct_extract(v, ${position})`;
   };
   const names = new Map(values.map(value => [value, nameOf(value)]));
   const inside: Printer = { ...around, let: { names, lift: nameOf } };
@@ -47,30 +50,52 @@ export function printLet(
   return `array_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
 }
 
+/** What a text that is made of operands does with them. */
+type Uses = {
+  readonly isTried: boolean;
+  readonly holdsLambda: boolean;
+  /** How often it names each, `$1` for the first. */
+  readonly counts: ReadonlyMap<string, number>;
+};
+
+const knownUses = new Map<string, Uses>();
+
+/** Texts that are kept with what they do, and how long they are at most: those of the functions' rows. */
+const [maxKept, maxKeptLength] = [1000, 300];
+
+function usesIn(text: string): Uses {
+  const known = knownUses.get(text);
+  if (known) return known;
+  const holdsLambda = /\blambda /.test(text);
+  const uses = { isTried: /\btry\(/.test(text), holdsLambda, counts: countMentions(text) };
+  if (knownUses.size >= maxKept) knownUses.clear();
+  if (text.length <= maxKeptLength) knownUses.set(text, uses);
+  return uses;
+}
+
 /**
  * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column or a
  * constant. With a TRY in it every operand but a constant has a name, see `tryWith`.
+ * @param text what the body makes of `$1`, `$2` and so on, where that is known
  */
 export function printOnce(
   printer: Printer,
   operands: readonly BoundExpression[],
   body: (texts: readonly string[]) => string,
+  text = body(operands.map((_, i) => `$${i + 1}`)),
 ): string {
-  const text = body(operands.map((_, i) => `$${i + 1}`));
-  const isTried = /\btry\(/.test(text);
+  const { isTried, holdsLambda, counts } = usesIn(text);
   const compound = operands.filter(operand => !(isTried ? isPlainConstant : isRepeatable)(operand));
   const areCompound = new Set(compound);
-  const counts = compound.length > 0 ? countMentions(text) : undefined;
   const isRepeated = operands.some(
-    (operand, i) => areCompound.has(operand) && (counts?.get(`$${i + 1}`) ?? 0) > 1,
+    (operand, i) => areCompound.has(operand) && (counts.get(`$${i + 1}`) ?? 0) > 1,
   );
   if (compound.length > 0 && (isTried || isRepeated)) {
     return printLet(printer, compound, inside =>
       body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
     );
   }
-  const isHeld =
-    printer.let || !/\blambda /.test(text) || !operands.some(operand => needsName(printer, operand));
+  const isHeld = printer.let || !holdsLambda || !operands.some(operand => needsName(printer, operand));
   if (isHeld) return body(operands.map(operand => printer.expression(printer, operand)));
   const named = operands.filter(operand => !isPlainConstant(operand));
   return printLet({ ...printer, liftsColumns: true }, named, inside =>
@@ -81,17 +106,18 @@ export function printOnce(
 /** Whether the lambda of a template can't hold a value: for a query or an aggregate in it, or a column of a query around. */
 function needsName(printer: Printer, value: BoundExpression): boolean {
   const { holdsQuery, columns } = contentOf(value);
-  return holdsQuery || [...columns].some(key => printer.readsOuterQuery(printer.places.get(key)!));
+  return holdsQuery || columns.values().some(key => printer.readsOuterQuery(printer.places.get(key)!));
 }
 
 /** Whether a query or an aggregate is in a value, or in what it names. */
 export const holdsQuery = (value: BoundExpression): boolean => contentOf(value).holdsQuery;
 
-type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlySet<string> };
+/** `columns`: of each relation the key of one column, for all of them are of one query. */
+type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlyMap<number, string> };
 
 const known = new WeakMap<BoundExpression, Content>();
 
-/** What is in a value, columns by their keys; looked for once, however many calls are around it. */
+/** What is in a value; looked for once, however many calls are around it. */
 function contentOf(value: BoundExpression): Content {
   const found = known.get(value) ?? contentOfParts(value);
   known.set(value, found);
@@ -100,13 +126,17 @@ function contentOf(value: BoundExpression): Content {
 
 function contentOfParts(value: BoundExpression): Content {
   if (value.kind === 'column')
-    return { holdsQuery: false, columns: new Set([placeKey(value.relation, value.index)]) };
+    return { holdsQuery: false, columns: new Map([[value.relation, placeKey(value.relation, value.index)]]) };
   const parts = (value.kind === 'named' ? [value.value] : childrenOf(value)).map(contentOf);
   const holdsQuery =
     ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || parts.some(part => part.holdsQuery);
-  const [first = none, ...others] = parts.map(({ columns }) => columns).filter(({ size }) => size > 0);
-  const columns = others.length > 0 ? new Set([first, ...others].flatMap(keys => [...keys])) : first;
-  return { holdsQuery, columns };
+  return { holdsQuery, columns: parts.map(part => part.columns).reduce(together, none) };
 }
 
-const none: ReadonlySet<string> = new Set();
+const none: ReadonlyMap<number, string> = new Map();
+
+/** The columns of both; those of one of them where the other has no relation beside them. */
+function together(a: Content['columns'], b: Content['columns']): Content['columns'] {
+  const [more, less] = a.size < b.size ? [b, a] : [a, b];
+  return less.keys().every(relation => more.has(relation)) ? more : new Map([...less, ...more]);
+}

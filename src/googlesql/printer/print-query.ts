@@ -269,6 +269,8 @@ function printQueryOrder(
     // A number is always a position.
     return printer.expression(printer, item ?? (by as BoundExpression));
   };
-  const key = position === undefined || isNamed ? value() : String(position + 1);
-  return printOrderTerm({ key, value, type }, order);
+  if (position !== undefined && !isNamed)
+    return printOrderTerm({ key: String(position + 1), value, type }, order);
+  const key = value();
+  return printOrderTerm({ key, value: () => key, type }, order);
 }

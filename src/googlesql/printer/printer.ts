@@ -63,8 +63,13 @@ export type Printer = {
 export type OwnRow = { alias?: string };
 
 /** The aliases that a text names. What stands in quotes is a caller's text or name: `'r$1'` names nothing. */
-export const aliasesIn = (sql: string): readonly string[] =>
-  [...sql.matchAll(/'[^']*'|"[^"]*"|\br\$\d+\b/g)].flatMap(([piece]) => (piece.startsWith('r') ? piece : []));
+export function aliasesIn(sql: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  if (!sql.includes('r$')) return found;
+  for (const [piece] of sql.matchAll(/'[^']*'|"[^"]*"|\br\$\d+\b/g))
+    if (piece.startsWith('r')) found.add(piece);
+  return found;
+}
 
 export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;
 

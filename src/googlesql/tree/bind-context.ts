@@ -46,7 +46,7 @@ export type StatementState = Declarations & {
   countVariables(count: number, at: SqlPosition): void;
   /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
   countLeaves(count: number, at: SqlPosition): void;
-  /** As `countColumns`, for the scalars in the records that expressions name. */
+  /** As `countColumns`, for the records that expressions name, see `pathSteps`. */
   countRecords(count: number, at: SqlPosition): void;
   /**
    * Counts the instructions of a regular expression, see `patternSize`.
@@ -109,8 +109,8 @@ const maxStatementColumns = 20_000;
 /** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
 const maxStatementLeaves = 50_000;
 
-/** Most scalars in all the records that expressions name: what compares, casts or writes a record takes each of its scalars. */
-const maxStatementRecords = 100_000;
+/** Most `pathSteps` of all the records that expressions name. */
+const maxStatementRecords = 50_000;
 
 /**
  * Most expressions that are bound in a statement. The longest text has 33,000; one that is bound again at each level of calls in one

@@ -235,12 +235,51 @@ export function unsupportedCall(
 
 /** The expressions directly inside one; what a subquery holds is its own affair. */
 export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {
-  const children: BoundExpression[] = [];
-  mapChildren(expression, child => {
-    children.push(child);
-    return child;
-  });
-  return children;
+  switch (expression.kind) {
+    case 'field':
+    case 'arrayLength':
+    case 'cast':
+    case 'isNull':
+    case 'try':
+    case 'jsonValue':
+    case 'inQuery':
+      return [expression.of];
+    case 'element':
+      return [expression.of, expression.index];
+    case 'struct':
+      return expression.values;
+    case 'array':
+      return expression.elements;
+    case 'call':
+      return expression.arguments;
+    case 'aggregate': {
+      const { arguments: values, orderBy, over, filter } = expression;
+      const window = over ? [...over.partitionBy, ...keysOf(over.orderBy)] : [];
+      return [...values, ...keysOf(orderBy), ...window, ...(filter ? [filter] : [])];
+    }
+    case 'case': {
+      const branches = expression.branches.flatMap(({ when, result }) => [when, result]);
+      return expression.otherwise ? [...branches, expression.otherwise] : branches;
+    }
+    case 'let':
+      return [...expression.values, expression.body];
+    default:
+      return [];
+  }
+}
+
+const keysOf = (items: readonly BoundOrder[]) =>
+  items.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
+
+const knownSizes = new WeakMap<BoundExpression, number>();
+
+/** How many expressions a value is made of, itself among them; what a subquery holds is its own affair. */
+export function sizeOf(expression: BoundExpression): number {
+  const children = childrenOf(expression);
+  if (children.length === 0) return 1;
+  const size = knownSizes.get(expression) ?? children.reduce((sum, child) => sum + sizeOf(child), 1);
+  knownSizes.set(expression, size);
+  return size;
 }
 
 /** The same expression over other children; one without any is returned as it is, `named` too, which finds a value by what it is. */
@@ -305,9 +344,16 @@ export function holdsSubquery(expression: BoundExpression): boolean {
   return childrenOf(expression).some(holdsSubquery);
 }
 
+const knownConstants = new WeakMap<BoundExpression, boolean>();
+
 /** Whether a value is the same in every row. */
 export function isConstant(value: BoundExpression): boolean {
-  if (value.kind === 'named') return isConstant(value.value);
+  if (value.kind === 'named') {
+    // A long value may be named often.
+    const known = knownConstants.get(value.value) ?? isConstant(value.value);
+    knownConstants.set(value.value, known);
+    return known;
+  }
   return (
     !['column', 'subquery', 'inQuery', 'aggregate'].includes(value.kind) &&
     childrenOf(value).every(isConstant)

@@ -6,6 +6,7 @@ import { invalidQuery, onlyOnWarehouse, type Unsupported, UnsupportedSql } from 
 import {
   type ArrayType,
   arrayOf,
+  comparedOnce,
   type SqlType,
   type StructType,
   sameType,
@@ -99,7 +100,8 @@ function structParts(value: BoundExpression): readonly BoundExpression[] {
   return value.type.kind === 'STRUCT' ? value.type.fields.map(({ type }) => somethingOf(type)) : [];
 }
 
-const bareNull: BoundExpression = { kind: 'null', type: scalar('NULL') };
+const noType = scalar('NULL');
+const bareNull: BoundExpression = { kind: 'null', type: noType };
 
 /** Stands for any value of a type. */
 export const somethingOf = (type: SqlType): BoundExpression => ({
@@ -142,6 +144,9 @@ function coerced(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpr
  * @returns undefined when there is none
  */
 export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
+  // Almost always.
+  const only = onlyScalar(expressions);
+  if (only) return only;
   const goal = commonType(expressions);
   // The types of its fields have been found one by one.
   if (!goal || (goal.kind === 'STRUCT' && !allFit(expressions, goal))) return undefined;
@@ -149,6 +154,17 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
     .filter(e => e.type.kind === goal.kind)
     .reduce((type, e) => commonNulls(type, e.type), goal);
   return plainWhenMixed(nulls, expressions);
+}
+
+/** The scalar type that all of them have which are no bare NULL; undefined where they have several, or parts. */
+function onlyScalar(expressions: readonly BoundExpression[]): SqlType | undefined {
+  let only: SqlType = noType;
+  for (const { type } of expressions) {
+    if (type.kind === 'ARRAY' || type.kind === 'STRUCT') return undefined;
+    if (only.kind === 'NULL') only = type;
+    else if (type.kind !== only.kind && type.kind !== 'NULL') return undefined;
+  }
+  return only;
 }
 
 const allFit = (expressions: readonly BoundExpression[], type: SqlType): boolean =>
@@ -321,6 +337,8 @@ function commonNulls(a: SqlType, b: SqlType): SqlType {
   if (a === b) return a;
   if (a.kind === 'ARRAY' && b.kind === 'ARRAY') return { ...a, element: commonNulls(a.element, b.element) };
   if (a.kind !== 'STRUCT' || b.kind !== 'STRUCT' || a.fields.length !== b.fields.length) return a;
+  // A type of its own at each level of records in one another would be compared anew there.
+  if (sameNulls(a, b)) return a;
   const fields = a.fields.map((field, i) => {
     const [type, other] = [commonNulls(field.type, b.fields[i]!.type), b.fields[i]!.type];
     if (type.kind !== 'ARRAY' || other.kind !== 'ARRAY' || type.nulls === other.nulls)
@@ -329,6 +347,15 @@ function commonNulls(a: SqlType, b: SqlType): SqlType {
   });
   return { ...a, fields };
 }
+
+const sameNulls: (a: StructType, b: StructType) => boolean = comparedOnce((a, b) =>
+  a.fields.every(({ type }, i) => {
+    let [own, other] = [type, b.fields[i]?.type];
+    for (; own.kind === 'ARRAY' && other?.kind === 'ARRAY'; [own, other] = [own.element, other.element])
+      if (own.nulls !== other.nulls) return false;
+    return own.kind !== 'STRUCT' || other?.kind !== 'STRUCT' || sameNulls(own, other);
+  }),
+);
 
 /** A field of a field of a column; anything else on the way may be NULL. */
 function isPlainPath(value: BoundExpression): boolean {
@@ -418,11 +445,12 @@ export function sameStorage(a: SqlType, b: SqlType): boolean {
   if (a === b) return true;
   if (a.kind === 'ARRAY')
     return b.kind === 'ARRAY' && a.single === b.single && sameStorage(a.element, b.element);
-  if (a.kind !== 'STRUCT') return a.kind === b.kind;
-  return (
-    b.kind === 'STRUCT' &&
+  return a.kind === 'STRUCT' && b.kind === 'STRUCT' ? sameFields(a, b) : a.kind === b.kind;
+}
+
+const sameFields = comparedOnce(
+  (a, b) =>
     a.presence === b.presence &&
     a.fields.length === b.fields.length &&
-    a.fields.every((f, i) => f.name === b.fields[i]!.name && sameStorage(f.type, b.fields[i]!.type))
-  );
-}
+    a.fields.every((f, i) => f.name === b.fields[i]!.name && sameStorage(f.type, b.fields[i]!.type)),
+);

@@ -23,7 +23,8 @@ export function createExpressionKeys(): KeyOf {
   function keyOf(expression: BoundExpression): number {
     const found = known.get(expression);
     if (found !== undefined) return found;
-    const text = JSON.stringify([expression.kind, own(expression), childrenOf(expression).map(keyOf)]);
+    // No part holds NUL.
+    const text = `${expression.kind}\0${own(expression)}\0${childrenOf(expression).map(keyOf).join()}`;
     const key = numbers.get(text) ?? numbers.size;
     numbers.set(text, key);
     known.set(expression, key);
@@ -32,27 +33,27 @@ export function createExpressionKeys(): KeyOf {
   return keyOf;
 
   /** What distinguishes an expression from others of its kind with the same children. */
-  function own(expression: BoundExpression): unknown {
+  function own(expression: BoundExpression): string | number | boolean {
     switch (expression.kind) {
       case 'literal':
-        return [expression.type.kind, expression.value];
+        return JSON.stringify([expression.type.kind, expression.value]);
       case 'null':
       case 'array':
         return typeKey(expression.type);
       case 'parameter':
         return expression.name;
       case 'column':
-        return [expression.relation, expression.index];
+        return `${expression.relation}.${expression.index}`;
       case 'field':
-        return expression.name;
+        return JSON.stringify(expression.name);
       case 'struct':
-        return expression.type.fields.map(({ name }) => name);
+        return JSON.stringify(expression.type.fields.map(({ name }) => name));
       case 'jsonValue':
         return expression.steps;
       case 'element':
         return expression.safe;
       case 'cast':
-        return [typeKey(expression.type), expression.safe];
+        return `${typeKey(expression.type)} ${expression.safe}`;
       case 'case':
         return expression.otherwise !== undefined;
       case 'let':
@@ -60,15 +61,15 @@ export function createExpressionKeys(): KeyOf {
       case 'named':
         return keyOf(expression.value);
       case 'call':
-        return [expression.name, expression.template];
+        return JSON.stringify([expression.name, expression.template]);
       case 'aggregate':
-        return ownOfAggregate(expression);
+        return JSON.stringify(ownOfAggregate(expression));
       case 'subquery':
-        return [expression.form, queryKey(expression.query)];
+        return `${expression.form} ${queryKey(expression.query)}`;
       case 'inQuery':
         return queryKey(expression.query);
       default:
-        return undefined;
+        return '';
     }
   }
 

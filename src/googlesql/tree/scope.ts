@@ -92,20 +92,52 @@ function resolveInLevel(scope: Scope, identifier: Identifier): Resolved | undefi
   const { name } = identifier;
   const alias = onlyOne(columnsOfName(scope.aliases, name), identifier);
   if (alias) return { kind: 'value', value: alias.value };
-  const variable = scope.variables.find(v => sameName(v.name, name));
+  const variable = variableOfName(scope.variables, foldName(name));
   if (variable)
     return variable.kind === 'table' ? { kind: 'table', variable } : { kind: 'value', value: variable.value };
   const column = onlyOne(columnsNamed(scope, name), identifier);
   return column && { kind: 'value', value: column.value };
 }
 
-/** Every column or exposed field of a name, over all FROM items; those that USING has merged count as one. */
+const variableIndexes = new WeakMap<readonly RangeVariable[], ReadonlyMap<string, RangeVariable>>();
+
+/** @param key a folded name */
+function variableOfName(variables: readonly RangeVariable[], key: string): RangeVariable | undefined {
+  let index = variableIndexes.get(variables);
+  if (!index) {
+    const byName = new Map<string, RangeVariable>();
+    // The first of a name wins.
+    for (const variable of variables.toReversed())
+      if (variable.name !== undefined) byName.set(foldName(variable.name), variable);
+    index = byName;
+    variableIndexes.set(variables, index);
+  }
+  return index.get(key);
+}
+
+const knownColumns = new WeakMap<Scope, Map<string, readonly NamedValue[]>>();
+
+/** Every column or exposed field of a name, over all FROM items; those that USING has merged count as one. Each is looked for once. */
 export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] {
   const key = foldName(name);
-  const columns = scope.variables.flatMap(variable =>
-    variable.hidden || variable.mergedNames?.has(key) ? none : columnsOfKey(columnsOf(variable), key),
-  );
-  return [...columnsOfName(scope.merged, name), ...columns];
+  const names = knownColumns.get(scope) ?? new Map<string, readonly NamedValue[]>();
+  knownColumns.set(scope, names);
+  const known = names.get(key);
+  if (known) return known;
+  const columns = [...columnsOfKey(scope.merged, key)];
+  let mergedNames: RangeVariable['mergedNames'];
+  let isMerged = false;
+  for (const variable of scope.variables) {
+    // Tables that stand beside one another share the set.
+    if (variable.mergedNames !== mergedNames) {
+      ({ mergedNames } = variable);
+      isMerged = mergedNames?.has(key) ?? false;
+    }
+    if (variable.hidden || isMerged) continue;
+    for (const column of columnsOfKey(columnsOf(variable), key)) columns.push(column);
+  }
+  names.set(key, columns);
+  return columns;
 }
 
 const indexes = new WeakMap<readonly NamedValue[], ReadonlyMap<string, readonly NamedValue[]>>();

@@ -68,12 +68,31 @@ export function typeName(type: SqlType): string {
 export function sameType(a: SqlType, b: SqlType): boolean {
   if (a === b) return true;
   if (a.kind === 'ARRAY') return b.kind === 'ARRAY' && sameType(a.element, b.element);
-  if (a.kind !== 'STRUCT') return a.kind === b.kind;
-  return (
-    b.kind === 'STRUCT' &&
+  return a.kind === 'STRUCT' && b.kind === 'STRUCT' ? sameFieldTypes(a, b) : a.kind === b.kind;
+}
+
+const sameFieldTypes = comparedOnce(
+  (a, b) =>
     a.fields.length === b.fields.length &&
-    a.fields.every((field, i) => sameType(field.type, b.fields[i]!.type))
-  );
+    a.fields.every((field, i) => sameType(field.type, b.fields[i]!.type)),
+);
+
+/** Below this, in scalars, a STRUCT is compared again in less time than it takes to remember what was found. */
+const minRemembered = 20;
+
+/** A comparison of two STRUCTs that remembers what it found: records in one another are compared at each level. */
+export function comparedOnce(
+  compare: (a: StructType, b: StructType) => boolean,
+): (a: StructType, b: StructType) => boolean {
+  const known = new WeakMap<StructType, WeakMap<StructType, boolean>>();
+  return (a, b) => {
+    if (leavesOf(a) < minRemembered) return compare(a, b);
+    const ofFirst = known.get(a) ?? new WeakMap<StructType, boolean>();
+    known.set(a, ofFirst);
+    const found = ofFirst.get(b) ?? compare(a, b);
+    ofFirst.set(b, found);
+    return found;
+  };
 }
 
 /** A type on the side of an outer join that may have no row, with every array in it marked; itself where there is none to mark. */
@@ -96,12 +115,12 @@ export const arrayOf = (element: SqlType): ArrayType => ({ kind: 'ARRAY', elemen
 /** @throws RangeError if the type is larger than anybody could read */
 export function structOf(fields: readonly StructField[]): StructType {
   const type: StructType = { kind: 'STRUCT', fields, presence: false };
-  if (leavesOf(type) > maxLeaves) throw new RangeError('Type too large');
+  if (pathSteps(type) > maxPathSteps) throw new RangeError('Type too large');
   return type;
 }
 
-/** Most scalars in a STRUCT. A short text can pair a type with itself over and over. */
-const maxLeaves = 20_000;
+/** Most `pathSteps` of a STRUCT. A short text can pair a type with itself over and over. */
+const maxPathSteps = 20_000;
 
 const knownLeaves = new WeakMap<StructType, number>();
 
@@ -114,4 +133,20 @@ export function leavesOf(type: SqlType): number {
   const leaves = type.fields.reduce((sum, field) => sum + leavesOf(field.type), 0);
   knownLeaves.set(type, leaves);
   return leaves;
+}
+
+const knownSteps = new WeakMap<StructType, number>();
+
+/**
+ * How many fields the paths to all scalars of a value go through: as many as there are scalars in a record, more with records in one
+ * another. As long is what writes, casts or compares each scalar.
+ */
+export function pathSteps(type: SqlType): number {
+  if (type.kind === 'ARRAY') return pathSteps(type.element);
+  if (type.kind !== 'STRUCT') return 0;
+  const known = knownSteps.get(type);
+  if (known !== undefined) return known;
+  const steps = type.fields.reduce((sum, field) => sum + pathSteps(field.type), leavesOf(type));
+  knownSteps.set(type, steps);
+  return steps;
 }

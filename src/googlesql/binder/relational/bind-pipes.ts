@@ -7,9 +7,10 @@ import {
   holdsAggregate,
   holdsAnyAggregate,
   type OutputColumn,
+  sizeOf,
 } from '../../tree/bound-tree.ts';
 import { cast } from '../../tree/coercion.ts';
-import { foldName, sameName } from '../../tree/scope.ts';
+import { columnsOfName, foldName } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
@@ -196,7 +197,7 @@ function assigned(context: BindContext, piped: Piped, { at, items }: Operator<'s
 }
 
 function onlyColumn({ columns }: Piped, { name, at }: Identifier, operator: string): void {
-  const found = columns.filter(column => sameName(column.name, name));
+  const found = columnsOfName(columns, name);
   if (found.length === 1) return;
   const what = found.length === 0 ? 'not found in' : 'ambiguous in';
   throw invalidQuery(`Column ${name} is ${what} the input table of pipe ${operator}`, at);
@@ -206,7 +207,7 @@ function dropped(context: BindContext, piped: Piped, names: readonly Identifier[
   context.statement.countColumns(piped.columns.length, names[0]!.at);
   const gone = new Set<string>();
   for (const { name, at } of names) {
-    if (!piped.columns.some(column => sameName(column.name, name)))
+    if (columnsOfName(piped.columns, name).length === 0)
       throw invalidQuery(`Column ${name} is not found in the input table of pipe DROP`, at);
     if (gone.has(foldName(name))) throw invalidQuery(`Duplicate column ${name} in pipe DROP`, at);
     gone.add(foldName(name));
@@ -268,6 +269,7 @@ function ordered(context: BindContext, piped: Piped, { items, at }: Operator<'or
     const position = item.expression.kind === 'literal' ? outputIndex(item.expression, columns) : undefined;
     const value =
       position === undefined ? bindOrderKey(rows, item.expression) : piped.columns[position]!.value;
+    if (position !== undefined) context.statement.countExpressions(sizeOf(value), item.expression.at);
     refuseAggregates([value], 'ORDER BY', item.expression.at);
     refuseOrder(value.type, item.expression.at);
     return orderTerm(item, value);

@@ -8,6 +8,7 @@ import {
   holdsAnyAggregate,
   isConstant,
   type OutputColumn,
+  sizeOf,
 } from '../../tree/bound-tree.ts';
 import { coerce, typeAsPart } from '../../tree/coercion.ts';
 import { emptyScope } from '../../tree/scope.ts';
@@ -58,7 +59,10 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
     const test = isValue(rows, key, value);
     return calls.map((call, i) => {
       const name = columnName(aggregates[i]!, value);
-      const filtered = withFilter(call, test, aggregates[i]!.expression.at);
+      const place = aggregates[i]!.expression.at;
+      // Each column is the whole call once more.
+      context.statement.countExpressions(sizeOf(call) + sizeOf(key), place);
+      const filtered = withFilter(call, test, place);
       return { name, anonymous: name === '', type: typeAsPart(filtered), value: filtered };
     });
   });
