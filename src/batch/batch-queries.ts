@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
+import type { JoinedCallers } from '../engine/engine.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';
 
@@ -111,7 +112,7 @@ async function answerOnce(
   if (!first) return;
   const queries = open.map(({ query }) => query);
   const { signal, letGo } = abortWithTheLast(open.map(({ options }) => options.signal));
-  const results = await runBatch(run, queries, { ...first.options, signal })
+  const results = await runBatch(run, queries, { ...first.options, joined: joinedOf(open), signal })
     .catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       return open.map(() => error);
@@ -123,6 +124,21 @@ async function answerOnce(
     const isOfFirst = 'code' in result && result.code === 'too_many_requests';
     if (!isOfFirst || asked.options.caller === first.options.caller) answers.set(asked, result);
   });
+}
+
+/** All who wait for one of these. */
+function joinedOf(all: readonly Asked[]): JoinedCallers {
+  return {
+    follow(onJoin) {
+      const ends = all.map(({ options: { caller, joined } }) => {
+        if (caller !== undefined) onJoin(caller);
+        return joined?.follow(onJoin);
+      });
+      return () => {
+        for (const end of ends) end?.();
+      };
+    },
+  };
 }
 
 /** A signal that aborts when all of these have aborted, and a function that removes its listeners: some signals last as long as the process. */

@@ -1,11 +1,12 @@
 import type { ResultSet } from '../base/rows.ts';
+import type { JoinedCallers } from '../engine/engine.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Lifetimes } from './freshness.ts';
 
 /** A way to run a query, and what it may cost. */
 export type Load = {
-  /** Runs the query. Its signal aborts when nobody waits any more. */
-  readonly run: (signal: AbortSignal) => Promise<ResultSet>;
+  /** Runs the query. Its signal aborts when nobody waits any more; `joined` are those who do. */
+  readonly run: (signal: AbortSignal, joined?: JoinedCallers) => Promise<ResultSet>;
   /** Bytes that the query may be billed: a refusal for it is shared only with requests of the same or a lower limit. Default: no limit. */
   readonly maxBytesBilled?: number | undefined;
 };

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
+import type { JoinedCallers } from '../engine/engine.ts';
 import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
@@ -203,14 +204,28 @@ async function read(
   if (mustLoad) {
     const askedAtMs = parts.clock.now();
     const load = () =>
-      parts.flights(`${flightFor(parts, request)} mustLoad`, signal, inner =>
-        loadAlways(parts, request, inner),
+      parts.flights(
+        `${flightFor(parts, request)} mustLoad`,
+        signal,
+        (inner, joined) => loadAlways(parts, runFor(request, joined), inner),
+        request.caller,
       );
     const answer = await load();
     // The query that this call joined may have begun before it; the next one begins after it.
     return answer.entry.createdAtMs >= askedAtMs ? answer : load();
   }
-  return parts.flights(flightFor(parts, request), signal, inner => lookUp(parts, request, inner));
+  return parts.flights(
+    flightFor(parts, request),
+    signal,
+    (inner, joined) => lookUp(parts, runFor(request, joined), inner),
+    request.caller,
+  );
+}
+
+/** The same request, whose query runs for all who have joined it. */
+function runFor(request: CacheRequest, joined: JoinedCallers): CacheRequest {
+  const { run, ...load } = request.load;
+  return { ...request, load: { ...load, run: signal => run(signal, joined) } };
 }
 
 /** A request after an invalidation does not join an earlier flight: its rows may be older. */

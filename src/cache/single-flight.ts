@@ -1,14 +1,44 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
+import type { JoinedCallers } from '../engine/engine.ts';
 
-/** Runs one load for any number of callers who ask for the same key at the same time. */
+/**
+ * Runs one load for any number of callers who ask for the same key at the same time.
+ * @param load gets those who wait for it, where they say who they are
+ * @param caller who asks, as far as fairness is concerned. Default: nobody in particular
+ */
 export type SingleFlight<T> = (
   key: string,
   signal: AbortSignal,
-  load: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal, joined: JoinedCallers) => Promise<T>,
+  caller?: string,
 ) => Promise<T>;
 
-type Flight<T> = { readonly result: Promise<T>; readonly cancel: AbortController; waiting: number };
+type Flight<T> = {
+  readonly result: Promise<T>;
+  readonly cancel: AbortController;
+  readonly joined: Joined;
+  waiting: number;
+};
+
+type Joined = JoinedCallers & { add(caller: string | undefined): void };
+
+function createJoined(): Joined {
+  const callers = new Set<string>();
+  const followers = new Set<(caller: string) => void>();
+  return {
+    add(caller) {
+      if (caller === undefined || callers.has(caller)) return;
+      callers.add(caller);
+      for (const follower of followers) follower(caller);
+    },
+    follow(onJoin) {
+      followers.add(onJoin);
+      for (const caller of callers) onJoin(caller);
+      return () => followers.delete(onJoin);
+    },
+  };
+}
 
 /**
  * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others
@@ -17,20 +47,27 @@ type Flight<T> = { readonly result: Promise<T>; readonly cancel: AbortController
 export function createSingleFlight<T>(): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>();
 
-  function start(key: string, load: (signal: AbortSignal) => Promise<T>): Flight<T> {
+  function start(key: string, load: Parameters<SingleFlight<T>>[2]): Flight<T> {
     const cancel = new AbortController();
+    const joined = createJoined();
     const landed = () => {
       if (flights.get(key) === flight) flights.delete(key);
     };
-    const result = load(cancel.signal).finally(landed);
-    const flight: Flight<T> = { result, cancel, waiting: 0 };
+    const result = load(cancel.signal, joined).finally(landed);
+    const flight: Flight<T> = { result, cancel, joined, waiting: 0 };
     flights.set(key, flight);
     return flight;
   }
 
-  async function wait(key: string, flight: Flight<T>, signal: AbortSignal): Promise<T> {
+  async function wait(
+    key: string,
+    flight: Flight<T>,
+    signal: AbortSignal,
+    caller: string | undefined,
+  ): Promise<T> {
     flight.waiting++;
     try {
+      flight.joined.add(caller);
       return await orAborted(flight.result, signal);
     } finally {
       flight.waiting--;
@@ -44,12 +81,12 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     }
   }
 
-  return async (key, signal, load) => {
+  return async (key, signal, load, caller) => {
     for (;;) {
       signal.throwIfAborted();
       const others = flights.get(key);
       try {
-        return await wait(key, others ?? start(key, load), signal);
+        return await wait(key, others ?? start(key, load), signal, caller);
       } catch (error) {
         // It was refused because its first caller has too much waiting, which is no reason to refuse another caller.
         if (!others || toGatewayError(error).code !== 'too_many_requests') throw error;

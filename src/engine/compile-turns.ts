@@ -4,7 +4,7 @@ import type { RunOptions } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 
 /** Who has something compiled, and whether anybody waits for it. */
-export type CompileOptions = Pick<RunOptions, 'signal' | 'caller' | 'priority'>;
+export type CompileOptions = Pick<RunOptions, 'signal' | 'caller' | 'joined' | 'priority'>;
 
 /**
  * Runs the front-end when it is its caller's turn: one text of 64 KiB takes up to a tenth of a second, and a hundred of them may arrive in

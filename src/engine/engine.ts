@@ -52,6 +52,8 @@ export type RunOptions = {
    * callers. Default: the one caller without a name.
    */
   readonly caller?: string;
+  /** Those who wait for the same run; may be more and more. Default: the caller alone. */
+  readonly joined?: JoinedCallers | undefined;
   /** `background`: nobody waits for it; callers' queries go first. Default `interactive`. */
   readonly priority?: QueryPriority;
   /** Any names and values, which a warehouse keeps with the query as far as it can, for its owner's accounts. Default: none. */
@@ -64,6 +66,15 @@ export type QueryPriority = 'interactive' | 'background';
 
 /** A common table expression of a saved query, which a caller's SQL can read. */
 export type Subset = { readonly name: string; readonly columns: readonly Column[] };
+
+/** All who wait for one run: it begins when it is the turn of one of them, and need not wait for that of its first caller. */
+export type JoinedCallers = {
+  /**
+   * Calls back with each of them, now and later; more than once with one.
+   * @returns ends it
+   */
+  follow(onJoin: (caller: string) => void): () => void;
+};
 
 /** What an engine knows about a statement without running it. */
 export type Explanation = {

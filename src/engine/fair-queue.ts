@@ -12,12 +12,14 @@ export type FairQueue = {
    * would wait for the end of somebody's long query. Background queries come after all callers and leave that permit free too;
    * after eight starts in a row ahead of a waiting background query, it goes first, so that none waits for ever.
    *
-   * @param run who asks, and whether anybody waits for the result
+   * A query that several callers wait for is in the line of each, and starts when it is the turn of one of them.
+   *
+   * @param run who asks, who has joined, and whether anybody waits for the result
    * @returns releases the permit; call it once
    * @throws GatewayError `too_many_requests` when too many queries of this caller wait already, `overloaded` when too many
    * wait altogether; the signal's reason when it aborts first
    */
-  take(signal: AbortSignal, run?: Pick<RunOptions, 'caller' | 'priority'>): Promise<() => void>;
+  take(signal: AbortSignal, run?: Pick<RunOptions, 'caller' | 'joined' | 'priority'>): Promise<() => void>;
   /** Queries that run. */
   running(): number;
   /** Queries that wait, those of the background too. */
@@ -38,10 +40,13 @@ type Lane = {
   /** Absent for the background. */
   readonly caller?: string;
   running: number;
-  readonly waiting: Set<() => void>;
+  readonly waiting: Set<Waiting>;
   /** When this lane last started a query or began to wait, as a sequence number. */
   turn: number;
 };
+
+/** A query that waits in one line or several: starts it in the name of one. */
+type Waiting = (lane: Lane) => void;
 
 type State = {
   readonly options: FairQueueOptions;
@@ -72,7 +77,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   return {
     running: () => options.permits - state.free,
     waiting: () => state.callersWaiting + state.background.waiting.size,
-    async take(signal, { caller = '', priority = 'interactive' } = {}) {
+    async take(signal, { caller = '', joined, priority = 'interactive' } = {}) {
       signal.throwIfAborted();
       const isBackground = priority === 'background';
       const lane = isBackground ? state.background : laneOf(state, caller);
@@ -80,7 +85,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       if (isNext && mayStart(state, lane)) return start(state, lane);
       try {
         checkRoom(state, lane);
-        return await inSpan('queue wait', {}, () => wait(state, lane, signal));
+        return await inSpan('queue wait', {}, () =>
+          wait(state, lane, signal, isBackground ? undefined : joined),
+        );
       } finally {
         forgetIfIdle(state, lane);
       }
@@ -103,11 +110,15 @@ function start(state: State, lane: Lane): () => void {
     state.free++;
     lane.running--;
     forgetIfIdle(state, lane);
-    for (let next = nextLane(state); next; next = nextLane(state)) {
-      const [begin] = next.waiting;
-      begin?.();
-    }
+    startWaiting(state);
   };
+}
+
+function startWaiting(state: State): void {
+  for (let next = nextLane(state); next; next = nextLane(state)) {
+    const [begin] = next.waiting;
+    begin?.(next);
+  }
 }
 
 /** The lane whose first waiting query starts now; undefined where none may. */
@@ -143,26 +154,54 @@ function checkRoom({ options, background, callersWaiting, free }: State, lane: L
   );
 }
 
-function wait(state: State, lane: Lane, signal: AbortSignal): Promise<() => void> {
-  const waiters = lane === state.background ? 0 : 1;
+function wait(
+  state: State,
+  own: Lane,
+  signal: AbortSignal,
+  joined: RunOptions['joined'],
+): Promise<() => void> {
+  const waiters = own === state.background ? 0 : 1;
   const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+  const lanes = new Set<Lane>();
+  let isOver = false;
+  let unfollow: (() => void) | undefined;
   const leave = () => {
+    isOver = true;
     signal.removeEventListener('abort', abort);
-    lane.waiting.delete(begin);
+    unfollow?.();
+    for (const lane of lanes) {
+      lane.waiting.delete(begin);
+      forgetIfIdle(state, lane);
+    }
     state.callersWaiting -= waiters;
   };
-  const begin = () => {
+  const begin = (lane: Lane) => {
+    // First, so that this line is not forgotten.
+    const release = start(state, lane);
     leave();
-    resolve(start(state, lane));
+    resolve(release);
   };
   const abort = () => {
     leave();
     reject(signal.reason);
   };
-  if (lane.waiting.size === 0) lane.turn = ++state.sequence;
-  lane.waiting.add(begin);
+  const enter = (lane: Lane) => {
+    if (lane.waiting.size === 0) lane.turn = ++state.sequence;
+    lane.waiting.add(begin);
+    lanes.add(lane);
+  };
+  enter(own);
   state.callersWaiting += waiters;
   signal.addEventListener('abort', abort, { once: true });
+  unfollow = joined?.follow(caller => {
+    if (isOver) return;
+    const lane = laneOf(state, caller);
+    if (lanes.has(lane) || lane.waiting.size >= state.options.maxWaitingPerCaller) return;
+    enter(lane);
+    // A permit may be kept for a caller that runs nothing.
+    startWaiting(state);
+  });
+  if (isOver) unfollow?.();
   return promise;
 }
 
@@ -176,6 +215,9 @@ function laneOf({ callers }: State, caller: string): Lane {
   return lane;
 }
 
-function forgetIfIdle({ callers }: State, { caller, running, waiting }: Lane): void {
-  if (caller !== undefined && running === 0 && waiting.size === 0) callers.delete(caller);
+function forgetIfIdle({ callers }: State, lane: Lane): void {
+  const { caller, running, waiting } = lane;
+  if (caller === undefined || running > 0 || waiting.size > 0) return;
+  // A later one may have its name.
+  if (callers.get(caller) === lane) callers.delete(caller);
 }

@@ -10,7 +10,7 @@ import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { keepsWindow } from '../engine/bound-window.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, JoinedCallers } from '../engine/engine.ts';
 import { addFacts, type RequestFacts } from '../http-messages/request-facts.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
@@ -170,8 +170,8 @@ async function readRows(
   asked: EndpointRequest,
 ): Promise<ReadRows> {
   const { signal: caller, runQuery = deps.runQuery } = asked;
-  const run = async (signal: AbortSignal) => {
-    const result = await runQuery(query, { signal, ...optionsFor(asked) });
+  const run = async (signal: AbortSignal, joined?: JoinedCallers) => {
+    const result = await runQuery(query, { signal, joined, ...optionsFor(asked) });
     const bytes = costOf(result);
     meter?.addBytes(bytes);
     deps.emit({ type: 'token.spent', tokenId, bytes });
@@ -205,12 +205,12 @@ async function runUncached(
   signal: AbortSignal,
   { isShared }: { readonly isShared: boolean },
 ): Promise<Rendered> {
-  const run = async (inner: AbortSignal): Promise<Rendered> => {
+  const run = async (inner: AbortSignal, joined?: JoinedCallers): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
-    const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner);
+    const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner, joined);
     return { ...result, isTruncated, createdAtMs, body: await renderBody(rowsJson) };
   };
-  return isShared ? deps.sharedRuns(flightOf(cacheRequest), signal, run) : run(signal);
+  return isShared ? deps.sharedRuns(flightOf(cacheRequest), signal, run, cacheRequest.caller) : run(signal);
 }
 
 function toAnswer(

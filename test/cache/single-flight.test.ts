@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
+import type { JoinedCallers } from '../../src/engine/engine.ts';
 
 const never = new AbortController().signal;
 
@@ -96,4 +97,18 @@ test('a load refused because its first caller has too many waiting is repeated f
   const second = flights('a', never, async () => 'rows');
   await expect(first).rejects.toMatchObject({ code: 'too_many_requests' });
   expect(await second).toBe('rows');
+});
+
+test('a load is told who waits for it, each caller once', async () => {
+  const flights = createSingleFlight<string>();
+  const gate = Promise.withResolvers<string>();
+  const told: string[] = [];
+  const load = (_signal: AbortSignal, joined: JoinedCallers) => {
+    joined.follow(caller => told.push(caller));
+    return gate.promise;
+  };
+  const asked = ['a', 'a', undefined, 'b'].map(caller => flights('key', never, load, caller));
+  gate.resolve('rows');
+  expect(await Promise.all(asked)).toEqual(['rows', 'rows', 'rows', 'rows']);
+  expect(told).toEqual(['a', 'b']);
 });

@@ -255,3 +255,66 @@ test('whatever arrives, leaves and ends: permits are never lost or exceeded, sha
   };
   await fc.assert(fc.asyncProperty(shapes, steps, run), { numRuns: 200 });
 });
+
+/** Callers who join when they are told to. */
+function openJoined() {
+  const followers = new Set<(caller: string) => void>();
+  return {
+    followers,
+    join: (caller: string) => {
+      for (const follower of followers) follower(caller);
+    },
+    follow(onJoin: (caller: string) => void) {
+      followers.add(onJoin);
+      return () => followers.delete(onJoin);
+    },
+  };
+}
+
+test('contract 11.1: a query that another caller has joined starts when it is the turn of one of them', async () => {
+  const { queue, started, take } = openQueue({ permits: 2 });
+  await take('a 1');
+  void take('a 2');
+  const joined = openJoined();
+  const shared = queue.take(never, { caller: 'a', joined });
+  joined.join('a');
+  expect(queue.waiting()).toBe(2);
+  // The last permit is kept for a caller that runs nothing.
+  joined.join('b');
+  const release = await shared;
+  expect([started, queue.waiting(), joined.followers.size]).toEqual([['a 1'], 1, 0]);
+  // It is b's now: the permit that b gives back is kept for the next newcomer.
+  void take('b 2');
+  release();
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a 1', 'b 2']);
+});
+
+test('a query that several callers wait for leaves all their lines at once', async () => {
+  const { queue, started, take } = openQueue();
+  const release = await take('a 1');
+  const leaving = new AbortController();
+  const joined = openJoined();
+  const shared = queue.take(leaving.signal, { caller: 'a', joined });
+  joined.join('b');
+  joined.join('c');
+  expect(queue.waiting()).toBe(1);
+  leaving.abort(new Error('gone'));
+  await expect(shared).rejects.toThrow('gone');
+  expect([queue.waiting(), joined.followers.size]).toEqual([0, 0]);
+  void take('b 1');
+  release();
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a 1', 'b 1']);
+});
+
+test('who has joined already when a query begins to wait counts, too', async () => {
+  const { queue, take } = openQueue({ permits: 2 });
+  await take('a 1');
+  const follow = (onJoin: (caller: string) => void) => {
+    onJoin('b');
+    return () => undefined;
+  };
+  await queue.take(never, { caller: 'a', joined: { follow } });
+  expect(queue.waiting()).toBe(0);
+});

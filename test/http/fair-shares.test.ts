@@ -47,3 +47,28 @@ test('three hundred heavy queries of one token do not keep another token waiting
   leaving.abort();
   await Promise.all(flood);
 });
+
+test('contract 11.1: who joins a query that waits behind a flood of another token waits in a line of their own', async () => {
+  const gateway = await openGateway({
+    rows,
+    now: '2026-01-15T12:00:00Z',
+    environment: { TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex') },
+  });
+  onTestFinished(gateway.close);
+  const leaving = new AbortController();
+  const flood = Array.from({ length: 20 }, (_, n) =>
+    gateway.send(endlessPath(n), { signal: leaving.signal }).catch(() => undefined),
+  );
+  const started = () => gateway.events.filter(({ type }) => type === 'engine.query_started').length;
+  await gateway.until(() => started() === 20);
+  const counts = '/api/endpoints/query/usage.api-counts?interval=hourly&project=ours';
+  const first = gateway.get(counts);
+  await gateway.until(() => started() === 21);
+  const second = gateway.get(counts, { 'x-api-key': otherToken });
+  expect((await second).status).toBe(200);
+  expect((await first).body).toEqual((await second).body);
+  // They shared one query.
+  expect(started()).toBe(21);
+  leaving.abort();
+  await Promise.all(flood);
+});
