@@ -13,7 +13,7 @@ export async function readJsonBody(
   if (type !== undefined && !isJson(type)) {
     throw new GatewayError(
       'unsupported_media_type',
-      `Content-Type is ${JSON.stringify(type)}; allowed: application/json`,
+      `Content-Type is ${JSON.stringify(type.slice(0, 120))}; allowed: application/json`,
     );
   }
   const text = await context.readBody(maxBytes);

@@ -14,7 +14,7 @@ export type RequestContext = {
   readonly requestId: string;
   /** The path as received, without query string and without a trailing slash. */
   readonly path: string;
-  /** The query string as received, without the `?`. */
+  /** The query string as received, without the `?`; parameters are read by `readQuery`. */
   readonly queryText: string;
   /** Aborted with a `cancelled` GatewayError when the caller goes away. */
   readonly signal: AbortSignal;
@@ -24,6 +24,8 @@ export type RequestContext = {
    * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`; `too_many_requests`, `overloaded` if too much is being read
    */
   readBody(maxBytes: number): Promise<string>;
+  /** The query string for reading its parameters: a long one when its caller has a turn of the event loop, others at once. */
+  readQuery(): string | Promise<string>;
 };
 
 type ContextOptions = {
@@ -60,15 +62,25 @@ export function openRequestContext(
       if (bodyBytes) return inTurn(request, decodeBody(bodyBytes));
       const length = Math.min(Number(request.headers['content-length'] ?? maxBytes), maxBytes);
       const read = () => readBody(request, { maxBytes, timeoutMs }).then(text => inTurn(request, text));
-      if (length <= maxSharedLength) return read();
+      if (length <= maxUncountedBytes) return read();
       const release = shares.take(callerOf(request), length);
       return read().finally(release);
+    },
+    readQuery() {
+      const [, text] = splitTarget(request);
+      return text.length > maxSharedLength ? inTurn(request, text) : text;
     },
   };
 }
 
-/** Characters of a body that may be parsed in one turn of the event loop with others: a megabyte takes up to 50 ms. */
-const maxSharedLength = 32 * 1024;
+/** Bytes of a body that is read whatever others there are. */
+const maxUncountedBytes = 32 * 1024;
+
+/**
+ * Characters of a body or a query string that may be read in one turn of the event loop with others. A megabyte of JSON takes up to 50 ms, and 64 KiB
+ * of SQL 15 ms until their cache key is known: hundreds of them, each on a connection of its own, would keep everybody waiting for seconds.
+ */
+const maxSharedLength = 2048;
 
 const ownTurn = createOwnTurns();
 
@@ -80,7 +92,7 @@ async function inTurn(request: IncomingMessage, text: string): Promise<string> {
 /** Bodies that are on their way, or wait for their turn. */
 const shares = createByteShares('read');
 
-/** Who has sent a request, as far as fairness is concerned: a body is read when its token has been accepted. */
+/** Who has sent a request, as far as fairness is concerned: it is read when its token has been accepted. */
 const callerOf = ({ headers }: IncomingMessage) => readCredentials(headers) ?? '';
 
 /** The caller's own `X-Request-Id` where it has a plain one, else a new one. */

@@ -93,14 +93,18 @@ export function sendResponse(
   addCommonHeaders(deps, request.headers.origin, headers);
   response.writeHead(status, headers);
   if (parts) return void sendParts(deps, sending, status, parts);
+  const caller = callerOf(status, facts);
   // As a latin1 string a short body leaves together with the headers, in one system call.
   if (body.length <= maxJoinedBytes || request.method === 'HEAD') {
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
-    deps.unread.watch(response);
-  } else deps.unread.write(response, body);
+    deps.unread.watch(response, caller);
+  } else deps.unread.write(response, body, caller);
   const { method } = request;
   reportAnswered(deps, sending, { method, path: pathOf(request), status, bytes: body.length, facts });
 }
+
+/** Whose response it is: a refused request only claims a token. */
+const callerOf = (status: number, { tokenId = '' }: RequestFacts) => (status < 400 ? tokenId : '');
 
 /** Sends a body while it is made. If a part can't be made, the connection ends before the body does. */
 async function sendParts(
@@ -112,7 +116,7 @@ async function sendParts(
   const { request, response, requestId, facts } = sending;
   let bytes = 0;
   try {
-    bytes = await deps.unread.writeParts(response, each, heldBytes);
+    bytes = await deps.unread.writeParts(response, each, heldBytes, callerOf(status, facts));
   } catch (cause) {
     deps.emit({ type: 'http.connection_ended', reason: 'unwritten' });
     if (toGatewayError(cause).code === 'internal') deps.emit({ type: 'http.bug', requestId, cause });

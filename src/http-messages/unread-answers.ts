@@ -3,12 +3,15 @@ import { Socket } from 'node:net';
 import type { EndReason } from './http-events.ts';
 import { pieceBytes } from './http-limits.ts';
 
-/** Responses that their clients have not read yet. */
+/**
+ * Responses that their clients have not read yet. Callers are the ids of accepted access tokens: responses to nobody in particular, of open routes and
+ * refused requests, are those of one caller, who may be called anything.
+ */
 export type UnreadAnswers = {
   /** Bytes that wait to be read, over all connections. */
   readonly bytes: number;
   /** Writes a long body, piece by piece as the client reads it, and ends the response. */
-  write(response: ServerResponse, body: Buffer): void;
+  write(response: ServerResponse, body: Buffer, caller: string): void;
   /**
    * Writes a body part by part, each when the client has read the one before, and ends the response.
    * @param parts ended by `return` where the client leaves
@@ -20,9 +23,15 @@ export type UnreadAnswers = {
     response: ServerResponse,
     parts: AsyncIterableIterator<Buffer>,
     heldBytes: number,
+    caller: string,
   ): Promise<number>;
   /** Watches a response that has ended but could not be handed to the system at once; a socket: that was written to it. */
-  watch(response: ServerResponse | Socket): void;
+  watch(response: ServerResponse | Socket, caller: string): void;
+  /**
+   * Ends the connection of a reader who has stopped, of the caller with the most unread responses.
+   * @returns false if there is none
+   */
+  endStopped(): boolean;
   /** Stops watching. */
   close(): void;
 };
@@ -30,12 +39,16 @@ export type UnreadAnswers = {
 type UnreadOptions = {
   /** Milliseconds for which a client may read nothing. */
   readonly timeoutMs: number;
-  /** Bytes that may wait; beyond them, the responses that have made no progress for the longest are cut off. */
+  /**
+   * Bytes that may wait; beyond them, the responses that have made no progress for the longest are cut off, those of the caller with the most bytes
+   * first: one caller's readers, however many, are no reason to cut off another's slow one.
+   */
   readonly maxBytes: number;
   readonly onEnded: (reason: EndReason) => void;
 };
 
 type Unread = {
+  readonly caller: string;
   readonly bytes: number;
   /** Nothing waits any longer. */
   readonly settle: () => void;
@@ -45,57 +58,98 @@ type Unread = {
   waiting: number;
 };
 
-/** Watches responses until they have been read. */
-export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOptions): UnreadAnswers {
+/** Milliseconds without progress after which a reader has stopped, if its connection is needed. */
+const stoppedMs = 1000;
+
+type Watched = [ServerResponse | Socket, Unread];
+
+/** The responses that wait, and whose they are. */
+function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | 'onEnded'>) {
   const unread = new Map<ServerResponse | Socket, Unread>();
   let total = 0;
 
-  function add(response: ServerResponse | Socket, bytes: number): Unread {
-    const settle = () => {
-      response.off('close', settle);
-      if (unread.delete(response)) total -= bytes;
-    };
-    const entry = { bytes, settle, progressMs: performance.now(), waiting: bytesWaiting(response) };
-    unread.set(response, entry);
-    total += bytes;
-    response.once('close', settle);
-    makeRoom(response);
-    return entry;
-  }
-
-  /** Spares a new response: its client has had no time to read it. */
-  function makeRoom(spared: ServerResponse | Socket): void {
-    while (total > maxBytes && unread.size > 1) {
-      let slowest: [ServerResponse | Socket, Unread] | undefined;
-      for (const each of unread) {
-        if (each[0] !== spared && (!slowest || each[1].progressMs < slowest[1].progressMs)) slowest = each;
-      }
-      if (slowest) end(slowest[0], slowest[1], 'unread_limit');
-    }
-  }
-
-  function end(response: ServerResponse | Socket, { settle }: Unread, reason: EndReason): void {
+  function end([response, { settle }]: Watched, reason: EndReason): void {
     settle();
     cutOff(response);
     onEnded(reason);
   }
 
-  const timer = lookEvery(Math.min(1000, Math.ceil(timeoutMs / 4)), (nowMs, lateMs) => {
-    for (const [response, entry] of unread) {
-      entry.progressMs += lateMs;
-      noteProgress(response, entry, nowMs);
-      if (nowMs - entry.progressMs > timeoutMs) end(response, entry, 'slow_reader');
+  /** Spares a new response: its client has had no time to read it. */
+  function makeRoom(spared: ServerResponse | Socket): void {
+    while (total > maxBytes && unread.size > 1) {
+      const slowest = slowestOf([...unread], ({ bytes }) => bytes, spared);
+      if (slowest) end(slowest, 'unread_limit');
     }
-  });
+  }
+
+  return {
+    bytes: () => total,
+    add(response: ServerResponse | Socket, caller: string, bytes: number): Unread {
+      const settle = () => {
+        response.off('close', settle);
+        if (unread.delete(response)) total -= bytes;
+      };
+      const entry = { caller, bytes, settle, progressMs: performance.now(), waiting: bytesWaiting(response) };
+      unread.set(response, entry);
+      total += bytes;
+      response.once('close', settle);
+      makeRoom(response);
+      return entry;
+    },
+    /** @param lateMs milliseconds in which nobody could make progress */
+    endSlow(timeoutMs: number, nowMs: number, lateMs: number): void {
+      for (const [response, entry] of unread) {
+        entry.progressMs += lateMs;
+        noteProgress(response, entry, nowMs);
+        if (nowMs - entry.progressMs > timeoutMs) end([response, entry], 'slow_reader');
+      }
+    },
+    endStopped(): boolean {
+      const nowMs = performance.now();
+      for (const [response, entry] of unread) noteProgress(response, entry, nowMs);
+      const stopped = [...unread].filter(([, { progressMs }]) => nowMs - progressMs > stoppedMs);
+      const slowest = slowestOf(stopped, () => 1);
+      if (slowest) end(slowest, 'connection_limit');
+      return slowest !== undefined;
+    },
+  };
+}
+
+/** Of the caller that holds the most, the response that has made no progress for the longest; never the spared one. */
+function slowestOf(
+  all: readonly Watched[],
+  held: (entry: Unread) => number,
+  spared?: Watched[0],
+): Watched | undefined {
+  const sums = new Map<string, number>();
+  for (const [, entry] of all) sums.set(entry.caller, (sums.get(entry.caller) ?? 0) + held(entry));
+  let slowest: Watched | undefined;
+  let most = 0;
+  for (const each of all) {
+    const sum = sums.get(each[1].caller)!;
+    if (each[0] === spared || sum < most) continue;
+    if (sum > most || !slowest || each[1].progressMs < slowest[1].progressMs) slowest = each;
+    most = sum;
+  }
+  return slowest;
+}
+
+/** Watches responses until they have been read. */
+export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): UnreadAnswers {
+  const watched = createWatched(options);
+  const { add, endStopped } = watched;
+  const timer = lookEvery(Math.min(1000, Math.ceil(timeoutMs / 4)), (nowMs, lateMs) =>
+    watched.endSlow(timeoutMs, nowMs, lateMs),
+  );
 
   return {
     get bytes() {
-      return total;
+      return watched.bytes();
     },
-    write(response, body) {
+    write(response, body, caller) {
       // Its `close` is over: nothing would ever remove what is added now.
       if (response.destroyed) return;
-      const entry = add(response, body.length);
+      const entry = add(response, caller, body.length);
       let at = 0;
       const writeMore = () => {
         entry.progressMs = performance.now();
@@ -109,23 +163,24 @@ export function createUnreadAnswers({ timeoutMs, maxBytes, onEnded }: UnreadOpti
       response.on('drain', writeMore);
       writeMore();
     },
-    async writeParts(response, parts, heldBytes) {
+    async writeParts(response, parts, heldBytes, caller) {
       if (response.destroyed) {
         await parts.return?.();
         return 0;
       }
-      const entry = add(response, heldBytes + pieceBytes);
+      const entry = add(response, caller, heldBytes + pieceBytes);
       return writeAll(response, parts, () => {
         entry.progressMs = performance.now();
       });
     },
-    watch(response) {
+    watch(response, caller) {
       const { writableLength } = response;
       if (writableLength === 0 || response.destroyed) return;
-      const { settle } = add(response, writableLength);
+      const { settle } = add(response, caller, writableLength);
       // A socket stays open; this is called when all before it has been handed to the system.
       if (response instanceof Socket) response.write('', settle);
     },
+    endStopped,
     close() {
       clearInterval(timer);
     },

@@ -15,11 +15,11 @@ import { json } from './json-response.ts';
  */
 export async function answerLogs(
   { pipeline, loading, receiveTimeoutMs: timeoutMs }: LoadRouteDeps,
-  { request, queryText }: RequestContext,
+  { request, readQuery }: RequestContext,
 ): Promise<HttpResponse> {
   const caller = await admitLoad(pipeline.tokens, request.headers, 'events');
   if (!loading) throw new GatewayError('invalid_request', 'Events are taken by the embedded engine only');
-  const source = findSource(loading, readQueryString(queryText));
+  const source = findSource(loading, readQueryString(await readQuery()));
   const encoding = readContentEncoding(request.headers['content-encoding']);
   const body = streamBody(request, { maxBytes: maxEventsBytes, timeoutMs });
   const taken = await loading.loader.loadEvents(source.name, { body, encoding }, caller);
@@ -46,6 +46,6 @@ function readContentEncoding(header: string | undefined): BodyEncoding | undefin
   if (encoding) return encoding;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(header)}; allowed: ${bodyEncodings.join(', ')}`,
+    `Content-Encoding is ${JSON.stringify(header?.slice(0, 120))}; allowed: ${bodyEncodings.join(', ')}`,
   );
 }

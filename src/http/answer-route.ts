@@ -172,7 +172,7 @@ function rejectEncodedBody(request: IncomingMessage): void {
   if (encoding === undefined || !hasBody(request)) return;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(encoding)}; allowed: a body without one`,
+    `Content-Encoding is ${JSON.stringify(encoding.slice(0, 120))}; allowed: a body without one`,
   );
 }
 

@@ -76,7 +76,7 @@ export function missingSource(
     ? new GatewayError('unavailable', `Source ${name} is not served: its file is wrong`)
     : new GatewayError(
         'source_not_found',
-        `No source is named ${JSON.stringify(name)}${didYouMean(name, names)}`,
+        `No source is named ${JSON.stringify(name.slice(0, 120))}${didYouMean(name, names)}`,
       );
 }
 

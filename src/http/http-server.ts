@@ -91,7 +91,8 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   }
 
   server.on('connection', socket => {
-    if (connections.add(socket)) {
+    // A connection that only waits for its reader makes way, too.
+    if (connections.add(socket) || (unread.endStopped() && connections.add(socket))) {
       handler.watch(socket);
       return;
     }

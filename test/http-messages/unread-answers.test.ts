@@ -35,7 +35,7 @@ test('contract 2.27: who takes a long answer that was written at once bit by bit
   });
   onTestFinished(unread.close);
   own.write(Buffer.alloc(64 * 1024 * 1024));
-  unread.watch(own);
+  unread.watch(own, 'reader');
   expect(unread.bytes).toBeGreaterThan(0);
   for (let round = 0; round < 5; round++) {
     const before = bytesWaiting(own);
@@ -64,10 +64,67 @@ test('contract 2.27: time in which the gateway stood still is not the reader’s
   });
   onTestFinished(unread.close);
   own.write(Buffer.alloc(64 * 1024 * 1024));
-  unread.watch(own);
+  unread.watch(own, 'reader');
   stoodStillMs = 10 * timeoutMs;
   vi.advanceTimersByTime(0.9 * timeoutMs);
   expect([ended, own.destroyed]).toEqual([[], false]);
   vi.advanceTimersByTime(0.5 * timeoutMs);
   expect([ended, own.destroyed]).toEqual([['slow_reader'], true]);
 });
+
+test('contract 11.1: readers of one caller who stop cut off no slow reader of another', async () => {
+  const slow = await openPair();
+  const { unread, ended } = watchUnread({ maxBytes: 64 * 1024 * 1024 });
+  slow.own.write(Buffer.alloc(24 * 1024 * 1024));
+  unread.watch(slow.own, 'slow');
+  // Each is newer than the slow one, and has been idle for less.
+  const stopped = await Promise.all(Array.from({ length: 8 }, openPair));
+  for (const { own } of stopped) {
+    vi.advanceTimersByTime(10);
+    own.write(Buffer.alloc(16 * 1024 * 1024));
+    unread.watch(own, 'flood');
+  }
+  expect(ended.length).toBeGreaterThan(0);
+  expect(slow.own.destroyed).toBe(false);
+  expect(stopped.at(-1)?.own.destroyed).toBe(false);
+  expect(unread.bytes).toBeLessThanOrEqual(64 * 1024 * 1024);
+});
+
+test('where connections are needed, readers who have stopped make way, those of the caller with the most of them first', async () => {
+  const { unread, ended } = watchUnread({ maxBytes: 1e9 });
+  const [one, ...many] = await Promise.all(Array.from({ length: 3 }, openPair));
+  for (const [at, { own }] of [one!, ...many].entries()) {
+    own.write(Buffer.alloc(16 * 1024 * 1024));
+    unread.watch(own, at === 0 ? 'one' : 'flood');
+  }
+  const left = () => [one, ...many].map(pair => !pair?.own.destroyed);
+  // They may be reading just now.
+  expect(unread.endStopped()).toBe(false);
+  vi.advanceTimersByTime(900);
+  expect(unread.endStopped()).toBe(false);
+  const endOne = () =>
+    // The system may take some more of what was written.
+    expect
+      .poll(() => {
+        vi.advanceTimersByTime(1100);
+        return unread.endStopped();
+      })
+      .toBe(true);
+  await endOne();
+  expect([left()[0], left().filter(Boolean).length]).toEqual([true, 2]);
+  expect(ended).toEqual(['connection_limit']);
+  await endOne();
+  await endOne();
+  expect([left(), unread.endStopped()]).toEqual([[false, false, false], false]);
+});
+
+function watchUnread({ maxBytes }: { maxBytes: number }) {
+  const ended: EndReason[] = [];
+  const unread = createUnreadAnswers({
+    timeoutMs: 60_000,
+    maxBytes,
+    onEnded: reason => ended.push(reason),
+  });
+  onTestFinished(unread.close);
+  return { unread, ended };
+}

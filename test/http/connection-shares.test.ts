@@ -20,10 +20,14 @@ const columns = [{ name: 'n', type: 'STRING', mode: 'NULLABLE' }] as const;
 /** A megabyte, which makes an operation of GraphQL a large one. */
 const rowsJson = Buffer.from(JSON.stringify(Array(100).fill({ n: 'x'.repeat(10_000) })));
 
+const largest = Buffer.alloc(16_000_000, 'x');
+
 const engine: Pick<Engine, 'describe' | 'run'> = {
   describe: async () => columns,
   run: async ({ endpoint }, { signal }) => {
     if (endpoint === 'large') return { columns, rowsJson, rowCount: 100 };
+    if (endpoint === 'small') return { columns, rowsJson: Buffer.from('[]'), rowCount: 0 };
+    if (endpoint === 'largest') return { columns, rowsJson: largest, rowCount: 1 };
     return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   },
 };
@@ -31,7 +35,9 @@ const engine: Pick<Engine, 'describe' | 'run'> = {
 async function open(connections: number) {
   const gateway = await openGateway({
     engine,
-    sqlFiles: { 'waits.sql': definition('waits', 1), 'large.sql': definition('large', 2) },
+    sqlFiles: Object.fromEntries(
+      ['waits', 'large', 'largest', 'small'].map((name, n) => [`${name}.sql`, definition(name, n)]),
+    ),
     environment: {
       MAX_CONNECTIONS: String(connections),
       TOKEN_HASHES: createHash('sha256').update(otherToken).digest('hex'),
@@ -100,6 +106,55 @@ test('contract 11.1: slow bodies on all connections keep nobody out: the first o
   expect(await first.ended).toBe('');
   expect(second.socket.destroyed).toBe(false);
   expect(gateway.events).toContainEqual({ type: 'http.connection_ended', reason: 'connection_limit' });
+});
+
+test('contract 11.1: readers who stop on all connections keep nobody out', async () => {
+  const gateway = await open(3);
+  for (let n = 0; n < 3; n++) {
+    const { socket } = await begin(gateway, get('/api/endpoints/query/largest'));
+    socket.pause();
+  }
+  await gateway.until(() => gateway.http.unreadBytes() >= 3 * largest.length);
+  // First they may be reading still.
+  await expect.poll(async () => (await gateway.get('/livez')).status).toBe(200);
+  expect(gateway.events).toContainEqual({ type: 'http.connection_ended', reason: 'connection_limit' });
+});
+
+test.each([
+  ['query strings', (text: string) => get(`/api/endpoints/query/small?sql=${text}`)],
+  [
+    'bodies',
+    (text: string) =>
+      `POST /api/endpoints/query/small HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\nContent-Type: application/json\r\nContent-Length: ${text.length + 10}\r\n\r\n{"sql":"${text}"}`,
+  ],
+])(
+  'contract 11.1: long %s of one token are read in turns, and no other token waits for all of them',
+  async (_what, request) => {
+    const gateway = await open(100);
+    const order: string[] = [];
+    const connections = await Promise.all(Array.from({ length: 51 }, () => openRaw(gateway.port)));
+    const [other, ...many] = connections;
+    const ask = async (connection: typeof other, bytes: string, name: string) => {
+      connection?.write(bytes.replace('\r\n', '\r\nConnection: close\r\n'));
+      expect(readAnswers((await connection?.ended) ?? '')).toMatchObject([{ status: 200 }]);
+      order.push(name);
+    };
+    const asked = many.map((each, n) => ask(each, request(`${n}`.padEnd(30_000, 'x')), 'long'));
+    asked.push(ask(other, get('/api/endpoints/query/small', otherToken), 'short'));
+    await Promise.all(asked);
+    expect(order.indexOf('short')).toBeLessThan(25);
+  },
+);
+
+test.each([
+  ['Content-Encoding', '/mcp', { 'content-encoding': 'x'.repeat(50_000) }],
+  ['Content-Type', '/api/endpoints/waits/check', { 'content-type': 'x'.repeat(50_000) }],
+  ['name of a source', `/api/sources/${'x'.repeat(50_000)}/rows`, {}],
+])('contract 11.2: an error repeats the start of a long %s', async (_what, target, headers) => {
+  const gateway = await open(4);
+  const { status, body } = await gateway.send(target, { method: 'POST', headers, body: '{}' });
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(body.error.message.length).toBeLessThan(300);
 });
 
 test('contract 11.1: bodies that are on their way hold 64 MB of one token, and no other token waits for them', async () => {

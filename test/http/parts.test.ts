@@ -22,8 +22,8 @@ async function serve(
   const outcomes: Promise<number | Error>[] = [];
   const server = createServer(async (_request, response) => {
     await before(response);
-    if (response.destroyed) unread.write(response, part);
-    outcomes.push(unread.writeParts(response, parts(), part.length).catch(error => error));
+    if (response.destroyed) unread.write(response, part, 'reader');
+    outcomes.push(unread.writeParts(response, parts(), part.length, 'reader').catch(error => error));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {

@@ -119,7 +119,7 @@ export function createFastPath(deps: SendDeps): FastPath {
       // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
       if (ready.start) response.write(ready.start);
       response.end(ready.text, 'latin1');
-      deps.unread.watch(response);
+      deps.unread.watch(response, ready.facts.tokenId ?? '');
       reportAnswered(deps, incoming, { method: request.method, ...ready });
       return true;
     },

@@ -243,7 +243,7 @@ function answer(
   const ready = fastPath.find(key, { requestId, ifNoneMatch, confirmedSinceMs });
   if (!ready) return false;
   write(socket, ready);
-  deps.unread.watch(socket);
+  deps.unread.watch(socket, ready.facts.tokenId ?? '');
   reportAnswered(deps, { requestId, startedMs, traceId: undefined }, { method, ...ready });
   return true;
 }
