@@ -73,6 +73,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     () => latest.current,
     endpoint,
     load => show(load, true),
+    () => setLive(false),
   );
   const older = endpoint && state.answer && olderRows(endpoint, state.answer);
   const cancel = () => {
@@ -104,12 +105,13 @@ function useLive(): [() => boolean, (isLive: boolean) => void] {
   return [() => now.current, set];
 }
 
-/** Asks again and again while it is live, and while somebody can see it. */
+/** Asks again and again while it is live, and while somebody can see it; ends it where the token may not ask any more. */
 function usePolling(
   isLive: () => boolean,
   latest: () => QueryState,
   endpoint: Endpoint | undefined,
   show: (load: Load) => Promise<void>,
+  end: () => void,
 ): void {
   // Each rendering has its own, for the client of its time.
   const current = useRef(show);
@@ -126,7 +128,9 @@ function usePolling(
         // The bounds that move with the clock are those of now.
         await current.current(newer ?? wholeAnswer(endpoint, answer.form, true));
       }
-      const pauseMs = (latest().problem?.retryAfterSeconds ?? 0) * 1000;
+      const { problem } = latest();
+      if (problem?.status === 401 || problem?.status === 403) return end();
+      const pauseMs = (problem?.retryAfterSeconds ?? 0) * 1000;
       if (!isOver) timer = setTimeout(poll, Math.max(newer ? tailMs : rerunMs, pauseMs));
     };
     timer = setTimeout(poll, tailMs / 2);

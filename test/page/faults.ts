@@ -187,6 +187,22 @@ export function testFaults(pages: Pages): void {
     await expect.poll(() => whilePolling(alerts)).toBe(0);
   });
 
+  test('live ends where the token may not ask any more', async () => {
+    const page = await open(async () => ({ rows: [] }));
+    await page.getByText('No rows.').waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Live' }).click();
+    answer = async () => {
+      throw new GatewayError('forbidden', 'no longer');
+    };
+    const ended = async () => {
+      await page.clock.fastForward(30_000);
+      return page.getByRole('button', { name: 'Live', exact: true }).count();
+    };
+    await expect.poll(ended).toBe(1);
+    await page.getByRole('alert').getByText('no longer').waitFor();
+  });
+
   test('the address has what was typed, however fast', async () => {
     const page = await open(async () => ({ rows: [] }), '/#/form');
     // As WebKit does.
