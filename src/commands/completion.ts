@@ -24,7 +24,7 @@ const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/^\\([A-Za-z0-9._-]*
 /** The options of the parameters of a saved query, from its header. */
 const parameters = `$(sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' "\${SQL_DIR:-sql}/\${COMP_WORDS[2]}.sql" 2>/dev/null)`;
 
-/** The same in fish, as functions. */
+/** The same in fish, as functions. Without the quotes, no third word would be no file, and `sed` would wait for what is typed. */
 const fishNames = `function __sqg_saved_queries
   set -l folder sql
   set -q SQL_DIR; and set folder $SQL_DIR
@@ -34,7 +34,7 @@ function __sqg_parameters
   set -l folder sql
   set -q SQL_DIR; and set folder $SQL_DIR
   set -l words (commandline -opc)
-  sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' $folder/$words[3].sql 2>/dev/null
+  sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' "$folder/$words[3].sql" 2>/dev/null
 end`;
 
 /**

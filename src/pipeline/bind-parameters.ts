@@ -6,7 +6,7 @@ import { readParameter, readPlainText } from '../endpoints/parameters/read-param
 import { typedParameter } from '../endpoints/parameters/typed-parameter.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { spellAlike } from '../googlesql/syntax/spell-alike.ts';
-import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
+import { type FixedParameters, fixParameters, sentValue } from './fixed-parameters.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
 export type RawParameters = Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export function bindQuery(
  * @throws GatewayError `invalid_parameter`: which parameter, what was wrong, what is allowed
  */
 export function bindParameters(definition: EndpointDefinition, raw: RawParameters): QueryParameter[] {
-  return definition.parameters.map(parameter => bindParameter(parameter, raw[parameter.name]));
+  return definition.parameters.map(parameter => bindParameter(parameter, sentValue(raw, parameter.name)));
 }
 
 /** The caller's own SQL, if the endpoint is sandboxed and the text is not blank (contract 4.1, 4.2). */

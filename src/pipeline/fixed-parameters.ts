@@ -24,7 +24,7 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
     const literal = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
     // In a list it is one element, its commas too.
     const only = parameter.repeated ? [literal] : literal;
-    const sent = raw[name] ?? '';
+    const sent = sentValue(raw, name) ?? '';
     if (sent !== '' && sent !== value && !isSame(parameter, sent, only)) {
       throw new GatewayError(
         'forbidden',
@@ -34,6 +34,12 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
     bound[name] = only;
   }
   return bound;
+}
+
+/** What was sent for a parameter. One may be named `constructor`, which every object of JSON has without being sent it. */
+export function sentValue(raw: Raw, name: string): unknown {
+  const value = raw[name];
+  return typeof value === 'function' ? undefined : value;
 }
 
 /**

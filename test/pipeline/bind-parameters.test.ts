@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import { bindParameters, type RawParameters, readCallerSql } from '../../src/pipeline/bind-parameters.ts';
+import {
+  bindParameters,
+  bindQuery,
+  type RawParameters,
+  readCallerSql,
+} from '../../src/pipeline/bind-parameters.ts';
+import type { FixedParameters } from '../../src/pipeline/fixed-parameters.ts';
 
-const definition = (sandbox: boolean) =>
+const definition = (sandbox: boolean, since = 'since') =>
   parseDefinition(
     'one.sql',
     `/*
@@ -13,7 +19,7 @@ description: Test.
 parameters:
   project: { type: string, required: true, description: A project. }
   interval: { type: enum, values: [minutely, hourly], description: An interval. }
-  since: { type: timestamp, description: A bound. }
+  ${since}: { type: timestamp, description: A bound. }
   url: { type: regexp, description: A pattern. }
 columns:
   n: { type: INT64, description: A number. }
@@ -40,6 +46,14 @@ test('binds every declared parameter in the order of the header; what is absent 
     { name: 'since', value: null },
     { name: 'url', value: 'a|b' },
   ]);
+});
+
+test('contract 8.8: a parameter may have the name of what every object has', () => {
+  const own = definition(false, 'constructor');
+  const valueFor = (raw: RawParameters, fixed?: FixedParameters) =>
+    bindQuery(own, { project: 'p', ...raw }, fixed).parameters[2]?.value;
+  const [value, fixed] = ['2026-01-15T10:00:00.000000Z', { constructor: '2026-01-15T10:00:00Z' }];
+  expect([valueFor({}), valueFor(fixed), valueFor({}, fixed)]).toEqual([null, value, value]);
 });
 
 test('contract 5.1: two spellings of one timestamp are one value', () => {
