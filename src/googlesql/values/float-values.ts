@@ -17,7 +17,7 @@ const functions: Readonly<Record<string, (x: number) => number>> = {
   sinh: Math.sinh,
 };
 
-/** Functions of FLOAT64 that fail where DuckDB's go on, or that it lacks. */
+/** Functions of FLOAT64 that DuckDB lacks, and what those of `inDuckDb` give where its own fail or go on. */
 export const floatValues: EngineFunctions = {
   ...Object.fromEntries(
     Object.entries(functions).map(([name, call]) => [
