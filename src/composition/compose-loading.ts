@@ -59,7 +59,12 @@ export function openLoading(
   const watcher = watchFolder(config.SOURCES_DIR, {
     async onChange() {
       const texts = loader.takeNewSources();
-      if (texts) sources = read(texts);
+      if (!texts) return;
+      const before = new Set(sources.map(({ name }) => name));
+      sources = read(texts);
+      for (const { name } of sources) {
+        if (!before.has(name)) deps.emit({ type: 'source.loaded', source: name });
+      }
     },
     // What is wrong with the folder is reported by who watches its files.
     onFailed: () => undefined,

@@ -185,6 +185,7 @@ function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (send
 function newTables(directory: string, known: SourceTexts): SourceTexts {
   const before = new Set(known.map(({ file }) => file));
   const fresh = readSourceTexts(directory).filter(({ file }) => !before.has(file));
+  if (fresh.length === 0) return [];
   const { sources } = readSourceFolder(directory, [...known, ...fresh]);
   const tables = new Set(sources.filter(({ files }) => !files).map(({ name }) => `${name}.yaml`));
   return fresh.filter(({ file }) => tables.has(file));

@@ -229,6 +229,7 @@ test('a source that is added while the gateway serves takes rows, and saved quer
   expect(await status()).toBe(404);
   await writeFile(join(gateway.directory, 'sources', 'shop.late.yaml'), table('shop.late'));
   await expect.poll(status).toBe(200);
+  expect(await gateway.event('source.loaded')).toMatchObject({ source: 'shop.late' });
   await writeFile(join(gateway.directory, 'sql', 'shop.late.sql'), query('shop.late', 4, 0, 'shop.late'));
   await sees('shop.late', [{ state: 'open', orders: 1, lines: 0 }]);
 });
