@@ -98,7 +98,7 @@ type Edit = Span & { readonly text: string };
 type PlacedSubset = Span & {
   readonly name: string;
   readonly isRead: boolean;
-  /** The comma before it, or the word WITH. */
+  /** The comma before it, or the word WITH, where RECURSIVE may stand between. */
   readonly before: Span;
 };
 
@@ -113,7 +113,7 @@ function placeSubsets(tokens: readonly Token[], saved: Query, bound: BoundStatem
     return {
       name: name.name,
       isRead: bound.reached.has(bound.savedSubsets[at]!),
-      before: tokens[first - 1]!,
+      before: tokens[first - (at === 0 && saved.isRecursive ? 2 : 1)]!,
       start: tokens[first]!.start,
       end: tokens[last]!.end,
     };

@@ -170,3 +170,12 @@ test('a source without a table is named, and what to set', () => {
   const request = { sql: saved, catalog, mapping: partial, parameterNames: [], arrayParameterNames: [] };
   expect(() => assembleSql(request)).toThrow('Source cloudflare.logs.prod has no table in BIGQUERY_TABLES');
 });
+
+test.each(['with', 'WITH /* x */ RECURSIVE'])('the words %s go with the last subset that is read', word => {
+  const sql = `${word} a as (select id from audit), b as (select id from a)\nselect 1 as x`;
+  expect(assemble(sql).text).toMatch(/^\s*select 1 as x$/);
+  expect(assemble(sql, 'select 2 as x').text).toBe('select 2 as x');
+  expect(assemble(sql.replace('1 as x', 'id from a')).text).toMatch(
+    /^with.*\sa as \(select id from `acme-prod.logs.audit_2026` as `audit`\)\s*select id from a$/is,
+  );
+});

@@ -23,11 +23,11 @@ function startWaiting() {
 /** Holds a text against what a dry run says of it. */
 async function check(
   statistics: object,
-  { isEmulator = false, sources = [] as string[] } = {},
+  { isEmulator = false, sources = ['cloudflare.logs.prod'] } = {},
 ): Promise<void> {
   const guard = createDryRunGuard({
     api: { insert: async () => jobAnswer.parse({ jobReference: {}, status: { state: 'DONE' }, statistics }) },
-    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge']),
+    mapping: readTableMapping(['cloudflare.logs.prod=acme.logs.edge', 'postgres.logs=acme.logs.postgres']),
     isEmulator,
   });
   const waiting = startWaiting();
@@ -35,11 +35,22 @@ async function check(
   await guard.check(request, waiting).finally(waiting.limit.clear);
 }
 
-test.each([
-  ['a query over tables of the mapping', { query: { statementType: 'SELECT', referencedTables: [edge] } }],
-  ['a query that reads nothing', { totalBytesProcessed: '0', query: { statementType: 'SELECT' } }],
-])("contract 4.10: BigQuery's verdict of %s lets it through", async (_, statistics) => {
-  await expect(check(statistics)).resolves.toBeUndefined();
+test("contract 4.10: BigQuery's verdict of a query over the tables of its sources lets it through", async () => {
+  const query = { statementType: 'SELECT', referencedTables: [edge] };
+  await expect(check({ query })).resolves.toBeUndefined();
+});
+
+test("contract 4.10: BigQuery's verdict of a query that reads nothing lets it through", async () => {
+  const nothing = { totalBytesProcessed: '0', query: { statementType: 'SELECT' } };
+  await expect(check(nothing, { sources: [] })).resolves.toBeUndefined();
+});
+
+test('contract 4.10: a text that reads the table of another source than it says is refused', async () => {
+  const postgres = { ...edge, tableId: 'postgres' };
+  for (const referencedTables of [[postgres], [edge, postgres]]) {
+    const verdict = check({ query: { statementType: 'SELECT', referencedTables } });
+    await expect(verdict).rejects.toMatchObject({ code: 'sandbox_refused' });
+  }
 });
 
 test.each([

@@ -61,6 +61,12 @@ const positions = (table: string): readonly string[] => [
   `select id from edge_logs limit 1 offset (select count(*) from ${table})`,
   `select row_number() over (partition by (select max(id) from ${table})) from edge_logs`,
   `select sum(1) over w from edge_logs window w as (order by (select max(id) from ${table}))`,
+  `select 1 from edge_logs window w as (order by (select max(id) from ${table}))`,
+  `select sum(1) over v from edge_logs window w as (partition by (select max(id) from ${table})), v as (order by id)`,
+  `select 1 from edge_logs window w as (partition by id), v as (w order by exists (select 1 from ${table}))`,
+  `from edge_logs |> extend 1 as x window w as (order by (select max(id) from ${table}))`,
+  `select timestamp_trunc(timestamp, week(monday, (select max(id) from ${table}))) from edge_logs`,
+  `select timestamp_trunc(timestamp, week(monday) over (order by (select max(id) from ${table}))) from edge_logs`,
   `select array_agg(id order by (select max(id) from ${table})) from edge_logs`,
   `select max((select max(p.id) from ${table} p)) from edge_logs`,
   `select * replace ((select max(id) from ${table}) as id) from edge_logs`,
@@ -218,7 +224,9 @@ const systemVariables = [
 const undeclared = [
   'select @nope', 'select @`no pe`', 'select @Project_', 'select @p1', 'select @now', 'select $1', 'select $p1', 'select $now', 'select ?',
   'select ?1', 'select :project', 'select @1', 'select @', 'select {project}', 'select id from edge_logs limit @project',
-  'select id from @project', 'select id from edge_logs order by id limit ?',
+  'select id from @project', 'select id from edge_logs window w as (order by @nope)', 'select id from edge_logs window w as (order by session_user())',
+  'select id from edge_logs window w as (order by @`a\\` , `) union all select id from project.dataset.logs --`)',
+  'select id from edge_logs window w as (order by @`a\\` ) , w2 as (order by id) -- `', 'select id from edge_logs order by id limit ?',
 ]; // biome-ignore format: a word list
 
 const foreignSyntax = [

@@ -22,6 +22,7 @@ import { typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from './bind-from.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
+import { bindUnusedWindows } from './bind-window.ts';
 import { inferredKeys, refuseUngrouped } from './grouping.ts';
 import { guardBranches, guardGroups } from './guard-branches.ts';
 import { onlySelected } from './only-selected.ts';
@@ -68,6 +69,7 @@ export function bindSelect(
   const keyed = order.length > 0 ? items.map(({ value }, i) => [keyOf(value), i] as const) : [];
   const positions = new Map(keyed.toReversed());
   const orderBy = order.map(item => bindOrder(withAliases, item, { columns, items, positions }));
+  bindUnusedWindows(list, select);
 
   const json = select.distinct && items.find(({ value }) => holdsKind(value.type, 'JSON'));
   if (json) throw invalidQuery(`Column ${json.name} of type JSON cannot be used in SELECT DISTINCT`, json.at);

@@ -11,7 +11,14 @@ import {
 import { canonical, coerce } from '../tree/coercion.ts';
 import { foldName } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
-import type { Expression, FrameBound, OrderItem, WindowFrame, WindowSpec } from '../tree/syntax-tree.ts';
+import type {
+  Expression,
+  FrameBound,
+  OrderItem,
+  Select,
+  WindowFrame,
+  WindowSpec,
+} from '../tree/syntax-tree.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
 import { orderTerm, refuseOrder } from './order-term.ts';
 
@@ -29,6 +36,15 @@ export function bindWindow(
   return window;
 }
 
+/**
+ * Binds the windows that nothing names, for what stands in them: BigQuery does not look at them, but nothing of a text may go there
+ * unseen.
+ */
+export function bindUnusedWindows(context: BindContext, { windows }: Select): void {
+  for (const { spec, name } of windows.toReversed())
+    if (!context.statement.usedWindows.has(spec)) joinWindows(context, spec, name.at);
+}
+
 /** Joins an OVER clause with the named window that it refines. */
 function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): BoundWindow {
   const inner = spec.base && context.windows.get(foldName(spec.base.name));
@@ -36,7 +52,10 @@ function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): B
   if (spec.base && spec.partitionBy.length > 0) {
     throw invalidQuery('A window with PARTITION BY cannot refer to a named window', spec.base.at);
   }
-  if (inner) context.statement.countExpressions(1, at);
+  if (inner) {
+    context.statement.usedWindows.add(inner);
+    context.statement.countExpressions(1, at);
+  }
   const base = inner && joinWindows(context, inner, at);
   // No window inside a window: each would bind again those that it names.
   const inside = { ...context, windows: new Map() };

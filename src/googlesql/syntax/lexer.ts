@@ -42,7 +42,7 @@ const skipped = /(?:[^\S\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
  */
 const tokenStart =
   /((?:[rR][bB]?|[bB][rR]?)?(?=['"]))|([A-Za-z_][A-Za-z0-9_]*)|(0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(\|\||<=|>=|<>|!=|<<|>>|=>|->|\|>|[()[\]{},.+\-*/%=<>~^&|?;:])/y;
-const parameter = /@(?:`([^`\n]+)`|([A-Za-z_][A-Za-z0-9_]*))/y;
+const parameter = /@([A-Za-z_][A-Za-z0-9_]*)/y;
 const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
 
 /**
@@ -112,10 +112,11 @@ function numberPiece(text: string, start: number, digits: string, at: SqlPositio
 function readAt(text: string, start: number, at: SqlPosition): Piece {
   const system = matchAt(systemVariable, text, start);
   if (system) return { kind: 'systemVariable', value: system[0], end: start + system[0].length };
+  // The same rule as for a name: a text that ended elsewhere for us than for BigQuery would hide code from us.
+  if (text[start + 1] === '`') return { ...readQuotedName(text, start + 1, at), kind: 'parameter' };
   const named = matchAt(parameter, text, start);
   if (!named) throw invalidQuery('Syntax error: Unexpected "@"', at);
-  const value = named[1] ?? named[2] ?? '';
-  return { kind: 'parameter', value, end: start + named[0].length };
+  return { kind: 'parameter', value: named[1]!, end: start + named[0].length };
 }
 
 function readQuotedName(text: string, start: number, at: SqlPosition): Piece {

@@ -33,6 +33,8 @@ export type StatementState = Declarations & {
   readonly tables: TableReference[];
   /** Subsets that FROM names, each as often as it is named, in the order of binding. */
   readonly subsetReads: BoundSubset[];
+  /** Windows of WINDOW clauses that something names. */
+  readonly usedWindows: Set<WindowSpec>;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
@@ -163,6 +165,7 @@ export function createStatementState(
     functions: new Set(),
     tables: [...tables],
     subsetReads: [],
+    usedWindows: new Set(),
     keyOf: createExpressionKeys(),
     nextId: () => {
       counts.ids += 1;

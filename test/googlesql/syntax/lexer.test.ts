@@ -42,6 +42,15 @@ describe('the lexer', () => {
     expect(lex('`\\x61\\u0062\\``')[0]).toMatchObject({ kind: 'quotedName', value: 'ab`' });
   });
 
+  it("ends a parameter's name in backquotes where BigQuery does", () => {
+    expect(values('@`a` @`a\\`b` c')).toEqual([
+      ['parameter', 'a'],
+      ['parameter', 'a`b'],
+      ['name', 'c'],
+      ['end', ''],
+    ]);
+  });
+
   it('counts lines and columns from one', () => {
     expect(lex('a\n  `b c`')[1]).toMatchObject({
       kind: 'quotedName',

@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
-import type { Expression } from '../../tree/syntax-tree.ts';
+import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
 import type { ScalarKind } from '../../tree/types.ts';
 import type { ZoneForm } from './time-arguments.ts';
 
@@ -24,11 +24,20 @@ const calendarUnits = ['WEEK', 'ISOWEEK', 'MONTH', 'QUARTER', 'YEAR', 'ISOYEAR']
 export function datePart(argument: Expression | undefined, at: SqlPosition): DatePart {
   if (argument?.kind === 'path' && argument.parts.length === 1)
     return known({ name: argument.parts[0]!.name }, at);
-  const day = argument?.kind === 'call' ? argument.arguments[0] : undefined;
-  if (argument?.kind === 'call' && day?.kind === 'path' && argument.name[0]!.name.toUpperCase() === 'WEEK') {
-    return known({ name: 'WEEK', weekday: day.parts[0]!.name }, at);
-  }
+  const weekday = argument?.kind === 'call' ? weekdayOf(argument) : undefined;
+  if (weekday !== undefined) return known({ name: 'WEEK', weekday }, at);
   throw invalidQuery('A valid date part name is required', argument?.at ?? at);
+}
+
+/** The weekday of `WEEK(MONDAY)`; undefined for a call that says more than that. */
+function weekdayOf(call: CallSyntax): string | undefined {
+  const [day] = call.arguments;
+  const isPlain =
+    call.arguments.length === 1 &&
+    !(call.named?.length || call.distinct || call.nulls || call.having || call.limit || call.over) &&
+    call.orderBy.length === 0;
+  const isWeek = call.name.length === 1 && call.name[0]!.name.toUpperCase() === 'WEEK';
+  return isPlain && isWeek && day?.kind === 'path' && day.parts.length === 1 ? day.parts[0]!.name : undefined;
 }
 
 function known(part: DatePart, at: SqlPosition): DatePart {
