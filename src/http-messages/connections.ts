@@ -66,8 +66,9 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         const evicted = longestIdle(all.values()) ?? longestSending(all.values());
         if (!evicted) return false;
         all.delete(evicted.socket);
+        // One that has been ended for another reason gives its place before it is closed.
+        if (!evicted.socket.destroyed) onEvicted();
         evicted.socket.destroy();
-        onEvicted();
       }
       const activeMs = performance.now();
       all.set(socket, {
@@ -124,7 +125,9 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
 
 /** Whether a response is being made or sent. */
 function isBusy(connection: Connection): boolean {
-  return connection.isWaiting || isAnswering(connection) || connection.socket.writableLength > 0;
+  const { socket, isWaiting } = connection;
+  if (socket.destroyed) return false;
+  return isWaiting || isAnswering(connection) || socket.writableLength > 0;
 }
 
 function isAnswering({ last }: Connection): boolean {
