@@ -41,7 +41,7 @@ const bool = scalar('BOOL');
 /** Resolves the names in one expression and gives it a type. */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
   // A window's keys are bound for each OVER that names it: a long literal there is read each time.
-  const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 4 : 1;
+  const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 2 : 1;
   context.statement.countExpressions(weight, syntax.at);
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {

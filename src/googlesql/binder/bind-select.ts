@@ -159,6 +159,11 @@ function bindGroupBy(
   from: BoundFrom | undefined,
 ): BoundSelect['groupBy'] {
   if (groupBy === undefined) return undefined;
+  if (groupBy !== 'ALL' && groupBy.sets && groupBy.keys[0]) {
+    // Each set is written with all its keys.
+    const written = groupBy.sets.reduce((sum, set) => sum + set.length, 0);
+    context.statement.countExpressions(written, groupBy.keys[0].at);
+  }
   const named: BindContext = { ...context, aggregatesRefusedIn: 'GROUP BY clause' };
   const inside: BindContext = { ...named, scope: { ...context.scope, aliases: [] } };
   const keys =

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
+import { type BoundExpression, call, unsupportedCall } from '../tree/bound-tree.ts';
 import { canonical, coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
@@ -48,7 +48,7 @@ export function nestedEquality(
   const names = createNames(isRepeatable);
   const [first, second] = [names.parts(left!), names.parts(right!)];
   const tests = first.map((part, i) => compare('=', [part, second[i]!], at));
-  return names.around(tests.length === 1 ? tests[0]! : compare('AND', tests, at));
+  return names.around(tests.length === 1 ? tests[0]! : call('AND', '($and)', tests, bool));
 }
 
 /** IS DISTINCT FROM, to which two NULLs are the same anywhere in a value: so they are to DuckDB. */

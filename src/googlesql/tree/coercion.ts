@@ -117,6 +117,7 @@ function isLiteralArray(value: BoundExpression): value is Extract<BoundExpressio
 
 /** Makes an expression a type, as `coercionCost` allows; callers have asked it, or get BigQuery's refusal. */
 export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
+  if (from.kind === 'struct' && sameStorage(from.type, to)) return from;
   if (to.kind !== 'NULL' && from.kind !== 'null' && coercionCost(from, to) === undefined)
     throw invalidQuery(`Could not cast ${typeName(from.type)} to type ${typeName(to)}`, at);
   return coerced(from, to, at);
@@ -145,7 +146,7 @@ function coerced(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpr
  */
 export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
   // Almost always.
-  const only = onlyScalar(expressions);
+  const only = onlyScalar(expressions) ?? onlyStruct(expressions);
   if (only) return only;
   const goal = commonType(expressions);
   // The types of its fields have been found one by one.
@@ -165,6 +166,13 @@ function onlyScalar(expressions: readonly BoundExpression[]): SqlType | undefine
     else if (type.kind !== only.kind && type.kind !== 'NULL') return undefined;
   }
   return only;
+}
+
+/** The type of STRUCTs that are stored alike; undefined where they are not, or are none. */
+function onlyStruct(expressions: readonly BoundExpression[]): SqlType | undefined {
+  const { type } = expressions[0]!;
+  if (type.kind !== 'STRUCT' || !expressions.every(each => sameStorage(type, each.type))) return undefined;
+  return expressions.reduce<SqlType>((all, each) => commonNulls(all, each.type), type);
 }
 
 const allFit = (expressions: readonly BoundExpression[], type: SqlType): boolean =>
