@@ -222,6 +222,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'calls of IF': n => `select [${list(n, () => "if(id = '', 1, 2)")}] as x from edge_logs`,
   'elements of JSON_ARRAY': n => `select to_json_string(json_array(${list(n, () => '1')})) as x`,
   'subqueries in MAX in one another': n => `select ${nested(Math.min(n, 60), 'max((select ', `concat(${list(n, () => 'id')})`, ' from edge_logs limit 1))')} as x from edge_logs`,
+  'records of two types in UNION ALL': n => list(n / 200, i => `select (${list(200, () => (i % 2 ? '1.5' : '1'))})`, ' union all '),
   'statements': n => '; '.repeat(n),
   'opening brackets': n => `select ${'['.repeat(n)}`,
   'dots': n => `select ${'.'.repeat(n)}`,

@@ -11,7 +11,7 @@ import {
   type OutputColumn,
   type RowCount,
 } from '../tree/bound-tree.ts';
-import { sameStorage } from '../tree/coercion.ts';
+import { coerce, sameStorage } from '../tree/coercion.ts';
 import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
@@ -105,14 +105,20 @@ function constantRows(
   const rows: string[] = [];
   for (const { body, columns: own } of parts) {
     if (body.kind !== 'select' || body.from || body.where || !body.items.every(isConstant)) return undefined;
-    const values = body.items.map((item, i) =>
-      convert(printer.expression(printer, item), own[i]!.type, columns[i]!.type),
-    );
+    const values = body.items.map((item, i) => {
+      const { type } = columns[i]!;
+      // Field by field: to convert a record takes its text once for each of them.
+      if (item.kind === 'struct') return printer.expression(printer, coerce(item, type, nowhere));
+      return convert(printer.expression(printer, item), own[i]!.type, type);
+    });
     rows.push(`(${values.join(', ')})`);
   }
   const names = columns.map((_, i) => `c${i}`).join(', ');
   return `select ${names} from (values ${rows.join(', ')}) as ${printer.newAlias()}(${names})`;
 }
+
+/** The binder has found everything that has a position. */
+const nowhere = { line: 1, column: 1 };
 
 /** Casts a branch to the types that the whole set operation has. */
 function asColumns(sql: string, from: readonly OutputColumn[], to: readonly OutputColumn[]): string {
