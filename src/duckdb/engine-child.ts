@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { rm } from 'node:fs/promises';
+import { joinBytes } from '../base/bytes.ts';
 import { childEnvironment } from '../base/child-environment.ts';
-import { joinBytes } from '../base/long-bytes.ts';
 import type { ResultSet } from '../base/rows.ts';
 import type {
   Catalog,

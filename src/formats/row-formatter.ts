@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { createByteShares } from '../base/byte-shares.ts';
+import { ownMemory } from '../base/bytes.ts';
 import { orAborted } from '../base/or-aborted.ts';
-import { ownMemory } from '../base/own-memory.ts';
 import type { Column } from '../base/rows.ts';
 import { takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';

@@ -13,8 +13,8 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { ownMemory } from '../base/bytes.ts';
 import { listStart } from '../base/header-start.ts';
-import { ownMemory } from '../base/own-memory.ts';
 import { createPermits } from '../base/turns.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */

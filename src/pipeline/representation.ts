@@ -1,7 +1,6 @@
 import type { Caller } from '../auth/caller.ts';
+import { digestBytes, ownMemory } from '../base/bytes.ts';
 import { GatewayError } from '../base/errors.ts';
-import { digestBytes } from '../base/long-bytes.ts';
-import { ownMemory } from '../base/own-memory.ts';
 import type { Receipt } from '../base/rows.ts';
 import { digestOf, type Entry } from '../cache/entry.ts';
 import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';

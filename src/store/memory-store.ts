@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { ownMemory } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
-import { ownMemory } from '../base/own-memory.ts';
 import {
   type Claim,
   type ClaimOptions,

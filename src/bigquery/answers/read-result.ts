@@ -1,4 +1,4 @@
-import { joinBytes } from '../../base/long-bytes.ts';
+import { joinBytes } from '../../base/bytes.ts';
 import type { Column } from '../../base/rows.ts';
 import { resultTooLarge } from '../../engine/result-too-large.ts';
 import type { Field, ResultsAnswer } from './bigquery-answers.ts';

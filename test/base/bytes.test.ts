@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { digestBytes, joinBytes } from '../../src/base/long-bytes.ts';
+import { digestBytes, joinBytes } from '../../src/base/bytes.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
 const parts = [Buffer.from('['), Buffer.alloc(5_000_001, 'ab'), Buffer.alloc(0), Buffer.from(']')];
