@@ -171,7 +171,8 @@ function bindUsing(
 ): BoundSource {
   const pairs = names.map(name => {
     const sides = [left, right].map((side, i) => {
-      const [column, ...others] = columnsNamed(side.scope, name.name);
+      const whole = side.scope.variables.find(variable => isWhole(variable, name));
+      const [column, ...others] = whole ? [whole] : columnsNamed(side.scope, name.name);
       const where = `${i === 0 ? 'left' : 'right'} side of join`;
       if (!column) throw invalidQuery(`Column ${name.name} in USING clause not found on ${where}`, name.at);
       if (others.length > 0)
@@ -180,7 +181,7 @@ function bindUsing(
     });
     const { type, values } = unify(sides, 'operator =', name.at);
     const equal = operator('=', values, name.at);
-    return { name: name.name, type, left: values[0]!, right: values[1]!, equal };
+    return { name: name.name, type, sides, values, equal };
   });
   const on = operator(
     'AND',
@@ -196,26 +197,43 @@ function bindUsing(
   };
 }
 
+/** Whether a name is that of an element or a row as a whole, which is a column of that name. */
+const isWhole = (
+  variable: RangeVariable,
+  { name }: Identifier,
+): variable is Extract<RangeVariable, { kind: 'value' }> =>
+  variable.kind === 'value' && !variable.hidden && sameName(variable.name, name);
+
 /** Tables that stand beside one another have most often the same names merged: each set of them is made once. */
 function withMerged(
   variables: readonly RangeVariable[],
   names: ReadonlySet<string>,
 ): readonly RangeVariable[] {
   const known = new Map<RangeVariable['mergedNames'], ReadonlySet<string>>([[undefined, names]]);
-  return variables.map(variable => {
+  return variables.flatMap((variable): readonly RangeVariable[] => {
     const before = variable.mergedNames;
     const mergedNames = known.get(before) ?? names.union(before!);
     known.set(before, mergedNames);
-    return { ...variable, mergedNames };
+    const isMerged =
+      variable.kind === 'value' && variable.name !== undefined && names.has(foldName(variable.name));
+    if (!isMerged) return [{ ...variable, mergedNames }];
+    // The name is the merged column's; the fields of a record still show through.
+    const isRecord = variable.value.type.kind === 'STRUCT' && !variable.hidden;
+    return isRecord ? [{ ...variable, name: undefined, mergedNames }] : [];
   });
 }
 
+/** The column of the side whose rows all stay, as it is there; of FULL, where neither does, the one that is not NULL. */
 function mergedValue(
   join: JoinSyntax['join'],
-  pair: { left: BoundExpression; right: BoundExpression; type: SqlType },
+  {
+    sides,
+    values,
+    type,
+  }: { sides: readonly BoundExpression[]; values: readonly BoundExpression[]; type: SqlType },
 ): BoundExpression {
-  if (join === 'RIGHT') return pair.right;
-  return join === 'FULL' ? call('COALESCE', 'coalesce($*)', [pair.left, pair.right], pair.type) : pair.left;
+  if (join === 'FULL') return call('COALESCE', 'coalesce($*)', values, type);
+  return sides[join === 'RIGHT' ? 1 : 0]!;
 }
 
 /** UNNEST, or a path that starts with something in FROM before it: `t.metadata`. */

@@ -1,10 +1,11 @@
 import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
+import { coerce } from '../tree/coercion.ts';
 import { impliedName } from '../tree/implied-name.ts';
 import { columnsOf, foldName, type NamedValue, resolveName, type Scope } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, Identifier, Select, SelectItem } from '../tree/syntax-tree.ts';
-import { leavesOf, typeName } from '../tree/types.ts';
+import { leavesOf, scalar, typeName } from '../tree/types.ts';
 import { bindExpression } from './bind-expression.ts';
 
 export type SelectedItem = {
@@ -37,7 +38,7 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
         items.push({ name: name || `f${unnamed++}_`, anonymous: name === '', value, at: item.at });
       }
     } else {
-      const value = bindExpression(context, item.expression);
+      const value = bindColumn(context, item.expression);
       const written = item.alias?.name ?? impliedName(item.expression);
       const name = written ?? `f${unnamed++}_`;
       items.push({ name, anonymous: written === undefined, value, at: item.expression.at });
@@ -50,6 +51,13 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
     select.at,
   );
   return items;
+}
+
+/** Binds what becomes a column. What fails has no type, see ERROR; without one, the column would be a constant NULL. */
+export function bindColumn(context: BindContext, expression: Expression): BoundExpression {
+  const value = bindExpression(context, expression);
+  const fails = value.type.kind === 'NULL' && value.kind !== 'null';
+  return fails ? coerce(value, scalar('INT64'), expression.at) : value;
 }
 
 function expandStar(
@@ -70,14 +78,16 @@ function expandStar(
   );
   const kept = all.filter(column => !excepted.has(foldName(column.name)));
   if (kept.length === 0) throw invalidQuery('SELECT * expands to zero columns', star.at);
-  const replaced = new Map(star.replace.map(({ name, expression }) => [foldName(name.name), expression]));
+  const replaced = new Map(star.replace.map(item => [foldName(item.name.name), item]));
   for (const { name } of star.replace) {
     if (!names.has(foldName(name.name)) || excepted.has(foldName(name.name)))
       throw invalidQuery(`Column ${name.name} in SELECT * REPLACE list does not exist`, name.at);
   }
   return kept.map(column => {
     const replacement = replaced.get(foldName(column.name));
-    return replacement ? { ...column, value: bindExpression(context, replacement) } : column;
+    return replacement
+      ? { name: replacement.name.name, value: bindColumn(context, replacement.expression) }
+      : column;
   });
 }
 

@@ -9,7 +9,7 @@ import {
   holdsAnyAggregate,
 } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
-import { pathsInSubqueries } from '../tree/query-reads.ts';
+import { pathsInSubqueries, relationsOf } from '../tree/query-reads.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Select } from '../tree/syntax-tree.ts';
 import type { SelectedItem } from './bind-select-list.ts';
@@ -119,20 +119,4 @@ function isUngrouped(path: BoundExpression, grouped: Grouped): boolean {
   if (grouped.keys.has(grouped.keyOf(path))) return false;
   if (path.kind === 'field') return isUngrouped(path.of, grouped);
   return path.kind === 'column' && grouped.relations.has(path.relation);
-}
-
-function relationsOf(from: BoundFrom | undefined): Set<number> {
-  const found = new Set<number>();
-  const visit = (item: BoundFrom | undefined): void => {
-    if (!item) return;
-    if (item.kind === 'join') {
-      visit(item.left);
-      visit(item.right);
-      return;
-    }
-    found.add(item.relation);
-    if (item.kind === 'unnest') visit(item.input);
-  };
-  visit(from);
-  return found;
 }

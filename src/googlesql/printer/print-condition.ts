@@ -7,7 +7,7 @@ import { mayFailItself } from '../tree/may-fail.ts';
 import { sameType } from '../tree/types.ts';
 import { holdsQuery } from './print-let.ts';
 import { isPresent } from './print-storage.ts';
-import { type Printer, placeKey } from './printer.ts';
+import { aliasesIn, type Printer, placeKey } from './printer.ts';
 
 /**
  * Prints a condition as parts that all must hold. Here NULL counts as false, which leaves EXISTS over an
@@ -99,7 +99,10 @@ function existsInList(
   const element = printer.newAlias();
   printer.places.set(placeKey(from.relation, 0), element);
   const test = printConjuncts(printer, where).join(' and ');
-  return printer.readsOuterQuery(test)
+  const others = aliasesIn(test).filter(alias => alias !== element);
+  // DuckDB looks for all that a lambda names in the query around, once something beside it is of that query.
+  const isMixed = printer.readsOuterQuery(array) && printer.readsOwnQuery(others.join(' '));
+  return isMixed || printer.readsOuterQuery(test)
     ? undefined
     : `(len(list_filter(${array}, lambda ${element}: ${test})) > 0)`;
 }

@@ -3,6 +3,7 @@ import { quoteName } from '../tree/quote-text.ts';
 import { onlyOnWarehouse } from '../tree/sql-error.ts';
 import { isPresent } from './print-storage.ts';
 import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
+import { type Lateral, lateralOf, lateralUnnestOf, unionOf } from './rewrite-joins.ts';
 
 /**
  * A FROM clause as far as it is printed: its text (undefined for an array that needs no scan), what its rows must
@@ -73,6 +74,13 @@ function printSource(
 }
 
 function printJoin(printer: Printer, from: Join): PrintedFrom {
+  const lateral = lateralOf(from);
+  if (lateral) return printLateral(printer, lateral);
+  const union = unionOf(from);
+  if (union) {
+    const { sql, keys } = printRows(printer, union);
+    return { sql, filters: [], keys };
+  }
   const isInner = from.join === 'CROSS' || from.join === 'INNER';
   let left = printFrom(printer, from.left);
   let right = printFrom(printer, from.right);
@@ -96,6 +104,33 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
   return { sql, isJoin: true, filters, keys };
 }
 
+/** DuckDB's outer joins take no subquery of both sides in ON; a query for each row takes any. */
+function printLateral(printer: Printer, { kept, ...rows }: Lateral): PrintedFrom {
+  const given = printFrom(printer, kept);
+  const input = given.sql ? given : wrapped(printer, given, []);
+  const { sql, keys } = printRows(printer, rows);
+  return {
+    sql: `${input.sql} left join lateral ${sql} on true`,
+    isJoin: true,
+    filters: input.filters,
+    keys: [...input.keys, ...keys],
+  };
+}
+
+/** A query in FROM, whose columns stand for those of relations within it. */
+function printRows(
+  printer: Printer,
+  { query, columns }: Omit<Lateral, 'kept'>,
+): { readonly sql: string; readonly keys: readonly string[] } {
+  // A side may be printed twice, once where conditions show that its records are there.
+  const inside = { ...printer, impliedRelations: new Set(printer.impliedRelations) };
+  const sql = printer.query(inside, query, { keepsOrder: false });
+  const alias = printer.newAlias();
+  const keys = columns.map(({ relation, index }) => placeKey(relation, index));
+  for (const [i, key] of keys.entries()) printer.places.set(key, `${alias}.c${i}`);
+  return { sql: `(${sql}) as ${alias}`, keys };
+}
+
 /** Prints the ON of an outer join. What becomes a column stands on the side that it reads, or else on the one whose rows all stay. */
 function printOuterOn(
   printer: Printer,
@@ -113,6 +148,7 @@ function printOuterOn(
     const sideOf = (text: string): number => {
       const read = aliasesIn(text);
       const found = [0, 1].filter(side => aliases[side]!.some(alias => read.has(alias)));
+      // By a name of a value; else the join would be another one, see `lateralOf`.
       if (found.length > 1)
         throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', nowhere);
       return found[0] ?? (join === 'RIGHT' ? 1 : 0);
@@ -164,14 +200,14 @@ function identityOf(value: BoundExpression): unknown {
  * never a join: filters go through that, and DuckDB would otherwise join the table with itself.
  */
 function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
+  const isSingle = from.array.type.kind === 'ARRAY' && from.array.type.single;
+  const lateral = isSingle ? undefined : lateralUnnestOf(from);
+  if (lateral) return printLateral(printer, lateral);
   const input: PrintedFrom = from.input
     ? printFrom(printer, from.input)
     : { sql: undefined, filters: [], keys: [] };
   const array = printer.expression(printer, from.array);
-  const { type } = from.array;
-  return type.kind === 'ARRAY' && type.single
-    ? singleElement(printer, from, input, array)
-    : listElements(printer, from, input, array);
+  return isSingle ? singleElement(printer, from, input, array) : listElements(printer, from, input, array);
 }
 
 function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {

@@ -88,3 +88,37 @@ function relationOf(path: BoundExpression): number {
   if (path.kind === 'field') return relationOf(path.of);
   return path.kind === 'column' ? path.relation : 0;
 }
+
+/** For each outermost subquery in an expression the relations of queries around that it reads; what IN looks for counts as its own. */
+export function relationsInSubqueries(expression: BoundExpression): readonly ReadonlySet<number>[] {
+  if (expression.kind !== 'subquery' && expression.kind !== 'inQuery')
+    return childrenOf(expression).flatMap(relationsInSubqueries);
+  const paths: Paths = new Map();
+  addOf(expression, paths);
+  return [new Set([...paths.values()].map(relationOf))];
+}
+
+/** Whether something in a FROM clause reads a query around it. */
+export function readsAround(from: BoundFrom): boolean {
+  const paths: Paths = new Map();
+  const own = new Set<number>();
+  addOfFrom(from, paths, own);
+  return [...paths.values()].some(path => !own.has(relationOf(path)));
+}
+
+/** The relations that a FROM clause brings. */
+export function relationsOf(from: BoundFrom | undefined): Set<number> {
+  const found = new Set<number>();
+  const visit = (item: BoundFrom | undefined): void => {
+    if (!item) return;
+    if (item.kind === 'join') {
+      visit(item.left);
+      visit(item.right);
+      return;
+    }
+    found.add(item.relation);
+    if (item.kind === 'unnest') visit(item.input);
+  };
+  visit(from);
+  return found;
+}
