@@ -48,7 +48,12 @@ export function toCallersError(
   const said = own ?? (dataFaults.has(kind) ? callersWords(words) : undefined);
   if (said !== undefined) return new GatewayError('invalid_query', said, { cause: error });
   // DuckDB's windows and outer joins know no column of a query around them, and its keys of GROUP BY lose a struct's names.
-  if (/^(?:Binder|Not implemented)$/.test(kind) && /correlated|join on subquery|struct pack/i.test(words))
+  if (
+    /^(?:Binder|Not implemented)$/.test(kind) &&
+    /correlated|join on subquery|struct pack|window expression is not supported|in the root subquery/i.test(
+      words,
+    )
+  )
     return new GatewayError('invalid_query', 'A correlated subquery of this kind is not supported', {
       cause: error,
     });

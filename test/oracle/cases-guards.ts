@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Subqueries in branches that are not taken. */
 export const guardCases: CaseGroup = {
   same: [
+    "select if(id > 0, 1, (select error('x'))) as v from facts where false",
+    "select coalesce(1, (select error('x'))) as v",
+    "select [1, (select error('x'))] as v from facts where false",
+    "select e + 1 as v from (select error('x') as e from facts where false)",
+    "with t as (select id, case when id > 100 then error('bad') end as v from facts) select id, v from t order by id",
+    "select count(e) as c from (select error('boom') as e from facts where false)",
     'select if(false, id, (select x from unnest([1, 2]) x where x > length(s))) as k, count(*) as n from facts where false group by k',
     'select struct(if(false, id, (select x from unnest([1, 2]) x where x > length(s)))) as k, count(*) as n from facts where false group by k',
     'select if(false, id, (select x from unnest([1, 2]) x where x > length(s))) + 1 as k, count(*) as n from facts where false group by k',
@@ -44,6 +50,10 @@ export const guardCases: CaseGroup = {
     'select max(if(id < 100, id, (select x from unnest([1, 2]) x))) as v, array_agg(if(id < 100, s, (select x from unnest(["a", "b"]) x)) ignore nulls order by id) as a from facts',
   ],
   fail: [
+    "select i from (select * replace (error('bad') as i) from facts)",
+    "select e from (select error('boom') as e)",
+    "with t as (select id, case when id > 3 then error('bad') end as v from facts) select max(v) as v from t",
+    "with t as (select id, if(id > 3, error('bad'), null) as v from facts) select id from t where v is null",
     'select (select x from unnest([1, 2]) x) as v',
     'select if(id > 3, 1, (select x from unnest([1, 2]) x where x > length(s))) as v from facts',
     'select (select s from facts g where g.b = f.b) as v from facts f',

@@ -3,6 +3,27 @@ import type { CaseGroup } from './case-group.ts';
 /** Select lists, grouping, ordering, subsets, set operations, functions over columns. */
 export const queryCases: CaseGroup = {
   same: [
+    // Clauses with a subquery of an aggregate of the list.
+    'select s, count(*) as c from facts group by s having exists (select 1 from unnest([1, 2]) x where x = c) order by s',
+    'select s, count(*) as c from facts group by s having c in (select x from unnest([1, 2]) x where x >= c) order by s',
+    'select s, count(*) as c from facts group by s order by (select max(x) from unnest([1, c]) x), s',
+    'select s, count(*) as c from facts group by s order by (select count(*) from lists where id > c), s',
+    'select s, count(*) as c from facts group by s having (select count(*) from lists where id > c) > 1 order by s',
+    'select s, max(i) as m from facts group by s having (select max(id) from lists where id < m) > 1 order by s',
+    'select s, max(i) as m from facts group by s having m > (select max(id) from lists) order by s',
+    'select s, row_number() over (order by id) as r from facts qualify exists (select 1 from unnest([1, 2]) x where x = r) order by r',
+    'select s, row_number() over (order by id) as r from facts qualify (select count(*) from lists where id = r) = 1 order by r',
+    'select s, row_number() over (order by id) as r from facts order by (select count(*) from lists where id < r) desc, r',
+    'select s, sum(i) over (partition by s) as r, (select count(*) from lists where id < facts.id) as q from facts order by q, r, id',
+    'select max(id) as m from facts having (select m) > 0',
+    'select max(id) as m from facts having (select m + count(*) from lists) > 0',
+    'select max(id) as m from facts order by (select m)',
+    'select array_agg(id order by id) as ids from facts having (select max(x) from unnest(ids) x) > 0',
+    'select s, array_agg(id order by id) as ids from facts group by s having 3 in unnest(ids) order by s',
+    'select s, array_agg(id order by id) as ids from facts group by s having (select max(x) from unnest(ids) x) > 3 order by s',
+    'select s, array_agg(id order by id) as ids from facts group by s having exists (select 1 from unnest(ids) x where x > 3) order by s',
+    'select s, array_agg(id order by id) as ids from facts group by s order by (select max(x) from unnest(ids) x) desc',
+    'select s, array_agg(id order by id) as ids from facts group by s order by (select max(x + l.id) from unnest(ids) x, lists l where l.id < x) desc, s',
     'select [1] as x union all select [] union all select null',
     'select f from facts order by f',
     'select f from facts order by f desc',

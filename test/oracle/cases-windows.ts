@@ -7,6 +7,18 @@ const odd =
 /** Analytic functions, frames, QUALIFY. */
 export const windowCases: CaseGroup = {
   same: [
+    'select f.id, (select row_number() over (order by f.id) from lists limit 1) as x from facts f order by 1',
+    'select f.id, (select sum(f.id) over (order by id) from lists order by id limit 1) as x from facts f order by 1',
+    'select f.id, (select max(x) from (select sum(f.id) over (order by id) as x from lists)) as x from facts f order by 1',
+    'select f.id, (select max(x) from (select sum(f.id) over (partition by f.i) as x from lists)) as x from facts f order by 1',
+    'select f.id, (select max(x) from (select count(*) over (partition by f.i, id order by f.s) as x from lists)) as x from facts f order by 1',
+    'select f.id, array(select lag(f.id) over (order by id) from lists) as x from facts f order by 1',
+    'select f.id, array(select sum(l.id) over (order by f.i range between 1 preceding and current row) from lists l order by l.id) as x from facts f where f.i is not null and id <> 7 order by 1',
+    'select f.id, (select l.id from lists l qualify row_number() over (order by f.id, l.id desc) = 1) as x from facts f order by 1',
+    'select f.id, (select first_value(f.s) over (order by l.id) from lists l limit 1) as x from facts f order by 1',
+    'select f.id, (select count(f.s) over () from lists l limit 1) as x from facts f order by 1',
+    'select f.id, (select string_agg(f.s) over (order by l.id) from lists l order by l.id limit 1) as x from facts f order by 1',
+    'select f.id, (select count(*) over (partition by f.id) from lists l limit 1) as x from facts f order by 1',
     'select n, percentile_disc(x, 0.9) over (partition by n), percentile_disc(x, 0.1) over (partition by n), percentile_disc(x, 0.7) over (partition by n), percentile_disc(x, 0.95) over (partition by n), percentile_disc(x, 0.5) over (partition by n), percentile_disc(x, 1) over (partition by n) from unnest([5, 10, 30, 100, 1000]) n, unnest(generate_array(1, n)) x qualify row_number() over (partition by n order by x) = 1 order by n',
     'select id, count(*) over (partition by struct(id)) as n from facts',
     'select id, count(*) over (partition by [id]) as n from facts',
@@ -58,6 +70,10 @@ export const windowCases: CaseGroup = {
     'select id, date_diff(d, lag(d) over (order by d, id), day) as x from facts order by id',
   ],
   fail: [
+    'select i from facts qualify true',
+    'select i from facts qualify i > 1',
+    'select i from facts qualify i > 1 order by row_number() over (order by id)',
+    'select id as k, row_number() over w as r from facts window w as (order by k)',
     'select id, count(*) over (partition by f) as n from facts',
     'select id, count(*) over (partition by 1.5) as n from facts',
     "select id, count(*) over (partition by json '1') as n from facts",
@@ -113,6 +129,8 @@ export const windowCases: CaseGroup = {
     'select sum(i) over w as n from facts window w as (order by id), w as (order by i)',
   ],
   refused: [
+    'select f.id, (select l.id from lists l order by row_number() over (order by f.id, l.id desc) limit 1) as x from facts f order by 1',
+    'select f.id, (select l.id from lists l order by sum(f.id) over (order by l.id) desc limit 1) as x from facts f order by 1',
     'select rank() over (order by (select percentile_cont(x, 0.25) over () from unnest(numbers) x limit 1)) as v from lists',
     'select id, count(*) over (order by f range between 1e308 preceding and 1e308 following) as v from facts',
     "select percentile_cont(x, 0.5) over () as p from unnest([cast('nan' as float64), 1.5]) x",

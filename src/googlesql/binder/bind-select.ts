@@ -15,6 +15,7 @@ import {
 } from '../tree/bound-tree.ts';
 import { canonical, typeAsPart } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
+import { pathsInSubqueries } from '../tree/query-reads.ts';
 import { emptyScope, foldName, type NamedValue, type Scope } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, OrderItem, Select, WindowSpec } from '../tree/syntax-tree.ts';
@@ -41,30 +42,35 @@ type BoundSelectResult = {
  */
 export function bindSelect(
   outer: BindContext,
-  select: Select,
-  order: readonly OrderItem[],
+  written: Select,
+  writtenOrder: readonly OrderItem[],
 ): BoundSelectResult {
-  const source = select.from && bindFrom(outer, select.from);
+  const source = written.from && bindFrom(outer, written.from);
   const fromScope: Scope = source?.scope ?? { ...emptyScope, parent: outer.scope };
-  const windows = windowsByName(select);
+  const windows = windowsByName(written);
   const rows: BindContext = { ...outer, scope: fromScope, windows, aggregatesRefusedIn: 'WHERE clause' };
-  const where = select.where && bindBoolean(rows, select.where, 'WHERE clause');
+  const where = written.where && bindBoolean(rows, written.where, 'WHERE clause');
 
   const list: BindContext = { ...rows, aggregatesRefusedIn: undefined };
-  const items = bindSelectList(list, select);
+  const items = bindSelectList(list, written);
   refuseWithoutFrom(
-    select,
+    written,
     items.map(item => item.value),
-    order,
+    writtenOrder,
   );
   const withAliases: BindContext = { ...list, scope: { ...fromScope, aliases: aliasesOf(items) } };
+  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: typeAsPart(value) }));
+  const around = bindAround(withAliases, written, writtenOrder, { items, columns });
+  const select = around ? { ...written, having: undefined, qualify: undefined } : written;
+  const order = around ? [] : writtenOrder;
 
   const groupBy = bindGroupBy(withAliases, select, items, source?.from);
   const having = select.having && bindBoolean(withAliases, select.having, 'HAVING clause');
   if (having && holdsAnalytic(having))
     throw invalidQuery('Analytic function not allowed in HAVING clause', select.having!.at);
   const qualify = select.qualify && bindBoolean(withAliases, select.qualify, 'QUALIFY clause');
-  const columns = items.map(({ name, anonymous, value }) => ({ name, anonymous, type: typeAsPart(value) }));
+  if (qualify && !holdsAnalytic(qualify) && !items.some(({ value }) => holdsAnalytic(value)))
+    throw invalidQuery('The QUALIFY clause requires analytic function to be present', select.qualify!.at);
   const { keyOf } = outer.statement;
   const keyed = order.length > 0 ? items.map(({ value }, i) => [keyOf(value), i] as const) : [];
   const positions = new Map(keyed.toReversed());
@@ -92,8 +98,71 @@ export function bindSelect(
     qualify: qualify && guard(qualify),
   } as const;
   const selected = packed(select, guarded, { body, columns, orderBy });
+  if (around) return around(selected);
   const isCalculated = select.distinct && orderBy.some(({ by }) => typeof by !== 'number');
   return isCalculated ? orderedDistinct(withAliases, order, { select, items, selected }) : selected;
+}
+
+/**
+ * HAVING, QUALIFY and ORDER BY of which a subquery names an aggregate of the list: DuckDB takes none there. They become WHERE and ORDER BY
+ * of a SELECT around this one.
+ * @returns undefined where no subquery names one, and where the clauses name more than the list has
+ */
+function bindAround(
+  context: BindContext,
+  select: Select,
+  order: readonly OrderItem[],
+  { items, columns }: { readonly items: readonly SelectedItem[]; readonly columns: readonly OutputColumn[] },
+): ((selected: BoundSelectResult) => BoundSelectResult) | undefined {
+  const clauses = [select.having, select.qualify].filter(clause => clause !== undefined);
+  const mayName = items.some(({ value }) => holdsAnyAggregate(value)) && !select.distinct && !select.as;
+  if (!mayName || ![...clauses, ...order].some(hasSubquery)) return undefined;
+  // Windows see what HAVING leaves.
+  if (select.having && (select.qualify || items.some(({ value }) => holdsAnalytic(value)))) return undefined;
+  const relation = nextRelation(context, select);
+  const { keyOf } = context.statement;
+  const moved = outputColumns(relation, columns).map(({ value }, i) => ({ ...items[i]!, value }));
+  const places = new Map(items.map((item, i) => [keyOf(item.value), moved[i]?.value] as const).toReversed());
+  const scope = onlySelected(context.scope, value => places.get(keyOf(value)));
+  const inside: BindContext = {
+    ...context,
+    scope,
+    aggregatesRefusedIn: 'a clause around',
+    windows: new Map(),
+  };
+  let conditions: readonly BoundExpression[];
+  let orderBy: readonly BoundOrder[];
+  try {
+    conditions = clauses.map(clause => bindBoolean(inside, clause, 'HAVING clause'));
+    orderBy = order.map(item => bindOrder(inside, item, { columns, items: moved, positions: new Map() }));
+  } catch (error) {
+    // What they name beside the list is here; the refusal, if it is one, is that of the clause as it stands.
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
+  const isAggregate = (path: BoundExpression): boolean =>
+    path.kind === 'field'
+      ? isAggregate(path.of)
+      : path.kind === 'column' && path.relation === relation && holdsAnyAggregate(items[path.index]!.value);
+  const values = [...conditions, ...orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]))];
+  if (!values.some(value => [...pathsInSubqueries(value)].some(isAggregate))) return undefined;
+  return ({ body }) => ({
+    body: {
+      kind: 'select',
+      distinct: false,
+      items: moved.map(item => item.value),
+      from: { kind: 'derived', relation, query: { subsets: [], body, orderBy: [], columns } },
+      where: conditions[0] && guardBranches(conditions[0]),
+    },
+    columns,
+    orderBy,
+  });
+}
+
+/** Whether a query stands in a part of a syntax tree. */
+function hasSubquery(node: unknown): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  return 'pipes' in node || Object.values(node).some(hasSubquery);
 }
 
 function windowsByName({ windows }: Select): BindContext['windows'] {

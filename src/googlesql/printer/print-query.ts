@@ -6,6 +6,7 @@ import {
   type BoundQuery,
   type BoundSelect,
   childrenOf,
+  holdsAggregate,
   holdsAnyAggregate,
   isConstant,
   type OutputColumn,
@@ -20,7 +21,7 @@ import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
 import { convertStorage } from './print-storage.ts';
-import { type OwnRow, type Printer, subsetName } from './printer.ts';
+import { type OwnRow, type Printer, placeKey, subsetName } from './printer.ts';
 
 /**
  * Prints a query with columns `c0`, `c1` …
@@ -150,9 +151,14 @@ function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set
   }
   const scan = select.from && printSelectFrom(printer, select, select.from);
   const where = select.where ? printConjuncts(printer, select.where) : [];
+  const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
+  const outer = outerColumnsOfWindows(printer, select);
+  const added = [...outer].map(([key, sql]) => ({ key, sql }));
   const source =
-    scan &&
-    withGroupedFields(printer, select, { ...scan, filters: [...scan.filters, ...where] }, query?.orderBy);
+    rows &&
+    (added.length > 0
+      ? closedFrom(printer, rows, added)
+      : withGroupedFields(printer, select, rows, query?.orderBy));
   const conditions = source?.filters ?? where;
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
@@ -168,6 +174,7 @@ function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set
     select.having ? ` having ${print(select.having)}` : '',
     select.qualify ? ` qualify ${print(select.qualify)}` : '',
   ];
+  for (const [key, sql] of outer) printer.places.set(key, sql);
   const beside = own.alias
     ? `${source?.sql ? ' cross join' : ' from'} (select true as own) as ${own.alias}`
     : '';
@@ -245,6 +252,25 @@ function withGroupedFields(
   for (const [key] of named) printer.groupedFields.set(key, printer.places.get(`key ${key}`)!);
   return closed;
 }
+
+/**
+ * Columns of queries around this one that windows read, and where they are: DuckDB's windows take none of them, so
+ * that they become columns of its own FROM. Not where rows are grouped: there they would have to be keys.
+ */
+function outerColumnsOfWindows(printer: Printer, select: BoundSelect): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  if (select.groupBy || select.having || select.items.some(holdsAggregate)) return found;
+  for (const value of [...select.items, select.qualify])
+    for (const { relation, index } of value ? columnsOfWindows(value) : []) {
+      const key = placeKey(relation, index);
+      const sql = printer.places.get(key)!;
+      if (printer.readsOuterQuery(sql)) found.set(key, sql);
+    }
+  return found;
+}
+
+const columnsOfWindows = (value: BoundExpression): readonly Column[] =>
+  value.kind === 'aggregate' && value.over ? columnsOf(value) : childrenOf(value).flatMap(columnsOfWindows);
 
 /** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */
 function printGroupBy(

@@ -17,6 +17,7 @@ import { scalar } from '../../tree/types.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom } from '../bind-from.ts';
 import { bindSelect } from '../bind-select.ts';
+import { bindColumn } from '../bind-select-list.ts';
 import { bindOrderKey, orderTerm, outputIndex, refuseOrder } from '../order-term.ts';
 import {
   afterSelect,
@@ -186,7 +187,7 @@ function assigned(context: BindContext, piped: Piped, { at, items }: Operator<'s
     onlyColumn(piped, name, 'SET');
     if (values.has(foldName(name.name)))
       throw invalidQuery(`Column ${name.name} is set twice in pipe SET`, name.at);
-    values.set(foldName(name.name), bindExpression(inside(context, piped), expression));
+    values.set(foldName(name.name), bindColumn(inside(context, piped), expression));
   }
   refuseAggregates([...values.values()], 'SET', at);
   const columns = piped.columns.map(({ name, value }) => ({
