@@ -186,6 +186,8 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'UNNESTs over a wide subset': n => `with w as (select ${list(900, i => `${i} as c${i}`)}) select 1 as x from ${list(18, i => `w as w${i}`)} ${list(Math.min(n, 150), i => `cross join unnest([1, 2]) m${i}`, ' ')}`,
   'RIGHT JOINs with UNNEST in one another': n => `select ${nested(Math.min(n, 60), 'array(select 1 from edge_logs right join unnest(', `[${list(n, () => '1')}]`, ') on true)')} as x`,
   'RIGHT JOINs of a wide subset': n => `with w as (select ${list(900, i => `${i} as c${i}`)}) select 1 as x from ${list(18, i => `w as w${i}`)} ${list(Math.min(n, 150), i => `right join edge_logs e${i} on true`, ' ')}`,
+  'FULL JOINs with a subquery of both sides': n => `select 1 as x from edge_logs a0${list(Math.min(n, 90), i => ` full join edge_logs a${i + 1} on exists (select 1 from auth_logs l where l.id = a${i}.id and l.id = a${i + 1}.id)`, '')}`,
+  'LEFT JOINs with a subquery of both sides': n => `select 1 as x from edge_logs a0${list(Math.min(n, 90), i => ` left join edge_logs a${i + 1} on exists (select 1 from auth_logs l where l.id = a${i}.id and l.id = a${i + 1}.id)`, '')}`,
   'names of a WITH expression before a long body': n => `select with(${list(190, i => `a${i} as rand()`)}, array_length([${list(n, () => '1')}])) as x`,
   'types that close at once between brackets': n => `select 1 as x from ${list(n, i => `((select cast(null as struct<a array<int64>>)) union all (select null)) t${i}`)}`,
   'keys of ROLLUP in many sets': n => `select count(*) as n from edge_logs group by rollup((${list(n, () => 'id')}), ${list(60, () => 'id')})`,

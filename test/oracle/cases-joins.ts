@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Joins of all kinds, UNNEST in every form, correlated subqueries, set operations over them. */
 export const joinCases: CaseGroup = {
   same: [
+    "select x, y, p from unnest(['a', 'b', 'c']) x with offset p full join unnest(['q']) y with offset p using (p) order by p",
+    "select * from unnest(['a', 'b', 'c']) x with offset p left join unnest(['q']) y with offset p using (p) order by p",
+    'select * from unnest([1, 2, 3]) x full join unnest([2, 5]) x using (x) order by x',
+    'select id, count(*) as n from unnest([1, 2, 3]) id full join (select id from facts) using (id) group by id order by id',
+    'select id, n, (select count(*) from lists where lists.id = n) as k from unnest([1, 2, 3]) n join facts f on f.id = n order by 1',
+    "select l.id, (select string_agg(concat(ifnull(cast(x as string), '-'), ifnull(w, '_')), ',' order by p) from unnest(l.numbers) x with offset p full join unnest(l.words) w with offset p using (p)) as m from lists l order by id",
     'select f.id, l.id as lid from facts f left join lists l on exists(select 1 from unnest(l.numbers) n where n = f.id) order by 1, 2',
     'select f.id, l.id as lid from facts f left join lists l on f.id in (select n from unnest(l.numbers) n) order by 1, 2',
     'select f.id, l.id as lid from facts f right join lists l on f.id in (select n from unnest(l.numbers) n) order by 1, 2',
@@ -265,6 +271,14 @@ export const joinCases: CaseGroup = {
     'select a.id, b.id as c from facts a left join lists b on a.id = b.id and b.id > if(a.b, 0, (select x from unnest([1, 2]) x where x > a.id)) order by 1, 2',
   ],
   fail: [
+    'select count(*) as n from facts a, facts b full join lists d on b.id = d.id',
+    'select count(*) as n from facts a, facts b right join lists d on b.id = d.id',
+    'select count(*) as n from facts a, facts b join lists c on b.id = c.id full join lists d on b.id = d.id',
+    'select count(*) as n from facts a, facts b join lists c on b.id = c.id right join lists d on b.id = d.id',
+    'select count(*) as n from facts a, facts b left join lists c right join lists d on c.id = d.id on b.id = c.id',
+    'select count(*) as n from facts a, facts b join lists c full join lists d on c.id = d.id on b.id = c.id',
+    'select count(*) as n from facts a, lists l, l.numbers n right join facts g on g.id = n',
+    'select count(*) as n from facts a full join facts b on a.id = b.id, lists c right join lists d on c.id = d.id',
     'select x from unnest([struct(1 as x)]) x join (select 1 as x) using (x)',
     'select x from unnest([1,2]) x join (select struct(1 as x) as x) y using (x)',
     'select l.id, x from lists l right join unnest(l.numbers) x on l.id = x',

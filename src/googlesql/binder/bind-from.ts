@@ -121,9 +121,12 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
     );
   }
   const right = bindFrom(context, item.right);
+  const [leftScope, rightScope] = item.using
+    ? [left.scope, right.scope].map(scopeWithMerged(item.using))
+    : [left.scope, right.scope];
   const scope = joinScopes(
-    item.join === 'RIGHT' || item.join === 'FULL' ? outerScope(left.scope) : left.scope,
-    item.join === 'LEFT' || item.join === 'FULL' ? outerScope(right.scope) : right.scope,
+    item.join === 'RIGHT' || item.join === 'FULL' ? outerScope(leftScope!) : leftScope!,
+    item.join === 'LEFT' || item.join === 'FULL' ? outerScope(rightScope!) : rightScope!,
     item.right.at,
   );
   if (item.using) return bindUsing(item, item.using, left, right, scope);
@@ -193,7 +196,7 @@ function bindUsing(
   const others = scope.merged.filter(({ name }) => !again.has(foldName(name)));
   return {
     from: { kind: 'join', join: item.join, left: left.from, right: right.from, on },
-    scope: { ...scope, merged: [...merged, ...others], variables: withMerged(scope.variables, again) },
+    scope: { ...scope, merged: [...merged, ...others] },
   };
 }
 
@@ -203,6 +206,12 @@ const isWhole = (
   { name }: Identifier,
 ): variable is Extract<RangeVariable, { kind: 'value' }> =>
   variable.kind === 'value' && !variable.hidden && sameName(variable.name, name);
+
+/** A side of a join without the columns that USING merges. */
+const scopeWithMerged = (using: readonly Identifier[]) => {
+  const names = new Set(using.map(({ name }) => foldName(name)));
+  return (scope: Scope): Scope => ({ ...scope, variables: withMerged(scope.variables, names) });
+};
 
 /** Tables that stand beside one another have most often the same names merged: each set of them is made once. */
 function withMerged(

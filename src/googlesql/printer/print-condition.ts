@@ -99,7 +99,7 @@ function existsInList(
   const element = printer.newAlias();
   printer.places.set(placeKey(from.relation, 0), element);
   const test = printConjuncts(printer, where).join(' and ');
-  const others = aliasesIn(test).filter(alias => alias !== element);
+  const others = [...aliasesIn(test)].filter(alias => alias !== element);
   // DuckDB looks for all that a lambda names in the query around, once something beside it is of that query.
   const isMixed = printer.readsOuterQuery(array) && printer.readsOwnQuery(others.join(' '));
   return isMixed || printer.readsOuterQuery(test)

@@ -67,6 +67,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     usedSubsets: new Map(),
     usedTables: new Set(),
     letDepth: 0,
+    unionDepth: 0,
     jsonReads,
     filteredColumns: new Map(),
     keyOf: createExpressionKeys(),

@@ -21,6 +21,9 @@ export type PrintedFrom = {
 /** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
 const maxElementLength = 20_000;
 
+/** FULL JOINs in one another that are printed as queries: each prints its sides twice. */
+const maxUnionDepth = 4;
+
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 type Join = Extract<BoundFrom, { kind: 'join' }>;
 
@@ -78,8 +81,10 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
   if (lateral) return printLateral(printer, lateral);
   const union = unionOf(from);
   if (union) {
-    const { sql, keys } = printRows(printer, union);
-    return { sql, filters: [], keys };
+    const unionDepth = printer.unionDepth + 1;
+    if (unionDepth > maxUnionDepth) throw new RangeError('FULL JOINs nested too deep');
+    const { sql, keys } = printRows({ ...printer, unionDepth }, union);
+    return { sql, filters: [], keys: [keys] };
   }
   const isInner = from.join === 'CROSS' || from.join === 'INNER';
   let left = printFrom(printer, from.left);
@@ -113,7 +118,7 @@ function printLateral(printer: Printer, { kept, ...rows }: Lateral): PrintedFrom
     sql: `${input.sql} left join lateral ${sql} on true`,
     isJoin: true,
     filters: input.filters,
-    keys: [...input.keys, ...keys],
+    keys: [...input.keys, keys],
   };
 }
 

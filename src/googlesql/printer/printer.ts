@@ -26,6 +26,8 @@ export type Printer = {
   readonly liftsColumns?: boolean;
   /** How deep lambdas stand in one another here, see `printLet`. */
   readonly letDepth: number;
+  /** How many FULL JOINs stand around that are printed as queries. */
+  readonly unionDepth: number;
   readonly jsonReads: JsonReads;
   /** What is printed decides which rows stay. */
   readonly isCondition?: boolean;

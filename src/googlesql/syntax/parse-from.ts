@@ -30,14 +30,20 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     let left = joined(primary());
     while (cursor.isSymbol(',')) {
       const { at } = cursor.next();
-      left = joined({ kind: 'join', join: 'CROSS', left, right: primary(), at });
+      left = joined({ kind: 'join', join: 'CROSS', left, right: primary(), at }, { followsComma: true });
     }
     return left;
   }
 
-  function joined(first: FromItem): FromItem {
+  /** The joins after an item. Behind a comma RIGHT and FULL are refused: SQL has the comma bind looser than JOIN, GoogleSQL has it alike. */
+  function joined(first: FromItem, { followsComma = false } = {}): FromItem {
     let left = first;
     for (let next = join(left); next; next = join(left)) {
+      if (followsComma && next.kind === 'join' && (next.join === 'RIGHT' || next.join === 'FULL'))
+        cursor.fail(
+          `Syntax error: ${next.join} JOIN must be parenthesized when following a comma join`,
+          next.at,
+        );
       left = next;
       while (cursor.isKeyword('ON') || cursor.isKeyword('USING')) left = withCondition(left);
     }
