@@ -173,6 +173,9 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     const isStored = await store.call('publish', budget, it =>
       it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
+    // A store that has refused it keeps the lease, for which others would wait; after a publication that is late this changes nothing.
+    if (isStored === undefined)
+      void store.call('release', { remainingMs: store.budgetMs }, it => it.release(key.digest, token, ''));
     if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
     return { entry, standing: standingOf(isStored), receipt };

@@ -191,6 +191,29 @@ describe('a store that fails', () => {
     expect(changes).toEqual(['store.refusing']);
   });
 
+  test('by refusing a value leaves nobody to wait for it', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const full = {
+      ...store,
+      publish: () => Promise.reject(new StoreError('full', { isRefusal: true })),
+    };
+    const [holder, waiter] = [openCache({ clock, store: full }), openCache({ clock, store: full })];
+    const { request, query } = countingRequest('a');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    query.gate = promise;
+    const held = ask(holder, request);
+    await vi.waitFor(() => expect(query.runs).toBe(1));
+    const waited = ask(waiter, request);
+    await vi.waitFor(() => expect(waiter.trace()).toContain('cache.waiting'));
+    resolve();
+    // Its clock stands, so the lease would last.
+    expect(await Promise.all([held, waited])).toEqual([
+      'miss {"result":[{"n":1}]}',
+      'miss {"result":[{"n":2}]}',
+    ]);
+    await Promise.all([holder.cache.close(), waiter.cache.close()]);
+  });
+
   test('and has lost a stale entry does not prevent its refresh', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((message: StoreMessage) => void)[] = [];
