@@ -163,7 +163,7 @@ export function testFaults(pages: Pages): void {
     expect(opened.complaints).toEqual([]);
   });
 
-  test('live asks for times that move with the clock, and goes on after a failure', async () => {
+  test('live asks for times that move with the clock, goes on after a failure, and ends with the token', async () => {
     const asked = new Set<unknown>();
     const well: Answering = async ({ parameters }) => {
       asked.add(parameters.find(({ name }) => name === 'at')?.value);
@@ -185,6 +185,11 @@ export function testFaults(pages: Pages): void {
     await expect.poll(() => whilePolling(alerts)).toBe(1);
     answer = well;
     await expect.poll(() => whilePolling(alerts)).toBe(0);
+    answer = async () => {
+      throw new GatewayError('unauthorized', 'The token is revoked');
+    };
+    const isOver = () => page.getByRole('button', { name: 'Live', exact: true }).count();
+    await expect.poll(() => whilePolling(isOver)).toBe(1);
   });
 
   test('live ends where the token may not ask any more', async () => {
