@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Aggregate functions and scalar subqueries, over NULL and over nothing. */
 export const aggregateCases: CaseGroup = {
   same: [
+    "select '' as k, string_agg(s, '' order by s desc limit 2) as a from facts group by k",
+    "select '' as k, reverse(max(s)), array_to_string(array_agg(s ignore nulls order by s), '') from facts group by k",
     'select string_agg(null) as v from facts',
     "select string_agg('a', cast(',' as string)) as v from facts",
     `select string_agg(distinct lower(x), ',' order by lower(x)) from unnest(['B', 'a', 'A']) x`,

@@ -167,7 +167,10 @@ function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set
       conditional.includes(expression) ? asCondition(inside, expression) : inside,
       expression,
     );
-  const items = select.items.map((item, i) => `${print(item)} as c${i}`);
+  const items = select.items.map((item, i) => {
+    const text = isTextKey(printer, select, item) ? `(case when true then ${print(item)} end)` : print(item);
+    return `${text} as c${i}`;
+  });
   const last = [
     conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
     select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select)}` : '',
@@ -271,6 +274,15 @@ function outerColumnsOfWindows(printer: Printer, select: BoundSelect): ReadonlyM
 
 const columnsOfWindows = (value: BoundExpression): readonly Column[] =>
   value.kind === 'aggregate' && value.over ? columnsOf(value) : childrenOf(value).flatMap(columnsOfWindows);
+
+/**
+ * Whether a selected literal is a key. DuckDB takes every text that equals a key for the key, also where it wants a constant: the
+ * separator of a list. So the literal that is a key is written as no other is.
+ */
+function isTextKey({ keyOf }: Printer, { groupBy }: BoundSelect, item: BoundExpression): boolean {
+  if (item.kind !== 'literal' || item.type.kind !== 'STRING') return false;
+  return groupBy?.some(key => keyOf(key) === keyOf(item)) ?? false;
+}
 
 /** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */
 function printGroupBy(
