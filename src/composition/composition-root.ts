@@ -8,6 +8,7 @@ import { statementOf } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
 import { type Cache, createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
+import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { claimFolderId } from '../duckdb/data-folder/folder-id.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -205,7 +206,7 @@ export async function composeWorker(
 /** What gateways and workers share. */
 async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit' | 'engine'>) {
   const { clock, emit } = deps;
-  await mkdir(config.DATA_DIR, { recursive: true });
+  await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
   const engine = guardEngine(await openServingEngine(config, deps), { clock, emit });
   const sourceWatch = watchSources(config.SOURCES_DIR, emit, { makesTables: config.ENGINE === 'duckdb' });
   const endpoints = await createEndpointRegistry({

@@ -5,7 +5,7 @@ import { issuedIn } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
-import { claimFolder } from '../duckdb/data-folder/folder-format.ts';
+import { claimFolder, dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { type DamagedFile, repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
@@ -34,7 +34,7 @@ export async function prepareData(
   config: Config,
   { clock, emit, onProgress }: PrepareDeps,
 ): Promise<{ accessToken: string | undefined; isOwnToken: boolean; sampleProject: string }> {
-  await mkdir(config.DATA_DIR, { recursive: true });
+  await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
   if (config.ENGINE === 'duckdb') {
     await claimFolder(databasePath(config));
     for (const { file, keptAs } of await repairFolder(databasePath(config), clock.now())) {

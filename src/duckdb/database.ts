@@ -4,6 +4,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Source } from '../endpoints/sources.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
+import { dataFolderMode } from './data-folder/folder-format.ts';
 import { DatabaseBusyError } from './database-busy-error.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
 import { registerScalarFunctions } from './scalar-functions.ts';
@@ -33,7 +34,7 @@ export async function openForWriting(
   sources: readonly Source[],
   { memoryMb = 2048, onChanged }: WritingOptions = {},
 ): Promise<Database> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: dataFolderMode });
   let instance: DuckDBInstance;
   try {
     instance = await DuckDBInstance.create(path, { default_block_size: String(blockBytes) });

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncDirectory } from '../base/replace-file.ts';
+import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { splitLines } from '../duckdb/split-lines.ts';
 
 /**
@@ -114,7 +115,7 @@ export type RowsFileWriter = {
  * @param sender as `senderMark` says it. Default: nobody
  */
 export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFileWriter> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: dataFolderMode });
   const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}${sender && `-${sender}`}`;
   const unfinished = join(folder, `${name}.part`);
   const handle = await open(unfinished, 'wx', 0o600);

@@ -1,7 +1,7 @@
 import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
-import { checkFolderFormat, formatFile } from '../duckdb/data-folder/folder-format.ts';
+import { checkFolderFormat, dataFolderMode, formatFile } from '../duckdb/data-folder/folder-format.ts';
 import { folderIdFile } from '../duckdb/data-folder/folder-id.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
@@ -23,7 +23,7 @@ export async function backUp(databasePath: string, folder: string): Promise<void
   if (await exists(target)) throw new Error(`${target} exists already; name a folder that does not`);
   const unfinished = `${target}.part`;
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(join(unfinished, 'rows'), { recursive: true });
+  await mkdir(join(unfinished, 'rows'), { recursive: true, mode: dataFolderMode });
   try {
     await withTurn(databasePath, async () => {
       const { path } = readCurrent(databasePath);
@@ -62,7 +62,7 @@ export async function restore(databasePath: string, from: string): Promise<void>
     if (!(await exists(file))) continue;
     throw new Error(`There is a database in ${folder}: move ${file} away, or choose another DATA_DIR`);
   }
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: dataFolderMode });
   // The database last: with it the folder counts as whole.
   for (const name of await readdir(from)) {
     if (name !== databaseName) await cp(join(from, name), join(folder, name), { recursive: true });

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { issueToken } from '../../src/auth/manage-tokens.ts';
@@ -37,4 +37,10 @@ test('a first start makes a token only where nobody else gives one', async () =>
   const directory = await temporaryDirectory();
   await issueToken(tokenFile(join(directory, 'tokens.json')), { name: 'x', clock });
   expect(await prepare({}, directory)).toEqual({ isOwnToken: false, files: ['tokens.json'] });
+});
+
+test('a data folder that is made is open to its owner alone', async () => {
+  const directory = join(await temporaryDirectory(), 'made', 'data');
+  await prepare({}, directory);
+  expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });

@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 
+/** Rights to a folder of rows that is made: other users of the machine may read none. DuckDB gives its files those that the umask leaves. */
+export const dataFolderMode = 0o700;
+
 /**
  * How the data folder is laid out: which files there are, and what they hold beside rows. It rises when a program of before could not read or
  * write the folder any more; `test/loading/data-folders` has one of each.
