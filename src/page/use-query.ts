@@ -64,8 +64,6 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     } catch (error) {
       if (own.signal.aborted) return;
       const problem = error instanceof Problem ? error : new Problem(String(error), { code: 'page' });
-      // A token that is refused stays so: another one begins anew.
-      if (problem.status === 401) setLive(false);
       setState(before => ({ ...(keepsRows ? before : {}), isRunning: false, problem }));
     }
   }
