@@ -258,7 +258,9 @@ export function wireOf(type: WrittenType, value: WrittenValue): WireValue {
     case 'FLOAT64':
       return floatText(floatOf(text));
     case 'text':
-      return text.replace(/\s+/g, ' ').replace('[ ', '[').replace(' )', ')').replaceAll('NULL', 'UNBOUNDED');
+      return withWireBounds(
+        text.replace(/\s+/g, ' ').replace('[ ', '[').replace(' )', ')').replaceAll('NULL', 'UNBOUNDED'),
+      );
     case 'BOOL':
       return text === 'true';
     case 'STRING':
@@ -279,6 +281,13 @@ export function wireOf(type: WrittenType, value: WrittenValue): WireValue {
     default:
       return text;
   }
+}
+
+/** The bounds of a RANGE as values of their type: contract 2.12. */
+function withWireBounds(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(\+00)?/g, (bound, zone?: string) =>
+    String(wireOf({ kind: zone ? 'TIMESTAMP' : 'DATETIME' }, bound)),
+  );
 }
 
 /** A value for a table. */

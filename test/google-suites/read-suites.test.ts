@@ -85,6 +85,11 @@ FROM UNNEST([1]) AS v
 |> WHERE v > 0
 --
 ARRAY<INT64>[2]
+==
+[name=ranges]
+SELECT RANGE<DATETIME> '[2026-01-01 10:00:00.5, UNBOUNDED)' AS d, RANGE<TIMESTAMP> '[UNBOUNDED, 2026-01-01 00:00:00+00)' AS t
+--
+ARRAY<STRUCT<d RANGE<DATETIME>, t RANGE<TIMESTAMP>>>[{[2026-01-01 10:00:00.500, NULL), [NULL, 2026-01-01 00:00:00+00)}]
 `;
 
 describe("readers of Google's suites", () => {
@@ -127,6 +132,7 @@ describe("readers of Google's suites", () => {
       undefined,
       undefined,
       undefined,
+      undefined,
     ]);
     expect(await judgedKinds(cases)).toEqual([
       'equal',
@@ -136,6 +142,7 @@ describe("readers of Google's suites", () => {
       'wrong',
       'equal',
       'wrong',
+      'equal',
     ]);
   });
 });
