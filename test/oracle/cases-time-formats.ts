@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Every element of FORMAT_… and PARSE_…, formats that are not constant, texts that are no times. */
 export const timeFormatCases: CaseGroup = {
   same: [
+    "format_time('%J', time '10:00:00')",
     "safe.parse_date('%Y', '0000')",
     "safe.parse_datetime('%F', '0000-12-31')",
     "parse_date('%F', '0001-01-01')",
@@ -229,6 +230,7 @@ export const timeFormatCases: CaseGroup = {
     "parse_date('%p', 'am')",
   ],
   refused: [
+    "safe.parse_date('%U', '1')",
     "parse_date('%U %Y', '10 2026')",
     "parse_date('%J %G', '5 2026')",
     "parse_date('%G', '2026')",

@@ -112,10 +112,11 @@ const macros: Readonly<Record<string, string>> = {
   'bq_safe_float64(x)': `case when regexp_full_match(x, '${floatText}') then try_cast(x as double) when regexp_matches(x, '[xX\\v(]') then bq_safe_read_float64(x) end`,
   // Spoilt, so that DuckDB does not read what BigQuery would not.
   'bq_number_text(x)': `case when regexp_full_match(x, '${floatText}') then x else 'not a number: ' || x end`,
-  // DuckDB reads 38 digits at most, whatever the exponent makes of them.
-  'bq_text_numeric(x)': 'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_read_numeric(x))',
-  'bq_safe_text_numeric(x)':
-    'coalesce(try_cast(bq_number_text(x) as decimal(38, 9)), bq_safe_read_numeric(x))',
+  // DuckDB reads 38 digits at most, whatever the exponent makes of them, and rounds 5e-11 up.
+  'bq_plain_numeric(x)':
+    "case when not regexp_matches(x, '[eE]') then try_cast(bq_number_text(x) as decimal(38, 9)) end",
+  'bq_text_numeric(x)': 'coalesce(bq_plain_numeric(x), bq_read_numeric(x))',
+  'bq_safe_text_numeric(x)': 'coalesce(bq_plain_numeric(x), bq_safe_read_numeric(x))',
   'bq_bool(x)':
     "case lower(x) when 'true' then true when 'false' then false else case when x is null then null else cast(bq_fail('Bad bool value: ' || x) as boolean) end end",
   'bq_safe_bool(x)': "case lower(x) when 'true' then true when 'false' then false end",

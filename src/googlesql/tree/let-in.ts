@@ -16,7 +16,7 @@ export function isRepeatable(value: BoundExpression): boolean {
       return value.of.type.kind === 'INT64' && value.type.kind === 'FLOAT64' && isRepeatable(value.of);
     // So many units of time.
     case 'call':
-      return value.name.startsWith('INTERVAL ') && value.arguments.every(({ kind }) => kind === 'literal');
+      return value.name.startsWith('INTERVAL ') && value.arguments.every(isRepeatable);
     default:
       return false;
   }

@@ -1,11 +1,12 @@
 import { readZone } from '../../times/read-zone.ts';
 import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { type BoundExpression, unsupportedCall } from '../../tree/bound-tree.ts';
 import { cast, coerce, temporalLiteral } from '../../tree/coercion.ts';
 import { inTemplate, quoteText } from '../../tree/quote-text.ts';
+import { onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
-import { parseTime } from '../../values/times/parse-time.ts';
+import { parseTime, unreadElement } from '../../values/times/parse-time.ts';
 import { formatTemplate, parseFormats } from './date-formats.ts';
 import {
   argument,
@@ -70,6 +71,11 @@ export function parsing(kind: Kind): SpecialFunction {
     arity(syntax, 2, kind === 'TIMESTAMP' ? 3 : 2);
     const format = argument(context, syntax, 0, 'STRING');
     const value = argument(context, syntax, 1, 'STRING');
+    const unread = format.kind === 'literal' ? unreadElement(format.value) : undefined;
+    if (unread) {
+      const { reason } = onlyOnWarehouse(`Parsing by the format element ${unread}`, syntax.at);
+      return unsupportedCall(reason, scalar(kind), [format, value]);
+    }
     const known = syntax.arguments.length === 2 ? parsedConstant(kind, format, value, syntax) : undefined;
     if (known) return known;
     if (kind === 'TIMESTAMP') return parsedTimestamp(context, syntax, format, value);

@@ -37,8 +37,11 @@ function readInt64(text: string): bigint | null {
   return value > maxInt64 || value < -maxInt64 - 1n ? null : value;
 }
 
-/** In billionths; halves of them go away from zero. */
-function readNumeric(text: string): bigint | null {
+/**
+ * A NUMERIC in billionths; halves of them go away from zero.
+ * @returns null for what is no number, or too large
+ */
+export function readNumeric(text: string): bigint | null {
   const written = decimal.exec(text)?.[1];
   if (written === undefined) return null;
   const [, sign, whole = '', fraction = '', exponent = '0'] =

@@ -23,7 +23,7 @@ export function formatTime(format: string, moment: Moment): string {
     if (whole === '%E4Y')
       return isOfType('Y', moment.kind) ? String(dateOf(moment).getUTCFullYear()).padStart(4, '0') : whole;
     const name = era ?? other ?? letter!;
-    if (name === 'J') throw new Error('Format element %J not supported yet');
+    if (name === 'J' && moment.kind !== 'TIME') throw new Error('Format element %J not supported yet');
     return isOfType(name, moment.kind) ? (formatElement(name, moment) ?? whole) : whole;
   });
 }

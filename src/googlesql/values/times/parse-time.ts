@@ -43,6 +43,15 @@ function parseFields(format: string, text: string, kind: string): Fields {
   return reader.fields;
 }
 
+/** Elements by which BigQuery reads weeks and days of weeks. */
+const unreadElements = /[GgVJUWuw]/;
+
+/** The first element of a format by which nothing is read here. */
+export function unreadElement(format: string): string | undefined {
+  const found = format.matchAll(element);
+  return Array.from(found, ([whole]) => whole).find(whole => /^%[EO]?[GgVJUWuw]$/.test(whole));
+}
+
 /** Up to two digits. */
 const twoDigits = /\d{1,2}/y;
 
@@ -135,7 +144,7 @@ class TimeReader {
     isBeforeElement: boolean,
   ): void {
     const name = digits !== undefined ? 'S' : whole === '%E4Y' ? 'Y' : (zone ?? era ?? other ?? letter!);
-    if (/[GgVJUWuw]/.test(name)) throw new Error(`Parsing by the format element ${whole} is not supported`);
+    if (unreadElements.test(name)) throw new Error(`Parsing by the format element ${whole} is not supported`);
     if (unit === 'f' || !isOfType(name, this.#kind)) {
       if (unit !== 'f' && isOfType(name, 'TIMESTAMP'))
         throw new Error(`Invalid format: ${whole} is not allowed for the ${this.#kind} type.`);
