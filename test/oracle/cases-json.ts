@@ -42,6 +42,7 @@ const someNumbers = `unnest([${numbersInJson.map(asJson).join(', ')}]) as t with
 /** JSON in text and JSON values; a number keeps the digits that it was written with. */
 export const jsonCases: CaseGroup = {
   same: [
+    String.raw`select to_json_string(x), to_json_string(to_json(x)), to_json_string([x]), to_json_string(struct(x as y)), to_json_string(json_object(x, x)) from unnest(['\v1', '\x01\x1b[0m\x1f\x7f', 'a/b', '<>&', '\u0085\u2028']) x`,
     String.raw`select to_json_string(parse_json(x)) from unnest(['{"a":1,"a":2}', '{"b":{"c":[1.50,{"d":"x","d":null}],"c":2},"b":3,"__proto__":4,"a\\u0062":1,"ab":2}', '[{"a":1,"a":[]},{"a":true,"a":false}]', '\ufeff{"a":1,"a":"}"}', '{"":"\\"","":2}']) x`,
     `to_json_string(json '{"b": 1, "a": 1, "b": [2]}')`,
     `safe.parse_json('{"a":2,"a":1e400}') is null`,

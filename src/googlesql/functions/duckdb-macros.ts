@@ -245,6 +245,8 @@ const macros: Readonly<Record<string, string>> = {
     "case when x between -9007199254740992 and 9007199254740992 and x = trunc(x) then bq_wire_numeric(x) else '\"' || bq_wire_numeric(x) || '\"' end",
   'bq_json_number(x)':
     'case when isnan(x) then \'"NaN"\' when isinf(x) then (case when x > 0 then \'"Infinity"\' else \'"-Infinity"\' end) else bq_float_text(x) end',
+  // DuckDB escapes control characters with capital digits.
+  'bq_json_quoted(x)': String.raw`case when regexp_matches(x, '[\x0b\x0e\x0f\x1a-\x1f]') then bq_json_literal(x) else cast(to_json(x) as varchar) end`,
   'bq_json_separators(x)': String.raw`replace(replace(x, chr(8232), '\u2028'), chr(8233), '\u2029')`,
 };
 

@@ -44,9 +44,7 @@ const quoted = (sql: string) => `'"' || ${sql} || '"'`;
 function scalarText(sql: string, kind: SqlType['kind'], form: JsonForm): string {
   switch (kind) {
     case 'STRING':
-      return form === 'text'
-        ? `bq_json_separators(cast(to_json(${sql}) as varchar))`
-        : `cast(to_json(${sql}) as varchar)`;
+      return form === 'text' ? `bq_json_separators(bq_json_quoted(${sql}))` : `bq_json_quoted(${sql})`;
     case 'INT64':
       return form === 'value' ? `cast(${sql} as varchar)` : `bq_json_integer(${sql})`;
     case 'NUMERIC':

@@ -108,6 +108,7 @@ export const jsonAccess: EngineFunctions = {
     if (isWhole && BigInt(text) >= smallest && BigInt(text) < 2n ** 64n) return text;
     return jsonNumberText(number);
   },
+  'bq_json_literal(STRING) STRING': (text: string) => JSON.stringify(text),
   'bq_json_pretty(STRING) STRING': pretty,
 };
 
