@@ -31,6 +31,7 @@ const numberTexts = [
 /** CAST and SAFE_CAST between all types, and the text of every type. */
 export const castCases: CaseGroup = {
   same: [
+    "select cast(2.5 as float64) + numeric '1.5', safe_cast(2.5 as float64) * numeric '2', coalesce(cast(2.5 as float64), numeric '1'), 2.5 + numeric '1.5'",
     "select cast(x as numeric) from unnest(['5e-11', '9e-11', '5e-10', '-5e-10', '50e-12', '4.9e-10', '5e-324', '5E0', '1e-9']) x",
     "select x = 5e-324, x < 5e-324, x = 5e-11, x >= 1e-9 from unnest([numeric '0', numeric '0.000000001']) x",
     "select cast(x as numeric), safe_cast(x as numeric) from unnest(['1e-1000000', '12345678901234567890123456789012345678901234567890e-30', '0e1000', '1e28', '-99999999999999999999999999999.9999999994', '123456789012345678901234567890123456789.0e-20']) x",

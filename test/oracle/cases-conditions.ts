@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** Conditions, three-valued logic, comparison, bits. */
 export const conditionCases: CaseGroup = {
   same: [
+    "select d in unnest(['2026-01-15', '2024-02-29']), t in unnest(['2026-01-15 10:00:59']), i in unnest([7, null]), i in unnest([1.5, 7]), f in unnest([2.5, 3]), s in unnest(['beta', null]), 1 in unnest([]) from facts",
     "select s like t as v from (select cast(null as string) as s, 'a' || '\\\\' as t)",
     "cast('nan' as float64) in (select cast('nan' as float64))",
     "cast('nan' as float64) not in (select cast('nan' as float64))",
@@ -83,6 +84,8 @@ export const conditionCases: CaseGroup = {
     '1 << 63',
   ],
   fail: [
+    "date '2026-01-15' in unnest(['x'])",
+    "json '1' in unnest([json '1'])",
     '1 in unnest(null)',
     'not null',
     '1 + null',

@@ -3,6 +3,7 @@ import type { CaseGroup } from './case-group.ts';
 /** FORMAT: flags, widths and precisions of every element, and every type as a text and as a literal. */
 export const formatFunctionCases: CaseGroup = {
   same: [
+    String.raw`select format('%10s|%-10s|%.3s|%s|%5t', x, x, x, x, x), format('%s', x) from unnest(['a\x00b', '\x00', 'abc\x00', 'é', '', null]) x`,
     "select format('%+f|% e|%.0x|%#.3o|%05.0x|%.0d|%#.1o|%#o', x, x, y, y, y, y, y, y) from unnest([cast('nan' as float64), 1.0]) x, unnest([0, 1, -1]) y",
     "select format('%g|%G|%#g|%.10g|%.1g', x, x, x, x, x) from unnest([3.5e10, 1e10, 1.5e100, 1e-10, 1.0, 100.0, 0.0001, 123456.0, 1234567.0, 1.05e20]) x",
     "select format('%g|%.12g', x, x) from unnest([numeric '38706421318.929251498', numeric '10000000000', numeric '100']) x",

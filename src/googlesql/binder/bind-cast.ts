@@ -27,7 +27,10 @@ export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' 
     ]);
   const value = form
     ? castWithFormat(of, { to: type, safe, format: form, zone, at })
-    : cast(of, type, safe, at);
+    : // A FLOAT64 that is cast to one is no literal any more, which would become a NUMERIC beside another.
+      of.kind === 'literal' && of.type.kind === 'FLOAT64' && type.kind === 'FLOAT64'
+      ? ({ kind: 'cast', type, of, safe } as const)
+      : cast(of, type, safe, at);
   const limits = to.kind === 'scalar' ? (to.limits ?? []) : [];
   if (limits.length > 0) checkLimits(type, limits, at);
   if (limits.length === 0) return value;

@@ -128,8 +128,10 @@ function inArray(
 ): BoundExpression {
   if (array.type.kind !== 'ARRAY') throw invalidQuery('Second argument of IN UNNEST must be an array', at);
   if (of.type.kind === 'STRUCT' || array.type.element.kind === 'STRUCT') return nestedInArray(of, array, at);
-  const type = supertype([of, { kind: 'column', type: array.type.element, relation: 0, index: 0 }]);
-  if (!type || type.kind === 'ARRAY') {
+  // Literals in an array go as far as others.
+  const isWritten = array.kind === 'array' && array.elements.length > 0;
+  const type = supertype([of, ...(isWritten ? array.elements : [somethingOf(array.type.element)])]);
+  if (!type || ['ARRAY', 'JSON'].includes(type.kind)) {
     throw invalidQuery(
       `No matching signature for operator IN UNNEST for argument types: ${typeName(of.type)}, ${typeName(array.type)}`,
       at,

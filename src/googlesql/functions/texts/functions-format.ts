@@ -147,7 +147,15 @@ function formatted(
 }
 
 function asText(value: BoundExpression, letter: string, at: SqlPosition): BoundExpression {
-  if (letter === 's') return value;
+  // As to C, a text ends where its first NUL is.
+  if (letter === 's')
+    return {
+      kind: 'call',
+      name: 'FORMAT',
+      template: 'split_part($1, chr(0), 1)',
+      arguments: [value],
+      type: text,
+    };
   if (letter === 'p' || letter === 'P') {
     const template = letter === 'p' ? 'cast($1 as varchar)' : 'bq_json_pretty(cast($1 as varchar))';
     return { kind: 'call', name: 'FORMAT', template, arguments: [value], type: text };
