@@ -5,8 +5,6 @@ import { nullsOf } from '../tree/coercion.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { type ArrayType, type SqlType, type StructType, sameType } from '../tree/types.ts';
-import { readNumeric } from '../values/casts/number-texts.ts';
-import { numericText } from '../values/numeric-values.ts';
 import { printIntervalText } from './print-interval-text.ts';
 import { asList, convertStorage, isPresent, lambdaName } from './print-storage.ts';
 
@@ -84,9 +82,9 @@ function printPart(sql: string, from: SqlType, to: SqlType): string {
 /** A literal keeps its digits, of which FLOAT64 might lose some. */
 function printAsNumeric(sql: string, of: BoundExpression, safe: boolean): string {
   if (of.kind !== 'literal') return safe ? `bq_safe_numeric(${sql})` : `bq_numeric(${sql})`;
-  const billionths = readNumeric(of.value);
-  const text = billionths === null ? of.value : numericText(billionths);
-  return `${safe ? 'try_cast' : 'cast'}(${quoteText(text)} as decimal(38, 9))`;
+  const text = quoteText(of.value);
+  if (/e/i.test(of.value)) return safe ? `bq_safe_text_numeric(${text})` : `bq_text_numeric(${text})`;
+  return `${safe ? 'try_cast' : 'cast'}(${text} as decimal(38, 9))`;
 }
 
 /** A text as a date or time; `bq_date` and its like are among the macros. */

@@ -41,7 +41,7 @@ function readInt64(text: string): bigint | null {
  * A NUMERIC in billionths; halves of them go away from zero.
  * @returns null for what is no number, or too large
  */
-export function readNumeric(text: string): bigint | null {
+function readNumeric(text: string): bigint | null {
   const written = decimal.exec(text)?.[1];
   if (written === undefined) return null;
   const [, sign, whole = '', fraction = '', exponent = '0'] =
