@@ -48,9 +48,10 @@ const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
 /**
  * Splits a query into tokens; the last one is always `end`.
  * Source: GoogleSQL, "Lexical structure and syntax".
+ * @param maxTokens most tokens before the end. Default: no limit
  * @throws GatewayError `invalid_query` with line and column
  */
-export function lex(text: string): readonly Token[] {
+export function lex(text: string, maxTokens = Infinity): readonly Token[] {
   if (text.length > maxSqlLength) {
     throw invalidQuery(`The query is too long; the limit is ${maxSqlLength} characters`, {
       line: 1,
@@ -69,6 +70,8 @@ export function lex(text: string): readonly Token[] {
       tokens.push({ kind: 'end', value: '', keyword: '', at, start: index, end: index, spaced: gap > 0 });
       return tokens;
     }
+    if (tokens.length >= maxTokens)
+      throw invalidQuery(`The query has too many tokens; the limit is ${maxTokens}`, at);
     const { kind, value, end } = readToken(text, index, at, gap === 0 ? previous : undefined);
     const keyword = kind === 'name' ? value.toUpperCase() : '';
     tokens.push({ kind, value, keyword, at, start: index, end, spaced: gap > 0 });

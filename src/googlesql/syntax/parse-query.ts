@@ -25,10 +25,11 @@ const statementWords = new Set(
 
 /**
  * Parses exactly one query; one `;` may follow it.
+ * @param maxTokens as `lex` takes it
  * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for what no query holds
  */
-export function parseQuery(text: string): Query {
-  const cursor = createTokenCursor(text);
+export function parseQuery(text: string, maxTokens?: number): Query {
+  const cursor = createTokenCursor(text, maxTokens);
   return createQueryParser(cursor)();
 }
 
