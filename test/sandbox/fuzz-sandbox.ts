@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fuzzSandbox } from './fuzz.ts';
-import { openMarkedDatabase } from './marked-database.ts';
+import { openMarkedDatabase, otherValues } from './marked-database.ts';
 
 /** `npm run fuzz:sandbox -- --mutants 1000000 --seed 1 --run-every 20`: ends with 1 where anything escaped. */
 const { values } = parseArgs({
@@ -24,6 +24,7 @@ try {
     mutants: Number(values.mutants),
     runEvery: Number(values['run-every']),
     marked: await openMarkedDatabase(join(directory, 'marked.duckdb'), { hidden: true }),
+    other: await openMarkedDatabase(join(directory, 'other.duckdb'), { hidden: true, values: otherValues }),
     plain: await openMarkedDatabase(join(directory, 'plain.duckdb'), { hidden: false }),
     onProgress: ({ mutants, accepted, executed }, found) => {
       for (; told < found.length; told++) say(JSON.stringify(found[told]));

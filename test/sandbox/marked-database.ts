@@ -32,17 +32,28 @@ export type MarkedDatabase = {
   run(statement: CompiledStatement): Promise<Outcome>;
 };
 
+/** What rows that nobody may see hold in their columns. */
+export type HiddenValues = { readonly text: string; readonly number: number };
+
+const marked: HiddenValues = { text: `x ${marker}`, number: markedNumber };
+
+/** Neither text nor number begins, ends or counts as those of `marked`, nor as ours. */
+export const otherValues: HiddenValues = { text: '2026-01-15', number: -7 };
+
 /**
  * A database of every source with a few rows of our project.
  * @param hidden whether it also holds the rows that nobody may see: another project's, and ours out of the time range
+ * @param values what these hold. Default: the marker
  */
 export async function openMarkedDatabase(
   databasePath: string,
-  { hidden }: { hidden: boolean },
+  { hidden, values = marked }: { hidden: boolean; values?: HiddenValues },
 ): Promise<MarkedDatabase> {
   const sources = readSources();
   for (const { name, columns } of sources) {
-    const input = Readable.from(rowsOf(name, columns, hidden).map(row => `${JSON.stringify(row)}\n`));
+    const input = Readable.from(
+      rowsOf(name, columns, hidden ? values : undefined).map(row => `${JSON.stringify(row)}\n`),
+    );
     await importLogs({ databasePath, sources, source: name, format: 'ndjson', input });
   }
   const settings = { access_mode: 'READ_ONLY', memory_limit: '1GB', threads: '1' };
@@ -87,19 +98,18 @@ async function run(connection: DuckDBConnection, statement: CompiledStatement): 
 }
 
 /** Rows of ours, and between them in time the hidden ones. */
-function rowsOf(source: string, columns: SourceFields, hidden: boolean): readonly object[] {
+function rowsOf(source: string, columns: SourceFields, hidden: HiddenValues | undefined): readonly object[] {
   const ours = ['a', 'b', 'c', 'd', 'e', 'f'].map((id, n) => {
     const at = `2026-01-15T10:${String(10 + n * 5)}:00.00000${n}Z`;
     return logRow(source, columns, { id, at, project: 'ours', text: String(n + 1), number: n + 1 });
   });
   if (!hidden) return ours;
-  const marked = { text: `x ${marker}`, number: markedNumber };
   const theirs = Array.from({ length: 12 }, (_, n) => {
     const at = `2026-01-15T10:${String(10 + n * 3)}:01.424242Z`;
-    return logRow(source, columns, { ...marked, id: `${marker}-${n}`, at, project: `theirs-${marker}` });
+    return logRow(source, columns, { ...hidden, id: `${marker}-${n}`, at, project: `theirs-${marker}` });
   });
   const early = ['2026-01-15T10:00:00Z', '2026-01-15T11:00:00.000001Z', '2020-01-01T00:00:00Z'].map((at, n) =>
-    logRow(source, columns, { ...marked, id: `${marker}-early-${n}`, at, project: 'ours' }),
+    logRow(source, columns, { ...hidden, id: `${marker}-early-${n}`, at, project: 'ours' }),
   );
   return [...theirs.slice(0, 6), ...ours, ...early, ...theirs.slice(6)];
 }
