@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { cp } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
@@ -29,9 +30,14 @@ const queryTimeoutMs = 3000;
 const n = { name: 'n', type: 'INT64', mode: 'NULLABLE' } as const;
 const thing = { name: 'thing', type: 'STRING', mode: 'NULLABLE' } as const;
 
-async function openOver(run: Engine['run'], environment: Record<string, string>) {
+async function openOver(
+  run: Engine['run'],
+  environment: Record<string, string>,
+  fill?: (directory: string) => Promise<void>,
+) {
   const gateway = await openGateway({
     sqlFiles,
+    ...(fill && { fill }),
     environment: { QUERY_TIMEOUT_MS: String(queryTimeoutMs), BATCH_WINDOW_MS: '0', ...environment },
     engine: { run, describe: async ({ sql }) => (sql.includes('unnest') ? [thing, n] : [n]) },
   });
@@ -83,15 +89,18 @@ test.each(['REST', 'GraphQL'])(
     const redis = await startRedisServer();
     onTestFinished(redis.stop);
     const [first, second] = [Promise.withResolvers<RunOptions>(), Promise.withResolvers<RunOptions>()];
-    const open = (started: PromiseWithResolvers<RunOptions>) =>
+    const open = (started: PromiseWithResolvers<RunOptions>, fill?: (directory: string) => Promise<void>) =>
       openOver(
         async (_statement, options) => {
           started.resolve(options);
           return once(options.signal, 'abort').then(() => Promise.reject(options.signal.reason));
         },
         { REDIS_URL: redis.url, QUERY_TIMEOUT_MS: '5000' },
+        fill,
       );
-    const [other, gateway] = [await open(first), await open(second)];
+    const other = await open(first);
+    // Gateways share what is made of the same rows.
+    const gateway = await open(second, directory => cp(other.directory, directory, { recursive: true }));
     const path = '/api/endpoints/query/things?thing=a';
     const leaver = new AbortController();
     const left = expect(other.send(path, { signal: leaver.signal })).rejects.toThrow();
