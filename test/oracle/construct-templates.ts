@@ -64,8 +64,9 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
   float: [
     '(-{float})',
     'if({bool}, safe_cast({text} as float64), {float})',
-    '(select var_pop(x) from unnest({ints}) x)',
-    '(select stddev(x) from unnest({floats}) x)',
+    // The last digits of a variance are the order of summing.
+    'round((select var_pop(mod(x, 1000)) from unnest({ints}) x), 6)',
+    'round((select stddev(least(greatest(x, -1e3), 1e3)) from unnest({floats}) x), 6)',
     '(select max(x) from unnest({floats}) x)',
     '(select percentile_cont(x, 0.25) over () from unnest({ints}) x limit 1)',
     '{floats}[safe_offset(0)]',
