@@ -13,6 +13,7 @@ const callers = 250;
 const usageId = 'c2b9e7a4-83d6-4f5e-b1a0-7d94e60f3b25';
 
 let gateways: readonly FleetGateway[];
+let dataDirectory: string;
 let runs: () => Promise<number>;
 /** Calls to Redis that failed, or did not answer in time. */
 let lateCalls: () => Promise<number>;
@@ -21,6 +22,7 @@ beforeAll(async () => {
   redis = await startRedisServer();
   const fleet = await startFleet(4, { REDIS_URL: redis.url });
   gateways = fleet.gateways;
+  dataDirectory = fleet.directory;
   const sum = async (metric: string) => {
     const counts = await Promise.all(gateways.map(gateway => gateway.metric(metric)));
     return counts.reduce((all, count) => all + count, 0);
@@ -153,7 +155,7 @@ describe('invalidation reaches every gateway', () => {
     expect(await states(other)).toEqual(['HIT', 'HIT', 'HIT', 'HIT']);
 
     const parameters = ['--param', 'interval=minutely', '--param', 'project=ours|other'];
-    const environment = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '1000' };
+    const environment = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '1000', DATA_DIR: dataDirectory };
     expect(await runCommand(['cache', 'invalidate', 'usage.api-counts', ...parameters], environment)).toBe(
       'One entry of usage.api-counts is invalidated\n',
     );
