@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 
-/** Keys whose query has just failed; it is not tried again until their back-off is over. */
+/** Keys whose query has just failed; it is not retried in the background until their back-off is over. */
 export type Backoff = {
   isActive(digest: string): boolean;
   /**
@@ -15,13 +15,13 @@ export type Backoff = {
 const firstMs = 1000;
 const longestMs = 60_000;
 
-/** Makes a back-off that no key is in. */
+/** Makes an empty back-off. */
 export function createBackoff(clock: Clock, random: () => number): Backoff {
   const failing = new LRUCache<string, { failures: number; untilMs: number }>({ max: 10_000 });
   return {
     isActive(digest) {
       const leftMs = (failing.get(digest)?.untilMs ?? 0) - clock.now();
-      // More than the longest can only be left if the clock was set back.
+      // More than the longest back-off can only remain if the clock was set back.
       return leftMs > 0 && leftMs <= longestMs;
     },
     failed(digest) {

@@ -22,7 +22,7 @@ export function createBatchedRead(
   const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, {
     cache: false,
     maxBatchSize: maxBatch,
-    // After all requests that have arrived are parsed, so that their keys go to the store in one write.
+    // Runs once all requests that have arrived are parsed, so that one write sends all their keys to the store.
     batchScheduleFn: read => void setImmediate(read),
   });
   return key => loader.load(key);
@@ -30,9 +30,8 @@ export function createBatchedRead(
   async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {
     const budget: Budget = { remainingMs: store.budgetMs };
     const groups = [...new Set(keys.map(({ group }) => group))];
-    const places = new Map(keys.map(({ digest }) => [digest, 0]));
-    const digests = [...places.keys()];
-    for (const [at, digest] of digests.entries()) places.set(digest, at);
+    const digests = [...new Set(keys.map(({ digest }) => digest))];
+    const indexes = new Map(digests.map((digest, index) => [digest, index]));
     const learn = generations.startRead();
     const answer = await store.call('read', budget, it => it.read(digests, groups));
     for (const [at, group] of groups.entries()) {
@@ -42,6 +41,6 @@ export function createBatchedRead(
     }
     const { remainingMs } = budget;
     const isKnown = answer !== undefined;
-    return keys.map(({ digest }) => ({ isKnown, value: answer?.values[places.get(digest)!], remainingMs }));
+    return keys.map(({ digest }) => ({ isKnown, value: answer?.values[indexes.get(digest)!], remainingMs }));
   }
 }

@@ -1,6 +1,9 @@
 import type { ErrorCode } from '../base/errors.ts';
 
-/** Why a query runs for the cache: nothing to serve, something stale to refresh, a fresh entry ahead of its time, or its warming. */
+/**
+ * Why the cache runs a query: there is no entry to serve (`miss`), a stale one is refreshed (`stale`), a fresh one is refreshed ahead
+ * of its time (`early`), or the worker keeps the key warm (`warm`).
+ */
 export type LoadReason = 'miss' | 'stale' | 'early' | 'warm';
 
 /** What the cache does besides answering. */
@@ -24,7 +27,7 @@ export type CacheEvent =
   | { readonly type: 'cache.invalidated'; readonly endpoint: string; readonly scope: 'endpoint' | 'entry' }
   /** One call to the store failed; the request went on without it. */
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string }
-  /** The store does not answer; from now on nothing waits for it. */
+  /** The store does not answer; from now on no request waits for it. */
   | { readonly type: 'store.down'; readonly message: string }
   /** The store answers, and refuses to write: it is full, or a replica. */
   | { readonly type: 'store.refusing'; readonly message: string }

@@ -12,7 +12,7 @@ export type CacheKey = {
   readonly canonical: string;
 };
 
-/** Names the one entry that holds the rows of these values, whatever handler and spelling they came by. */
+/** The key of the entry that holds the rows for these values, whichever handler and spelling a request used. */
 export function cacheKey({
   definition,
   parameters,

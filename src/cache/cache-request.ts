@@ -3,9 +3,9 @@ import type { JoinedCallers } from '../engine/engine.ts';
 import type { CacheKey } from './cache-key.ts';
 import type { Lifetimes } from './freshness.ts';
 
-/** A way to run a query, and what it may cost. */
+/** How to run a query, and what it may cost. */
 export type Load = {
-  /** Runs the query. Its signal aborts when nobody waits any more; `joined` are those who do. */
+  /** Runs the query. Its signal aborts once no request waits for it; `joined` are the callers whose requests do. */
   readonly run: (signal: AbortSignal, joined?: JoinedCallers) => Promise<ResultSet>;
   /** Bytes that the query may be billed: a refusal for it is shared only with requests of the same or a lower limit. Default: no limit. */
   readonly maxBytesBilled?: number | undefined;
@@ -16,20 +16,20 @@ export type CacheRequest = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
-  /** Who asks, as far as fairness is concerned: the id of an access token. Default: nobody in particular. */
+  /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
   readonly caller?: string | undefined;
-  /** The caller's SQL as it was sent: its errors name places in it, so they are for requests of the same text. */
+  /** The caller's SQL as it was sent: error positions refer to it, so only requests with the same text share them. */
   readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;
   /** Maximum milliseconds to wait for another gateway's query. */
   readonly waitMs: number;
-  /** For a caller who waits. */
+  /** Used while a caller waits. */
   readonly load: Load;
-  /** In the background: after a stale answer, or ahead of the next request. */
+  /** Used in the background: after a stale answer, or ahead of the next request. */
   readonly refreshLoad: Load;
 };
 
-/** Equal for requests that share one run in this process; requests with other limits share through the store, as gateways do. */
+/** Equal for requests that share one run in this process; requests with different limits share through the store, as gateways do. */
 export function flightOf({
   key,
   callerSql = '',

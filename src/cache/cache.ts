@@ -25,9 +25,9 @@ export type CacheOptions = {
   readonly storeTimeoutMs?: number;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
-  /** Bytes of the entries that this process keeps; 0 = every read asks the store. */
+  /** Total bytes of the entries that this process keeps; 0 = every read asks the store. */
   readonly memoryBytes: number;
-  /** Bytes of a body that is kept, here or in the store; larger ones are queried for each request. Default 8 MiB. */
+  /** Maximum bytes of a body that is kept, here or in the store; larger ones are queried for each request. Default 8 MiB. */
   readonly maxEntryBytes?: number;
   /** In [0, 1). Default: the system's. */
   readonly random?: () => number;
@@ -38,13 +38,16 @@ export type ReadOptions = {
   readonly signal: AbortSignal;
   /** Whether the rows must be those of a query that begins after the call, whatever the cache holds. Default false. */
   readonly mustLoad?: boolean;
-  /** Asks, before anything runs, whether the caller may run queries; if not, only an entry is served, whatever its age. Default: they may. */
+  /**
+   * Called before a query would run: returns the error for a caller who may not run one. That caller gets an entry that may still be
+   * served, stale or not, else this error. Default: every caller may.
+   */
   readonly refusal?: (() => Promise<GatewayError | undefined>) | undefined;
 };
 
 /**
- * Where an answer came from: a fresh entry (`hit`), one past its time that is being refreshed (`stale`), one past its time
- * because the query fails (`stale-if-error`), or a query that ran for it (`miss`).
+ * Where an answer came from: a fresh entry (`hit`), an older one while a refresh runs (`stale`), an older one because the query
+ * fails (`stale-if-error`), or a query that ran for the request (`miss`).
  */
 export type EntryState = 'hit' | 'stale' | 'stale-if-error' | 'miss';
 
@@ -57,21 +60,22 @@ export type CacheAnswer = {
 
 /** The one cache of all handlers (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
 export type Cache = {
-  /** The entry in this process, if it is fresh and not known to be outdated; never waits. */
+  /** The entry in this process's memory if it is fresh and cannot have been replaced in the store; never waits. */
   peek(request: CacheRequest): Entry | undefined;
   /**
-   * Asks the store whether an entry of earlier is still the one of its key, and fresh: for those who keep what they have made of it. The store is
-   * asked once for all that are confirmed in one turn of the event loop; false also if it does not answer.
+   * Asks the store whether an entry that was read before is still the current one of its key, and fresh: for callers that keep
+   * something derived from it. Entries confirmed in one turn of the event loop share one call to the store.
+   * @returns false also if the store does not answer
    */
   confirm(request: CacheRequest, entry: Entry): Promise<boolean>;
   /**
-   * Answers from the nearest tier that has a good entry, else runs the query, once among all gateways.
+   * Answers from the nearest tier with a usable entry; otherwise runs the query, once among all gateways.
    * @throws GatewayError of the query if no entry may be served instead; errors are not stored
    */
   read(request: CacheRequest, options: ReadOptions): Promise<CacheAnswer>;
   /**
-   * Makes the next entry of a key without a request for it (contract 6.1).
-   * @param everyMs milliseconds until the next call; nothing is done now if the entry is new and will still be fresh then
+   * Makes the next entry of a key although no request asked for it (contract 6.1).
+   * @param everyMs milliseconds until the next call; nothing runs now if the entry is new and will still be fresh then
    * @param signal aborted when the worker stops
    * @returns `busy` if another gateway is making it, or the signal has aborted
    * @throws GatewayError of the query
@@ -85,13 +89,14 @@ export type Cache = {
   /** Invalidates all entries of an endpoint, in all gateways; errors as above. */
   invalidateGroup(endpoint: string, group: string): Promise<void>;
   /**
-   * From now on the entries of an endpoint whose query began until then, on whatever gateway, are stale here: its rows have changed.
+   * Treats the entries of an endpoint as stale, in this process, if their query began at `untilMs` or earlier, on whichever gateway:
+   * the rows have changed since.
    * @param untilMs milliseconds since 1970. Default: now
    */
   markStale(group: string, untilMs?: number): void;
-  /** Waits a moment for the store's connection; also resolves without one, and the cache works without it. */
+  /** Waits up to a second for the store's connection; resolves without one too: the cache works without the store. */
   connect(): Promise<void>;
-  /** Whether the store answers, and why not; known within two seconds of a change, without asking the store. */
+  /** Whether the store answers, and if not why; at most two seconds old, and read without asking the store. */
   storeHealth(): StoreHealth;
   /** Ends the background refreshes, then closes the store. */
   close(): Promise<void>;
@@ -164,7 +169,7 @@ export function createCache(options: CacheOptions): Cache {
   };
 }
 
-/** Milliseconds since an entry was made; at least the time for which it would be fresh, if rows were loaded since its query began. */
+/** Milliseconds since an entry's query began; at least its fresh time if rows were loaded since. */
 function ageOf({ clock, staleUntil }: Parts, entry: Entry, { key, lifetimes }: CacheRequest): number {
   const ageMs = clock.now() - entry.createdAtMs;
   const isOutdated = entry.createdAtMs <= (staleUntil.get(key.group) ?? -Infinity);
@@ -187,7 +192,7 @@ function peek(parts: Parts, request: CacheRequest): Entry | undefined {
 async function confirm(parts: Parts, request: CacheRequest, entry: Entry): Promise<boolean> {
   const isFresh = () => freshnessOf(ageOf(parts, entry, request), request.lifetimes) === 'fresh';
   if (!isFresh()) return false;
-  // Another entry than this one is in memory from now on, for the request that is not confirmed.
+  // If the store has a newer entry, this puts it in memory, where the unconfirmed request finds it.
   const { entry: newest } = await parts.stored.newest(request, entry);
   return newest === entry && isFresh();
 }
@@ -222,7 +227,7 @@ async function read(
   );
 }
 
-/** The same request, whose query runs for all who have joined it. */
+/** The same request, whose query runs for all callers who have joined it. */
 function runFor(request: CacheRequest, joined: JoinedCallers): CacheRequest {
   const { run, ...load } = request.load;
   return { ...request, load: { ...load, run: signal => run(signal, joined) } };

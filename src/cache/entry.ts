@@ -9,7 +9,7 @@ import { versionBytes } from '../store/store.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
 export type Entry = {
-  /** `versionBytes` random bytes as latin1: no two entries have the same. A string, for a short buffer keeps a whole slab. */
+  /** `versionBytes` random bytes as latin1, unique to each entry. A string because a short Buffer would keep a whole pool slab alive. */
   readonly version: string;
   /** The key's canonical text. */
   readonly canonical: string;
@@ -19,7 +19,7 @@ export type Entry = {
   readonly createdAtMs: number;
   /** Milliseconds the query took. */
   readonly loadMs: number;
-  /** Whether it was made by the worker, before anybody asked. */
+  /** Whether the worker made it, rather than a request. */
   readonly isWarmed: boolean;
   /** Bytes that the query read, where the engine counts them. */
   readonly readBytes?: number | undefined;
@@ -49,7 +49,7 @@ export async function makeEntry(
   const all = { version, ...facts, columns, rowCount, isTruncated, bodyDigest, body: rendered };
   if (rendered.length > maxBytes) return { entry: all, value: undefined };
   const value = await encodeEntry(all);
-  // A body that is stored as it is lies in memory once: in the store's value.
+  // A body that is stored uncompressed is kept once: as a part of the store's value.
   const body = rendered.length < minCompressedBytes ? value.subarray(-rendered.length) : rendered;
   return { entry: { ...all, body }, value };
 }
@@ -67,23 +67,23 @@ export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
 
-/** Changes with the layout below; an entry of another layout is not read. */
+/** Raise it with each change of the layout below; entries of other layouts are ignored. */
 const layoutVersion = 4;
 
 /** Longer bodies are compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
 const maxBytesNow = 256 * 1024;
 
-/** Shorter bodies are stored as they are: there is less to save than decompressing costs. */
+/** Shorter bodies are stored uncompressed: decompressing them would cost more than it saves. */
 const minCompressedBytes = 16 * 1024;
 
 const zstdCompressAsync = promisify(zstdCompress);
 
-/** Higher levels take longer and hardly save more on rows of JSON. */
+/** Higher levels take longer and save little more on JSON rows. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /**
- * Writes an entry for a store: its version, the length of its head, the head as JSON, the body, compressed with Zstandard
- * (RFC 8878) where it is long.
+ * Encodes an entry for a store: its version, the length of its head (4 bytes, big-endian), the head as JSON, then the body, compressed
+ * with Zstandard (RFC 8878) if it is long.
  */
 export async function encodeEntry({ version, body, ...facts }: Entry): Promise<Buffer> {
   const isCompressed = body.length >= minCompressedBytes;
@@ -106,8 +106,8 @@ async function compress(body: Buffer): Promise<Buffer> {
 }
 
 /**
- * Reads a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. Long bodies are
- * decompressed on other threads, callers in turn.
+ * Decodes a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. Long bodies are
+ * decompressed on other threads, in turns between callers.
  */
 export async function decodeEntry(bytes: Buffer, canonical: string, caller = ''): Promise<Entry | undefined> {
   try {
@@ -127,15 +127,15 @@ export async function decodeEntry(bytes: Buffer, canonical: string, caller = '')
 
 const zstdDecompressAsync = promisify(zstdDecompress);
 
-/** Long bodies that are decompressed at a time: a few hundred bytes may become eight million. */
+/** Long bodies that are decompressed at the same time: a few hundred bytes may become eight million. */
 const takePermit = createPermits(2);
 
-/** @param length of the plain body; undefined: it may be any */
+/** @param length bytes of the plain body; absent if unknown */
 async function decompress(stored: Buffer, caller: string, length = Infinity): Promise<Buffer> {
   if (length <= maxBytesNow) return ownMemory(zstdDecompressSync(stored));
   const release = await takePermit(caller);
   try {
-    // One byte more than the body, which comes in one piece then.
+    // One byte more than the body, so that it comes in one piece.
     return await zstdDecompressAsync(stored, length < Infinity ? { chunkSize: length + 1 } : {});
   } finally {
     release();
@@ -144,21 +144,21 @@ async function decompress(stored: Buffer, caller: string, length = Infinity): Pr
 
 type Head = {
   readonly isCompressed: boolean;
-  /** Of the plain body; absent in entries of gateways that did not say it. */
+  /** Bytes of the plain body; absent in entries of older gateways. */
   readonly bodyBytes: number | undefined;
   /** Where the body begins. */
   readonly bodyStart: number;
   readonly facts: Omit<Entry, 'version' | 'body'>;
 };
 
-/** Heads by version: when every hit asks the store, most values have a head that was parsed before. */
+/** Parsed heads by version: when every hit asks the store, most values have a head that was parsed before. */
 const heads = new LRUCache<string, Head>({
   maxSize: 4 * 1024 * 1024,
-  // A head contains the caller's SQL, which has any length.
+  // A head contains the caller's SQL, which may be long.
   sizeCalculation: ({ bodyStart }) => bodyStart,
 });
 
-/** @throws RangeError, SyntaxError or Error for bytes that we did not write */
+/** @throws RangeError, SyntaxError or Error for bytes that `encodeEntry` did not write */
 function parseHead(bytes: Buffer): Head {
   const start = versionBytes + 4;
   const bodyStart = start + bytes.readUInt32BE(versionBytes);
@@ -167,12 +167,12 @@ function parseHead(bytes: Buffer): Head {
   return { isCompressed, bodyStart, bodyBytes, facts };
 }
 
-/** A value from a store may be a slice of a far larger buffer, which an entry would keep alive. */
+/** Copies a body that is a slice of a far larger buffer, which the entry would otherwise keep alive. */
 function ownBody(body: Buffer, valueLength: number): Buffer {
   return body.buffer.byteLength <= valueLength ? body : ownMemory(body);
 }
 
-/** The version of a stored value, whatever else is in it. */
+/** The version of a stored value, of whichever layout. */
 export function versionOf(bytes: Buffer): string {
   return bytes.toString('latin1', 0, versionBytes);
 }

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes, GatewayError } from '../base/errors.ts';
 import type { LoadReason } from './cache-events.ts';
 
-/** Failures of this gateway alone: another one may succeed. */
+/** Failures of this gateway alone; another gateway may succeed. */
 const ownFailures: ReadonlySet<ErrorCode> = new Set([
   'cancelled',
   'overloaded',
@@ -11,14 +11,15 @@ const ownFailures: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Encodes a failure for the waiters on other gateways; empty if they should run the query themselves.
- * @param reason of the query; a background query runs after callers' queries, so its missed deadline is not shared
+ * Encodes a failure for the waiters on other gateways.
+ * @param reason why the query ran; background queries yield to callers' queries, so their missed deadlines are not shared
+ * @returns empty if the waiters should run the query themselves
  */
 export function encodeFailure(
   { code, message, position, bytesLimit }: GatewayError,
   reason: LoadReason,
 ): string {
-  // A place in the text of that caller; in another one's it may be elsewhere. It failed before it could cost anything.
+  // The position belongs to this caller's text; in another caller's it may differ. Running that one again costs nothing: it fails before it starts.
   if (position) return '';
   if (reason !== 'miss' && code === 'deadline_exceeded') return '';
   return ownFailures.has(code) ? '' : JSON.stringify({ code, message, bytesLimit });

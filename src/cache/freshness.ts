@@ -1,4 +1,4 @@
-/** How long an entry may be served, and when; all in milliseconds, counted as the comments say. */
+/** How long an entry may be served, and how; all in milliseconds. */
 export type Lifetimes = {
   /** From its creation: served as it is. */
   readonly freshMs: number;
@@ -11,12 +11,12 @@ export type Lifetimes = {
 /** How an entry of some age may be used; `stale-if-error` only if the query for a newer one fails. */
 export type Freshness = 'fresh' | 'stale' | 'stale-if-error' | 'gone';
 
-/** Milliseconds by which the clocks of two gateways may differ: by more, one of them was set, or is wrong. */
+/** Milliseconds by which the clocks of two gateways may differ; beyond that, one of them was set or is wrong. */
 const maxSkewMs = 5000;
 
 /**
- * Says how an entry may be used; a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An
- * entry from further in the future is gone: nobody knows its age, and it would stay fresh until that time has come.
+ * How an entry may be used: a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An
+ * entry from further in the future is gone: its age is unknown, and it would stay fresh until that time.
  */
 export function freshnessOf(ageMs: number, { freshMs, staleMs, staleIfErrorMs }: Lifetimes): Freshness {
   if (ageMs < -maxSkewMs) return 'gone';
@@ -32,11 +32,11 @@ export function keptMs({ freshMs, staleMs, staleIfErrorMs }: Lifetimes): number 
 }
 
 /**
- * Draws whether this reader refreshes a fresh entry ahead of its time, so that a hot key is new before it is stale and no
- * two gateways meet at the same second. The longer the query and the nearer the end, the likelier; a key that is seldom
- * read is hardly ever drawn.
+ * Decides at random whether this reader refreshes a fresh entry ahead of its time, so that a hot key is refreshed before it is
+ * stale, and gateways do not all refresh it in the same second. The slower the query and the nearer the end of the fresh time, the
+ * likelier; a key that is seldom read is hardly ever drawn.
  * Source: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache Stampede Prevention" (VLDB 2015), with β = 1.
- * @param loadMs what making the entry took
+ * @param loadMs milliseconds that the entry's query took
  * @param random in (0, 1]
  */
 export function isDrawnEarly(ageMs: number, loadMs: number, freshMs: number, random: number): boolean {

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 
 /** The generations of all groups, as far as this process knows. */
 export type Generations = {
-  /** Empty for a group that never had one. */
+  /** The generation of a group; empty if it never had one. */
   of(group: string): string;
-  /** From now on this is the group's generation. */
+  /** Replaces the generation of a group. */
   set(group: string, generation: string): void;
   /**
    * Begins a read of the store; its result says nothing about groups whose generation changes meanwhile.
    * @returns a function that takes the generation read; false if the store has lost it: the group needs a new one
    */
   startRead(): (group: string, generation: string) => boolean;
-  /** Invalidates this process's entries of a group until the store has been asked. */
+  /** Invalidates this process's entries of a group: gives it a generation of its own until the store is asked. */
   forget(group: string): void;
 };
 
-/** Makes an empty list. */
+/** Makes a table without generations. */
 export function createGenerations(): Generations {
   const known = new Map<string, { generation: string; at: number }>();
   let messageCount = 0;

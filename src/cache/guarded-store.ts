@@ -4,31 +4,31 @@ import { StoreError } from '../store/store-error.ts';
 import type { CacheEvent } from './cache-events.ts';
 import { watchStore } from './watch-store.ts';
 
-/** The current state of the store; the reason names no host, so it may be public. */
+/** The current state of the store; the reason names no host and may be made public. */
 export type StoreHealth = {
   readonly isUp: boolean;
   /** Why it is down, or which part of its work it refuses; absent while all is well. */
   readonly reason?: string;
 };
 
-/** A store that costs its callers little when it fails. */
+/** A store that costs its callers little time when it fails. */
 export type GuardedStore = {
   /** Whether the store answered last time. */
   readonly isUp: boolean;
-  /** The same with a reason; does not ask the store. */
+  /** The same, with a reason; does not ask the store. */
   health(): StoreHealth;
-  /** Whether its last write succeeded, too. */
+  /** Whether it also accepted the last write. */
   readonly takesWrites: boolean;
   /** Milliseconds of one request's budget. */
   readonly budgetMs: number;
   /**
-   * Calls the store; while it is down, it isn't called at all.
-   * @returns undefined if it did not answer, refused, or the budget is spent
+   * Calls the store, unless it is down.
+   * @returns undefined if it is down, did not answer in time or refused, or if the budget is spent
    */
   call<T>(operation: string, budget: Budget, run: (store: Store) => Promise<T>): Promise<T | undefined>;
   /**
-   * Waits a moment for a store that was just opened; if it does not answer, it is down until it does. From then on it is
-   * watched: a change is noticed within two seconds, even while no request asks it.
+   * Waits up to a second for a store that was just opened; if it does not answer, it is down until it does. From then on it is
+   * probed, so that a change is noticed within two seconds even without requests.
    */
   connect(): Promise<void>;
   /** Subscribes to the messages of the store. */
@@ -36,7 +36,7 @@ export type GuardedStore = {
   close(): Promise<void>;
 };
 
-/** Milliseconds that one request may still spend on the store, whatever number of calls it makes (contract 5.13). */
+/** Milliseconds that one request may still spend on the store, however many calls it makes (contract 5.13). */
 export type Budget = { remainingMs: number };
 
 /** One request's budget by default. */
@@ -48,8 +48,8 @@ const connectTimeoutMs = 1000;
 type GuardOptions = {
   readonly emit: (event: CacheEvent) => void;
   /**
-   * Monotonic milliseconds of waiting. Default: the time in which this process was idle, because a reply that stays
-   * unread while it is busy is not the store's fault.
+   * Monotonic milliseconds of waiting. Default: the time for which this process was idle, because a reply that stays
+   * unread while the process is busy is not the store's fault.
    */
   readonly waitedMs?: () => number;
   /** One request's budget: as long as the store's own deadline, so that the first call needs no second timer. Default 50. */
@@ -57,9 +57,9 @@ type GuardOptions = {
 };
 
 /**
- * Guards a store with a circuit breaker: the first call that gets no answer opens it, or the second probe in a row. Probes always run
- * in the background, so that no request has to find out whether the store is gone or back. A store that
- * answers with a refusal stays in use because it can still be read. There is one event for each change.
+ * Guards a store with a circuit breaker: one call without an answer opens it, or two probes in a row. Probes run in the
+ * background all the time, so that no request has to find out whether the store is gone or back. A store that
+ * refuses a call stays in use because it can still be read. Each change emits one event.
  */
 export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   const { emit, budgetMs = defaultBudgetMs } = options;
@@ -80,7 +80,7 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
     state = next;
     if (next === 'up') emit({ type: 'store.up' });
     else emit({ type: `store.${next}`, message });
-    if (next === 'down') watch.lookSoon();
+    if (next === 'down') watch.probeSoon();
   }
 
   function failed(operation: string, error: unknown): void {
@@ -137,7 +137,7 @@ export function guardStore(store: Store, options: GuardOptions): GuardedStore {
   };
 }
 
-/** Waits for the first answer until the time-out. @returns why there is none */
+/** Probes until the first answer or the time-out. @returns the last error; undefined after an answer */
 async function firstFailure(store: Store): Promise<unknown> {
   let isOver = false;
   const timer = setTimeout(() => {
@@ -156,7 +156,7 @@ async function firstFailure(store: Store): Promise<unknown> {
 
 const late = Symbol('late');
 
-/** For a budget that is partly spent: a full one is the store's own deadline. */
+/** Bounds a call whose budget is partly spent; a full budget is the store's own deadline and needs no timer. */
 async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T | typeof late> {
   const { promise, resolve } = Promise.withResolvers<typeof late>();
   // After the replies that have already arrived are read.
@@ -168,7 +168,7 @@ async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T
   }
 }
 
-/** Whether an answer proves that the store takes writes: one that is full still says who holds a lease, and extends and ends leases. */
+/** Whether an answer proves that the store takes writes: a full one still tells who holds a lease, and extends and ends leases. */
 function provesWriting(operation: string, answer: unknown): boolean {
   if (operation === 'claim')
     return typeof answer === 'object' && answer !== null && 'state' in answer && answer.state === 'granted';

@@ -14,14 +14,14 @@ import { keptMs, type Lifetimes } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
 
-/** Milliseconds a lease lasts: waiters take over that long after its holder died. */
+/** Milliseconds a lease lasts: after that time without an extension, a waiter takes over. */
 const leaseMs = 3000;
 /** Milliseconds between two extensions of the lease. */
 const extendMs = 1000;
-/** Milliseconds after which a waiter asks again: it may have missed a message. */
+/** Milliseconds after which a waiter asks the store again: it may have missed a message. */
 const lookMs = 1000;
 
-/** Bytes from which sending a value to the store takes noticeable time. */
+/** Values of more bytes take noticeable time to send to the store. */
 const largeBytes = 256 * 1024;
 
 export type LeasedLoadDeps = {
@@ -29,7 +29,7 @@ export type LeasedLoadDeps = {
   readonly notifier: Notifier;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
-  /** Bytes of a body that is stored at most. */
+  /** Maximum bytes of a body that is stored. */
   readonly maxEntryBytes: number;
 };
 
@@ -41,30 +41,30 @@ export type LeasedLoadOptions = {
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
-  /** Entries whose query began earlier are not accepted; milliseconds since 1970. Default: all are. */
+  /** Entries whose query began earlier are not accepted; milliseconds since 1970. Default: all are accepted. */
   readonly notBeforeMs?: number | undefined;
   readonly reason: LoadReason;
   /** The generation of the key's group right now. */
   readonly generation: () => string;
   readonly budget: Budget;
-  /** Milliseconds that others' queries are waited for at most. */
+  /** Maximum milliseconds to wait for other gateways' queries. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
   readonly load: Load;
 };
 
-/** A new entry, and its state in the store: stored, refused (or not offered), or unknown because the store did not answer. */
+/** A new entry, and whether the store has it: stored, refused (or too large to be offered), or unknown because the store did not answer. */
 export type Loaded = {
   readonly entry: Entry;
   readonly standing: 'stored' | 'refused' | 'unknown';
-  /** What its query cost; absent where another gateway ran it. */
+  /** What its query cost; absent if another gateway ran it. */
   readonly receipt?: Receipt;
 };
 
 /**
- * Gets the next entry of a key. Only one gateway makes it: the one with the lease runs the query, the
- * others wait for its message; where its holder dies, or is refused for a lower limit of bytes than theirs, one of them takes
- * over. Without a store every gateway runs its own.
+ * Gets the next entry of a key. Only one gateway makes it: the holder of the lease runs the query, and the others wait for its
+ * message. If the holder dies, or its query is refused for a lower limit of bytes than theirs, one of them takes over. Without a
+ * store each gateway runs its own query.
  * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
  */
 export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
@@ -100,7 +100,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (!waiting) emit({ type: 'cache.waiting', endpoint: options.endpoint });
       waiting ??= startSpan('lease wait', { attributes: { 'saved_query.endpoint': options.endpoint } });
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
-      // Waiting for a query is not waiting for the store.
+      // Time spent waiting for a query does not count as waiting for the store.
       options.budget.remainingMs = deps.store.budgetMs;
       if (woken.type === 'released' && woken.failurePayload === tooLargePayload) {
         return await loadAlone(deps, options, token);
@@ -119,7 +119,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
 }
 
 /**
- * Gets the next entry only if the lease is free: for a refresh, which nobody waits for.
+ * Gets the next entry only if the lease is free: for a refresh in the background.
  * @throws GatewayError `cancelled` if another gateway holds the lease; otherwise as above
  */
 export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
@@ -135,7 +135,7 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
   }
 }
 
-/** The entry of a stored value; undefined if it has another layout or was invalidated, and is as good as absent. */
+/** The entry of a stored value; undefined if it has another layout or was invalidated. */
 async function readValid(
   value: Buffer,
   { key, caller, generation }: LeasedLoadOptions,
@@ -157,7 +157,7 @@ function claimLease(
 async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store, emit } = deps;
   const { endpoint, key, lifetimes, budget } = options;
-  // Others wait for the end of this lease, so it is always sent, whatever time is left; it takes effect even if its answer is late.
+  // Others wait for this lease to end, so the message that ends it is sent whatever time is left; it takes effect even if the reply is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
   const extending = setInterval(() => {
     void store.call('extend', { remainingMs: store.budgetMs }, it => it.extend(key.digest, token, leaseMs));
@@ -168,12 +168,12 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
       await store.call('release', budget, it => it.release(key.digest, token, tooLargePayload));
       return { entry, standing: 'refused', receipt };
     }
-    // The caller does not wait for the whole of a large value to be on its way.
+    // The caller does not wait until a large value is sent completely.
     if (value.length > largeBytes) budget.remainingMs = Math.min(budget.remainingMs, store.budgetMs - 1);
     const isStored = await store.call('publish', budget, it =>
       it.publish(key.digest, token, value, keptMs(lifetimes)),
     );
-    // A store that has refused it keeps the lease, for which others would wait; after a publication that is late this changes nothing.
+    // A store that refused the value still has the lease, and others would wait for it. If the publication was only late, the release has no effect.
     if (isStored === undefined)
       void store.call('release', { remainingMs: store.budgetMs }, it => it.release(key.digest, token, ''));
     if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
@@ -194,8 +194,8 @@ function standingOf(isStored: boolean | undefined): Loaded['standing'] {
 }
 
 /**
- * Loads without a lease. A store that was only late may have granted the lease, and others may wait for it: the result is
- * published to them, but this request does not wait for that.
+ * Loads without a lease. A store that was merely late may have granted the lease, and others may be waiting for it: the result is
+ * published for them, but this request does not wait for the publication.
  */
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store } = deps;
@@ -215,7 +215,7 @@ async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token
   }
 }
 
-/** Runs the query, and makes the entry and its stored form of the rows. */
+/** Runs the query, and makes of its rows the entry and the value to store; no value if the body is too large. */
 async function makeNext(
   { clock, emit, maxEntryBytes }: LeasedLoadDeps,
   { endpoint, key, reason, generation, signal, load }: LeasedLoadOptions,

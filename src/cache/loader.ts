@@ -11,12 +11,12 @@ import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from '
 import type { LocalEntries } from './local-entries.ts';
 import type { Notifier } from './notifier.ts';
 
-/** Makes new entries: for callers who wait, and in the background. */
+/** Makes new entries, for waiting callers and in the background. */
 export type Loader = {
   /**
    * Gets the next entry of a key, with the cost of its query if this gateway ran it.
    * @param known the entry to be replaced
-   * @param notBeforeMs an entry whose query began earlier does not do; absent: any that is newer than the known one does
+   * @param notBeforeMs entries whose query began earlier are not accepted; milliseconds since 1970. Default: any newer than the known one is
    * @throws GatewayError of the query
    */
   load(
@@ -35,7 +35,7 @@ export type Loader = {
   warm(request: CacheRequest, known: Entry | undefined, signal: AbortSignal): Promise<unknown>;
   /** Whether the key is in back-off under the caller's limit of billed bytes. */
   isBackingOff(request: CacheRequest): boolean;
-  /** Ends what runs in the background. */
+  /** Aborts the background refreshes and waits for their end. */
   close(): Promise<void>;
 };
 
@@ -47,7 +47,7 @@ type LoaderDeps = {
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   readonly random: () => number;
-  /** Bytes of a body that is stored at most. */
+  /** Maximum bytes of a body that is stored. */
   readonly maxEntryBytes: number;
 };
 
@@ -56,7 +56,7 @@ const dependencyFailures: ReadonlySet<ErrorCode> = new Set([
   'engine_failed', 'unavailable', 'overloaded', 'deadline_exceeded', 'internal',
 ]); // biome-ignore format: one list
 
-/** Whether an older entry is better than this failure, and trying again at once is pointless. */
+/** Whether an older entry is better than this failure, and an immediate retry is pointless. */
 export function isDependencyFailure({ code }: GatewayError): boolean {
   return dependencyFailures.has(code);
 }
@@ -84,7 +84,7 @@ export function createLoader(deps: LoaderDeps): Loader {
       const { entry, standing, receipt } = await loading;
       backoff.succeeded(key.digest);
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
-      // What was invalidated meanwhile must not be served while the store is down.
+      // An entry that was invalidated meanwhile must not be served while the store is down.
       if (standing !== 'refused' && local.removals === removals)
         local.keep(key, entry, { isCompared: standing === 'stored' });
       return { entry, receipt };
@@ -139,7 +139,7 @@ export function createLoader(deps: LoaderDeps): Loader {
   };
 }
 
-/** The name of a key in the back-off: a refusal for a limit of bytes counts only for requests with the same limit. */
+/** The name of a key in the back-off: a refusal because of a limit of bytes counts only for requests with the same limit. */
 function underLimit(digest: string, bytesLimit: number | undefined): string {
   return bytesLimit === undefined ? digest : `${digest} ${bytesLimit}`;
 }

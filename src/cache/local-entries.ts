@@ -5,22 +5,22 @@ import type { CacheKey } from './cache-key.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
 
-/** The entries in the memory of this process, ready to be sent, and whether they can be trusted. */
+/** The entries in the memory of this process, and whether they can be trusted. */
 export type LocalEntries = {
-  /** The entry of a key, unless it was invalidated as far as this process knows. */
+  /** The entry of a key, unless this process knows that it was invalidated. */
   get(key: CacheKey): Entry | undefined;
-  /** The same, if the store cannot have changed since it was last asked. */
+  /** The same entry, if the store's cannot have changed since they were compared. */
   getTrusted(key: CacheKey): Entry | undefined;
   /**
-   * Keeps an entry that the store has, or would have.
-   * @param options.isCompared whether the store has just been asked; if not, it is asked before the entry is trusted
+   * Keeps an entry that the store has, or would have if it answered.
+   * @param options.isCompared whether the store is known to have the same entry; if not, it is asked before the entry is trusted
    */
   keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
   /** Forgets an entry that turned out to be invalidated. */
   drop(digest: string): void;
-  /** Forgets an entry that is being invalidated: reads of the store that began before no longer count for it. */
+  /** Forgets an entry that is being invalidated; the results of store reads that began earlier are not kept. */
   remove(digest: string): void;
-  /** Invalidations of single entries so far, here or elsewhere; a gap in the messages counts as one, for it may hide some. */
+  /** Count of invalidations of single entries so far, here or elsewhere; a gap in the messages counts as one because it may hide some. */
   readonly removals: number;
   receive(message: StoreMessage): void;
 };
@@ -33,12 +33,12 @@ type Held = {
 
 /**
  * Makes an empty cache; the least recently used entries are dropped first.
- * @param maxBytes of all entries, each body counted twice, for it may be redacted; 0 = nothing is kept
+ * @param maxBytes of all entries, each body counted twice because its redacted form may be kept too; 0 = nothing is kept
  */
 export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
   const entries =
     maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
-  // An epoch ends when messages stop arriving: entries from before are compared with the store again.
+  // An epoch ends when messages stop arriving; entries of earlier epochs are compared with the store again.
   let epoch = 0;
   let isConnected = false;
   let removals = 0;
@@ -90,7 +90,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   };
 }
 
-/** Overhead of an entry beside its texts: objects, keys, list links. */
+/** Bytes of an entry besides its texts: objects, keys, list links. */
 const overheadBytes = 1024;
 
 function bytesOf({ entry }: Held): number {

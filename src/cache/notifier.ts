@@ -1,6 +1,6 @@
 import type { StoreMessage } from '../store/store.ts';
 
-/** What ended a wait: the value was published, its maker gave up (with a failure payload), or the time was over. */
+/** Why a wait ended: the value was published, the lease was released (with a failure payload), or time ran out. */
 export type Wakeup =
   | { readonly type: 'published' | 'timeout' }
   | { readonly type: 'released'; readonly failurePayload: string };
@@ -15,11 +15,11 @@ export type Waiter = {
   leave(): void;
 };
 
-/** Wakes the requests of this process that wait for values which others make. */
+/** Wakes the requests of this process that wait for values made by other gateways. */
 export type Notifier = {
   /** Adds a waiter. Call it before asking for the lease, so that no message between the two is missed. */
   join(digest: string): Waiter;
-  /** Passes a message of the store on to the waiters of its key. */
+  /** Passes a store message on to the waiters of its key. */
   notify(message: StoreMessage): void;
 };
 

@@ -3,9 +3,9 @@ import { orAborted } from '../base/or-aborted.ts';
 import type { JoinedCallers } from '../engine/engine.ts';
 
 /**
- * Runs one load for any number of callers who ask for the same key at the same time.
- * @param load gets those who wait for it, where they say who they are
- * @param caller who asks, as far as fairness is concerned. Default: nobody in particular
+ * Runs one load for any number of requests for the same key at the same time.
+ * @param load receives the named callers who wait for it
+ * @param caller the name by which turns are shared fairly. Default: none
  */
 export type SingleFlight<T> = (
   key: string,
@@ -72,7 +72,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     } finally {
       flight.waiting--;
       if (flight.waiting === 0) {
-        // A flight that has landed is no longer registered and has nothing to cancel.
+        // A flight that has finished is no longer registered, and there is nothing to cancel.
         if (flights.get(key) === flight) {
           flights.delete(key);
           flight.cancel.abort(new GatewayError('cancelled', 'Nobody waits for the answer any more'));
@@ -88,7 +88,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       try {
         return await wait(key, others ?? start(key, load), signal, caller);
       } catch (error) {
-        // It was refused because its first caller has too much waiting, which is no reason to refuse another caller.
+        // It was refused because its first caller has too many requests waiting, which is no reason to refuse another caller.
         if (!others || toGatewayError(error).code !== 'too_many_requests') throw error;
       }
     }

@@ -9,11 +9,11 @@ import type { Generations } from './generations.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
 
-/** The entries of both tiers; the store decides between them. */
+/** Reads entries from both tiers; if they differ, the store's wins. */
 export type StoredEntries = {
   /**
-   * The store's entry, or this process's if the store does not contradict it; and the budget that is left for the store.
-   * @param known an entry of earlier: the same object comes back if the store has it still
+   * The store's entry, or this process's if the store does not contradict it; and the remaining budget for the store.
+   * @param known an entry that was read before: the same object is returned if the store still has it
    */
   newest(
     request: CacheRequest,
@@ -32,10 +32,10 @@ type StoredEntriesDeps = {
 /** Makes the reader of both tiers. */
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { local, generations, read } = deps;
-  /** By version: requests that come together decode a value once. */
+  /** By version: concurrent requests decode a value once. */
   const decoding = new Map<string, Promise<Entry | undefined>>();
 
-  /** Decodes a stored value, unless it is there already: what was made of it, redacted or compressed, stays in use. */
+  /** Decodes a stored value, or returns the entry that is in memory already: its redacted and compressed forms stay in use. */
   function decode(
     value: Buffer,
     { key, caller }: CacheRequest,
@@ -52,8 +52,8 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   }
 
   /**
-   * @param stored what the value of the answer is, if it is an entry
-   * @param before what this process had when the store was asked
+   * @param stored the decoded value of the answer
+   * @param before the entry this process had when the store was asked
    * @param isCurrent whether no entry was invalidated since then
    */
   function choose(
@@ -65,7 +65,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
-    // A query of this process has made a newer one meanwhile.
+    // A query of this process has made a newer entry meanwhile.
     if (held && stored && held !== before && held.createdAtMs > stored.createdAtMs) return held;
     // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
     const isLost = !value && held;

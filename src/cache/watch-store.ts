@@ -2,9 +2,9 @@ import type { Store } from '../store/store.ts';
 
 /** Probes a store in the background. */
 export type StoreWatch = {
-  /** Probes soon: the store has just been found to be down. */
-  lookSoon(): void;
-  /** Probes from now on, at the pace of a store that is up. */
+  /** Probes at the pace of a store that is down: it has just been found to be so. */
+  probeSoon(): void;
+  /** Starts probing at the pace of a store that is up. */
   start(): void;
   close(): void;
 };
@@ -27,26 +27,26 @@ export function watchStore(store: Pick<Store, 'ping'>, { answered, failed }: Wat
   let missed = 0;
   let isClosed = false;
 
-  function lookIn(ms: number): void {
+  function probeIn(ms: number): void {
     clearTimeout(timer);
-    if (!isClosed) timer = setTimeout(() => void look(), ms).unref();
+    if (!isClosed) timer = setTimeout(() => void probe(), ms).unref();
   }
 
-  async function look(): Promise<void> {
+  async function probe(): Promise<void> {
     try {
       await store.ping();
       missed = 0;
       answered();
-      lookIn(watchMs);
+      probeIn(watchMs);
     } catch (error) {
       if (++missed > 1) failed(error);
-      lookIn(probeMs);
+      probeIn(probeMs);
     }
   }
 
   return {
-    lookSoon: () => lookIn(probeMs),
-    start: () => lookIn(watchMs),
+    probeSoon: () => probeIn(probeMs),
+    start: () => probeIn(watchMs),
     close() {
       isClosed = true;
       clearTimeout(timer);

@@ -39,7 +39,7 @@ import { renderResult } from './render-result.ts';
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;
   readonly endpoints: EndpointRegistry;
-  /** The GraphiQL page for browsers; absent where there is none. */
+  /** The GraphiQL page for browsers; absent if it is not served. */
   readonly page:
     | ((acceptEncoding: string | undefined) => Promise<HttpResponse | undefined> | undefined)
     | undefined;
@@ -50,10 +50,10 @@ type GraphqlOptions = {
   readonly onRefused: (code: string) => void;
 };
 
-/** Bytes of a request's body. */
+/** Maximum bytes of a request's body. */
 const maxBodyBytes = 1024 * 1024;
 
-/** The media types of a result, by what a client may accept. */
+/** The media type of a result, by the range in the client's Accept header. */
 const mediaTypes = new Map([
   ['application/graphql-response+json', 'application/graphql-response+json'],
   ['application/json', 'application/json'],
@@ -61,21 +61,21 @@ const mediaTypes = new Map([
   ['*/*', 'application/json'],
 ]);
 
-/** Large operations that run at the same time, two of one caller at most, and that wait. */
+/** Large operations: how many run at the same time (at most two of one caller), and how many may wait. */
 const largeOptions = { permits: 3, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
 /**
- * Characters of a request that is executed in one turn of the event loop with others: a document of a hundred fields has some seven thousand,
- * and takes ten milliseconds where all of them are hits.
+ * Maximum characters of a request that shares a turn of the event loop with others: a document of a hundred fields has some seven
+ * thousand, and takes ten milliseconds if all of them are hits.
  */
 const maxSharedLength = 2048;
 
-/** Characters of the documents whose syntax trees are kept; a tree takes a hundred times the memory of its text. */
+/** Total characters of the documents whose syntax trees are kept; a tree takes a hundred times the memory of its text. */
 const maxDocumentLength = 256 * 1024;
 
 /**
  * Makes the handler of the GraphQL route (contract 3.1): GraphQL over HTTP, with the tokens, errors and entries of REST.
- * Whatever fails is a response too.
+ * Every failure becomes a response; the handler never rejects.
  */
 export function createGraphqlHandler(
   options: GraphqlOptions,
@@ -88,7 +88,7 @@ export function createGraphqlHandler(
     landingPage: false,
     cors: false,
     logging: false,
-    // Yoga answers every URL that ends like this with an empty 200; no URL ends with a line break.
+    // Yoga answers every URL with this ending with an empty 200; no URL ends with a line break.
     healthCheckEndpoint: '\n',
     maskedErrors: { maskError },
     parserAndValidationCache: {
@@ -108,15 +108,15 @@ export function createGraphqlHandler(
   });
   const largeOperations = createFairQueue(largeOptions);
 
-  /** @param signal aborts when the caller leaves, or its time is over: fields that have their rows by then are answered */
+  /** @param signal aborts when the caller leaves or its deadline passes; fields that have their rows by then are still answered */
   async function execute(context: RequestContext, signal: AbortSignal): Promise<HttpResponse> {
     const { request, requestId, facts, queryText } = context;
     const headers = readCallerHeaders(request.headers);
     const found = pipeline.tokens.authenticate(headers.credentials);
-    // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
+    // Awaited only if it is a promise: a malformed body may arrive at once, and its reader must be in place by then.
     const caller = found instanceof Promise ? await found : found;
     countRequests(caller.meter, 1);
-    // Yoga is given this type only: for a client that accepts a stream it would open one.
+    // Yoga gets only this type: if the client also accepts a stream, Yoga would open one.
     const accept = preferredType(request.headers.accept, mediaTypes);
     if (!accept) throw notAcceptable();
     const asked = { requestId, facts, signal, headers, caller };
@@ -125,7 +125,7 @@ export function createGraphqlHandler(
     const budget = openBudget(inner => largeOperations.take(inner, { caller: caller.tokenId }));
     try {
       const operation = openContext(pipeline, asked, budget);
-      // Every POST has this type by now, in a spelling that Yoga may not know.
+      // By now every POST has this type, perhaps in a spelling that Yoga does not know.
       const sent = { accept, 'content-type': 'application/json' };
       const response = await yoga.fetch(
         `http://gateway/graphql?${queryText}`,
@@ -141,7 +141,7 @@ export function createGraphqlHandler(
   return async context => {
     const { method, headers } = context.request;
     try {
-      // A page needs no token; a query in its address is for GraphiQL to show, so that a link can be shared.
+      // The page needs no token. GraphiQL shows the query in its address, so that links can be shared.
       const shown =
         method === 'GET' && prefersHtml(headers.accept)
           ? await page?.(headers['accept-encoding'])
@@ -160,7 +160,7 @@ export function createGraphqlHandler(
 }
 
 const ownTurn = createOwnTurns();
-/** A short operation takes half a millisecond until it waits for its rows, and as long afterwards. */
+/** A short operation takes half a millisecond before it waits for its rows, and another half afterwards. */
 const sharedTurn = createSharedTurns(16);
 
 /** @returns the body of a POST */
@@ -172,7 +172,7 @@ async function readOperation(context: RequestContext, { tokenId }: Caller): Prom
   return body;
 }
 
-/** The schema of what is served now, rebuilt when a saved query changes. */
+/** The schema of the current saved queries, rebuilt when one changes. */
 function currentSchema(endpoints: EndpointRegistry): () => GraphQLSchema {
   let built: { version: number; schema: GraphQLSchema } | undefined;
   return () => {
@@ -192,8 +192,9 @@ function documentCache<Value extends object>() {
 }
 
 /**
- * Leaves JSON as the only form of a POST: what a page of another origin may send without a preflight, such as a form, is 415. Tokens come in
- * headers, which such a page can't set, so this is a second line of defence.
+ * Accepts only JSON in a POST: the types that a page of another origin may send without a preflight, such as forms, are 415. Tokens come
+ * in headers, which such a page can't set, so this is a second line of defence.
+ * @throws GatewayError `unsupported_media_type`
  */
 function rejectForms({ method, headers }: RequestContext['request']): void {
   const type = headers['content-type'] ?? '';
@@ -224,7 +225,7 @@ const keepResult: Plugin<OperationContext, OperationContext> = {
       serverContext.output.result = sanitized;
       return '';
     };
-    // What was not executed has no extensions yet.
+    // A result that was not executed has no extensions yet.
     const { extensions = { request_id: serverContext.requestId } } = result as ExecutionResult;
     setResult({ ...result, extensions, stringify });
   },
@@ -283,13 +284,13 @@ async function encoded(
   };
 }
 
-/** What the form of a result depends on. */
+/** Request headers on which the response depends. */
 const vary = 'Accept, Accept-Encoding';
 
-/** A result with errors begins otherwise, and is not repeated. */
+/** Only results that begin like this are repeated; with errors they begin otherwise. */
 const dataStart = Buffer.from('{"data":{');
 
-/** A result of cache entries alone is given again without executing its operation: only the extensions are new. */
+/** Lets a result made of cache entries alone be sent again without executing its operation: only the extensions are new. */
 function repeatOf(
   pipeline: PipelineDeps,
   { status, headers, body }: HttpResponse,
@@ -335,10 +336,10 @@ function repeatOf(
   };
 }
 
-/** What stands before the request's id in the end of a result. */
+/** The end of a result, up to the request's id. */
 const endStart = ',"extensions":{"request_id":"';
 
-/** The end of a result; ASCII alone: names of fields, states and numbers. */
+/** The end of a result. It is ASCII: names of fields, states and numbers. */
 function endOf(operation: Pick<OperationContext, 'requestId' | 'fieldAnswers'>): string {
   return `,"extensions":${JSON.stringify(extensionsOf(operation))}}`;
 }

@@ -3,7 +3,7 @@ import type { OperationBudget } from './operation-budget.ts';
 
 /** How the items of a list become those of a field. */
 export type ListOptions<From, To> = {
-  /** Bytes of all items as JSON, at most. */
+  /** Upper bound of the bytes of all items as JSON. */
   readonly bytes: number;
   /** Converts an item to the form from which its fields are read. */
   readonly convert: (item: From) => To;
@@ -12,8 +12,8 @@ export type ListOptions<From, To> = {
 };
 
 /**
- * Resolves a list within the budget of its operation: its fields are counted before any is read, and those of a long list are
- * read in slices.
+ * Resolves a list within the budget of its operation: its fields are counted before any is read, and a long list is read in slices
+ * of the event loop.
  * @param signal aborts waiting
  * @throws GatewayError `result_too_large`, `overloaded`
  */
@@ -46,20 +46,20 @@ async function* inSlices<From, To>(
   }
 }
 
-/** What is selected of each item of a list. */
+/** The fields that an operation selects of each item of a list. */
 type SelectedFields = {
   /** Fields of the result that an item has; of a list of scalars, the item itself. */
   readonly count: number;
-  /** Bytes of their names, at most. */
+  /** Upper bound of the bytes of their names. */
   readonly nameBytes: number;
 };
 
-/** Keyed by the nodes of a field: the executor passes the same array for all its values. */
+/** Keyed by a field's array of nodes: the executor passes the same array for all values of the field. */
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 
 /**
- * Counts the fields that an operation selects of each item of the list that is being resolved, through fragments; those below
- * them are counted where they are resolved. What `@skip` or `@include` leave out counts too.
+ * Counts the fields that an operation selects of each item of a list, those in fragments included; fields below them are counted
+ * when they are resolved. Fields that `@skip` or `@include` leave out count too.
  */
 function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): SelectedFields {
   const found = known.get(fieldNodes);
@@ -81,7 +81,7 @@ function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): Selected
   };
   for (const { selectionSet } of fieldNodes) if (selectionSet) collect(selectionSet);
   let nameBytes = 0;
-  // A name is ASCII; quotation marks, a colon and a comma stand around it.
+  // A name is ASCII, with two quotation marks, a colon and a comma around it.
   for (const name of names) nameBytes += name.length + 4;
   const fields = { count: Math.max(1, names.size), nameBytes };
   known.set(fieldNodes, fields);

@@ -23,7 +23,7 @@ export function buildSchema(endpoints: readonly EndpointDefinition[]): GraphQLSc
     addRowsField(builder, endpoint, argumentTypes);
     if (endpoint.sandbox && sqlResult) addSqlField(builder, endpoint, argumentTypes, sqlResult);
   }
-  // Sorting makes every type a second time, half of the work; what is written to files is sorted there.
+  // Sorting would build every type twice, half of the work; schemas that are written to files are sorted there.
   return builder.toSchema({ sortSchema: false });
 }
 
@@ -43,7 +43,7 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
             type: column.repeated && column.type !== 'STRUCT' ? [columnType(column)] : columnType(column),
             nullable: !column.required && !column.repeated,
             description: column.description,
-            // Pothos wants a value of the type above, which only the header knows.
+            // Pothos expects the type above, which is known from the header only at run time.
             resolve: source => source[column.name] as never,
           }),
         ]),
@@ -124,7 +124,7 @@ function loadRows(
   return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
 }
 
-/** A caller's SQL may leave columns out; selecting one of those is an error of the whole field. */
+/** Lists the rows of a field. A caller's SQL may leave columns out; selecting one of those is an error of the whole field. */
 function listRows(
   { columns: declared }: EndpointDefinition,
   { columns, rows, bytes }: Rows,
@@ -174,12 +174,12 @@ function elementType(builder: Builder, endpoint: EndpointDefinition, parameter: 
   return type === 'INT64' && isOf32Bits(parameter) ? 'Int' : (argumentTypes[type] ?? 'String');
 }
 
-/** Whether the bounds leave integers that GraphQL's own type holds. */
+/** Whether all integers within the bounds fit GraphQL's own 32-bit type. */
 function isOf32Bits({ min, max }: ParameterDefinition): boolean {
   return Number(min ?? -Infinity) >= -(2 ** 31) && Number(max ?? Infinity) < 2 ** 31;
 }
 
-/** GraphQL types of BigQuery types that arguments and columns share; those that are nowhere here are strings. */
+/** GraphQL types by BigQuery type, for arguments and columns alike; all other types are strings. */
 const scalarTypes = {
   BOOL: 'Boolean',
   INT64: 'BigInt',
@@ -199,5 +199,5 @@ function columnType({ type }: ColumnDefinition) {
   return columnTypes[type] ?? 'String';
 }
 
-/** NaN and the infinities come in columns alone. */
+/** Only columns can hold NaN and the infinities. */
 const columnTypes: ScalarTypes<'Float64'> = { ...scalarTypes, FLOAT64: 'Float64', STRUCT: 'JSON' };

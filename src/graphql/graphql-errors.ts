@@ -5,7 +5,7 @@ import type { HttpResponse } from '../http-messages/send-response.ts';
 import { type Redaction, redactMessage } from '../pipeline/representation.ts';
 import type { OperationContext } from './operation-context.ts';
 
-/** Replaces the codes of Yoga's and GraphQL's own errors by codes of our table, and redacts what they repeat of the request (contract 9.6). */
+/** Replaces the codes of Yoga's and GraphQL's own errors by codes of our table, and redacts the parts of the request that they repeat (contract 9.6). */
 export const sameErrorCodes: Plugin<object, OperationContext> = {
   onResultProcess: ({ result, setResult, serverContext: { redact } }) => {
     if (Array.isArray(result) || !('errors' in result) || !result.errors) return;
@@ -13,7 +13,7 @@ export const sameErrorCodes: Plugin<object, OperationContext> = {
   },
 };
 
-/** Characters of a message of GraphQL's, which may repeat a whole variable. */
+/** Maximum characters of a message of GraphQL's own, which may repeat a whole variable. */
 const maxMessageLength = 1000;
 
 function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
@@ -22,7 +22,7 @@ function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   const status = (http as { status?: number } | undefined)?.status;
   const ours: ErrorCode = status === 405 ? 'method_not_allowed' : 'invalid_graphql';
   const { nodes, source, positions, path } = error;
-  // Without a document to answer there is no GraphQL result either, whatever media type was asked for.
+  // Without a valid document there is no GraphQL result, whichever media type was requested.
   const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
   return new GraphQLError(redactMessage(error.message.slice(0, maxMessageLength), redact), {
     nodes,
@@ -41,7 +41,7 @@ export function maskError(thrown: unknown): Error {
   return toGraphqlError(toGatewayError(original), thrown);
 }
 
-/** A variable or argument of the wrong type is the caller's fault: graphql-js gives it no path in the result. */
+/** Whether an error is a variable or argument of the wrong type, the caller's fault: graphql-js gives it no path in the result. */
 function isCoercion(error: GraphQLError): boolean {
   return error.path === undefined;
 }
@@ -64,7 +64,7 @@ export function faultOf(error: GraphQLError): GatewayError | undefined {
   return faults.get(error);
 }
 
-/** The response to a request that failed before its operation: same form, the error's own status. */
+/** The response to a request that failed before its operation: the same form, with the error's own status. */
 export function failedResponse(error: GatewayError, requestId: string): HttpResponse {
   const { retryAfterSeconds } = error;
   return {

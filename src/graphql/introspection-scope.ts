@@ -4,7 +4,7 @@ import { requireScope } from '../auth/caller.ts';
 import { errorCodes, toGatewayError } from '../base/errors.ts';
 import type { OperationContext } from './operation-context.ts';
 
-/** Refuses introspection to tokens without the scope `introspect`. Documents are validated once for all callers, so it is refused later. */
+/** Refuses introspection to tokens without the scope `introspect`: at execution, because documents are validated once for all callers. */
 export const introspectionScope: Plugin<OperationContext> = {
   onExecute({ args, setResultAndStopExecution }) {
     // Yoga's type leaves the context open; it is that of openContext.
@@ -23,7 +23,7 @@ export const introspectionScope: Plugin<OperationContext> = {
 
 const answers = new WeakMap<DocumentNode, boolean>();
 
-/** Whether a field of the document, in whichever operation or fragment, is one of the schema. */
+/** Whether an operation or fragment of the document selects an introspection field. */
 function asksForSchema(document: DocumentNode): boolean {
   let asks = answers.get(document);
   if (asks !== undefined) return asks;

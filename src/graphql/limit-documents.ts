@@ -13,7 +13,7 @@ import { hasMoreValues } from '../base/count-values.ts';
 import { badRequest } from './bad-request.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 
-/** Limits of one document: saved queries, fragments and their spreads, equal names in one selection, fields of its introspection, levels and tokens of its text. */
+/** Limits of one document. */
 const maxRootFields = 100;
 const maxFragments = 100;
 const maxRepeats = 10;
@@ -31,7 +31,7 @@ export const limits: Plugin = {
     setRequestParser(async request => {
       try {
         const parsed = await requestParser(request);
-        // A list of requests is refused later, whatever it holds.
+        // A list of requests is refused later, whatever it contains.
         if (!Array.isArray(parsed)) limitValues(parsed as GraphQLParams); // none of the parsers answers by itself
         return parsed;
       } catch (thrown) {
@@ -56,8 +56,8 @@ export const limits: Plugin = {
 };
 
 /**
- * Refuses variables and extensions of more than `maxValues` values: what the caller gets to read of a variable of the wrong type is
- * printed from all of them, which takes a second for a megabyte.
+ * Refuses variables and extensions of more than `maxValues` values: graphql-js prints all of them for the message about a variable of
+ * the wrong type, which takes a second for a megabyte.
  * @throws GraphQLError as `badRequest`
  */
 function limitValues({ variables, extensions }: Partial<GraphQLParams>): void {
@@ -89,8 +89,8 @@ function limitNesting(text: string, max: number, maxTokens: number): void {
 /**
  * Refuses a document that makes GraphQL's own rules quadratic: they compare each field with all others of its name, and fragments
  * with each other, which takes a second if a document of a few KB has hundreds of them.
- * @param maxFragments fragments, and places where one is spread
- * @param maxRepeats times that one selection has one name
+ * @param maxFragments maximum number of fragments, and of their spreads
+ * @param maxRepeats maximum number of fields with the same name in one selection
  */
 function limitComparisons(maxFragments: number, maxRepeats: number): ValidationRule {
   return context => {

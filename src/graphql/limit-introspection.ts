@@ -45,15 +45,15 @@ export function limitIntrospection(max: number): ValidationRule {
 type Count = {
   readonly schema: GraphQLSchema;
   readonly fragment: (name: string) => FragmentDefinitionNode | undefined;
-  /** Counts one more; false once there are too many. */
+  /** Counts one more field; false once there are too many. */
   readonly spend: () => boolean;
-  /** Names of the fragments around the present selection. */
+  /** Names of the fragments that contain the current selection. */
   readonly within: Set<string>;
 };
 
 /**
  * Counts the fields of the introspection in a selection.
- * @param source what the selection is of; of the query itself undefined, and then only its introspection counts
+ * @param source the value whose fields are selected; undefined for the query itself, of which only the introspection counts
  * @returns false once there are too many
  */
 function countFields(
@@ -63,13 +63,13 @@ function countFields(
   source: unknown,
 ): boolean {
   return selections.every(selection => {
-    // Spreads count too, for each may double those before it.
+    // Spreads count too, because each may double the ones before it.
     if (!count.spend()) return false;
     if (selection.kind === 'Field') return countField(count, selection, type, source);
     if (selection.kind === 'InlineFragment') return countFields(count, selection.selectionSet, type, source);
     const name = selection.name.value;
     const fragment = count.fragment(name);
-    // A circle is for another rule to refuse; followed, it would be as deep as the limit is high.
+    // Cycles are refused by another rule; followed here, one would recurse as deep as the limit is high.
     if (!fragment || count.within.has(name)) return true;
     count.within.add(name);
     const isWithin = countFields(count, fragment.selectionSet, type, source);
@@ -82,13 +82,13 @@ function countField(count: Count, node: FieldNode, type: GraphQLObjectType, sour
   const name = node.name.value;
   const { selectionSet } = node;
   const field = source === undefined ? metaFields[name] : type.getFields()[name];
-  // Unknown fields are for another rule to refuse.
+  // Unknown fields are refused by another rule.
   if (!field?.resolve || !selectionSet) return true;
   const fieldType = getNamedType(field.type);
   if (!isObjectType(fieldType)) return true;
   const { schema } = count;
   const resolve = (typeName?: string) =>
-    // Of the info, introspection reads the schema alone; deprecated fields count, whether they are asked for or not.
+    // Introspection reads only the schema of the info. Deprecated fields always count.
     field.resolve?.(source, { includeDeprecated: true, name: typeName }, undefined, {
       schema,
     } as GraphQLResolveInfo);
@@ -105,7 +105,7 @@ const metaFields: Readonly<Record<string, typeof SchemaMetaFieldDef>> = {
   __type: TypeMetaFieldDef,
 };
 
-/** The type that `__type` asks for; every one where a variable says which. */
+/** The names of the types that `__type` may return: all types if its argument is a variable. */
 function typeNames({ arguments: args = [] }: FieldNode, schema: GraphQLSchema): string[] {
   const value = args.find(({ name }) => name.value === 'name')?.value;
   return value?.kind === 'StringValue' ? [value.value] : Object.keys(schema.getTypeMap());

@@ -1,31 +1,31 @@
 import { GatewayError } from '../base/errors.ts';
 import { type Turns, takeTurns } from '../base/turns.ts';
 
-/** Fields of one result, those of lists counted for each item. Documented in `docs/graphql.md`. */
+/** Maximum fields of one result; those of a list count for each item. Documented in `docs/graphql.md`. */
 export const maxResultFields = 250_000;
 
-/** Bytes of one result, and of the rows that it is made of. Documented in `docs/graphql.md`. */
+/** Maximum bytes of one result, and of the rows it is made of. Documented in `docs/graphql.md`. */
 export const maxResultBytes = 16 * 1024 * 1024;
 
-/** Up to these an operation runs in one go: slicing it would cost more than it gives others. */
+/** Up to these an operation runs in one go: slicing it would cost more than other requests gain. */
 const unsliced = { fields: 5_000, bytes: 256 * 1024 };
 
 /** Above these an operation is large: few of them run at the same time. */
 const large = { fields: 20_000, rowsBytes: 512 * 1024, bytes: 2 * 1024 * 1024 };
 
-/** A place among the large operations that run: resolves with what gives it back, which is called once. */
+/** Takes a place among the large operations that run; resolves with the function that gives it back, to be called once. */
 export type TakePlace = (signal: AbortSignal) => Promise<() => void>;
 
-/** What one operation may cost: counted while it executes, so that no fragment or alias hides anything. */
+/** Limits the cost of one operation. It is counted during execution, so that fragments and aliases hide nothing. */
 export type OperationBudget = {
-  /** Aborted with the error as soon as the budget is exceeded: whatever still runs for the operation is useless. */
+  /** Aborted with the error as soon as the budget is exceeded, so that nothing runs on for a failed operation. */
   readonly signal: AbortSignal;
-  /** Shared by all that is done for the operation. */
+  /** Shared by all work for the operation. */
   readonly turns: Turns;
   /** Whether the operation so far can run in one go. */
   isSmall(): boolean;
   /**
-   * Counts fields of the result, and an upper bound of the bytes they are written with.
+   * Counts fields of the result, and an upper bound of the bytes of their JSON.
    * @throws GatewayError `result_too_large`
    */
   addFields(count: number, bytes: number): void;

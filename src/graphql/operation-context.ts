@@ -13,13 +13,13 @@ import type { OperationBudget } from './operation-budget.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 
-/** Who asks an operation, as read and authenticated once for all its fields. */
+/** The request of an operation: read and authenticated once for all fields. */
 export type OperationRequest = {
   readonly requestId: string;
   readonly facts: RequestFacts;
   readonly headers: CallerHeaders;
   readonly caller: Caller;
-  /** Aborted when the caller goes away, or its time is over. */
+  /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: AbortSignal;
 };
 
@@ -28,12 +28,12 @@ export type OperationContext = FieldContext & {
   readonly requestId: string;
   readonly caller: Caller;
   readonly budget: OperationBudget;
-  /** What is redacted in messages of GraphQL's own: which saved query they are about is not known. */
+  /** The redaction of GraphQL's own messages, whose saved query is not known. */
   readonly redact: Redaction;
-  /** Holds the result of the operation, ready to be written; Yoga copies the context, so it is set within. */
+  /** Holds the result of the operation until it is written. An object of its own because Yoga copies the context. */
   readonly output: {
     result?: object;
-    /** A document to keep under its hash, once it is known to be valid. */
+    /** A document to keep under its hash as soon as it is known to be valid. */
     document?: { readonly hash: string; readonly text: string };
   };
   /** The answers of the fields, in the order of their arrival. */
@@ -43,7 +43,7 @@ export type OperationContext = FieldContext & {
 /** One field, by its path in the result, and the pipeline's answer to it. */
 export type FieldAnswer = { readonly path: string; readonly answer: Answer };
 
-/** Milliseconds that fields which need a query wait for those that may need one: a look into the store, not a query. */
+/** Milliseconds for which fields that need a query wait until the others know whether they do: one read of the store, not a query. */
 const batchTimeoutMs = 60;
 
 /** Opens the context of one operation: its fields share one DataLoader, so equal fields are one request to the pipeline. */
@@ -53,10 +53,10 @@ export function openContext(
   budget: OperationBudget,
 ): OperationContext {
   const signal = AbortSignal.any([outer, budget.signal]);
-  // The schema of the operation is of this version or a later one.
+  // The operation's schema was built from this version of the endpoints or a later one.
   const { version } = pipeline.endpoints;
   type Key = { readonly definition: EndpointDefinition; readonly parameters: RawParameters };
-  // The operation was counted as one request, and has room for one field.
+  // The operation itself was counted as one request, which covers its first field.
   let isCounted = true;
   const load = async ({ definition, parameters }: Key, runQuery: RunQuery) => {
     const counts = { isCounted };
@@ -82,7 +82,7 @@ export function openContext(
   const loader = new DataLoader<Key, Loaded, string>(keys => loadTogether(keys), {
     cacheKeyFn: ({ definition, parameters }) => JSON.stringify([definition.name, parameters]),
   });
-  /** Those that the cache lacks share one run where the saved query has a batch form. */
+  /** Loads several fields. Those that miss the cache share one run if their saved query has a batch form. */
   async function loadTogether(keys: readonly Key[]): Promise<(Loaded | GatewayError)[]> {
     if (keys.length === 1) return [await load(keys[0]!, pipeline.runQuery).catch(toGatewayError)];
     const batch = openBatch(pipeline.runStatement, keys.length, batchTimeoutMs);
@@ -110,7 +110,7 @@ export function openContext(
   return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, list };
 }
 
-/** The `extensions` of a result: the request's id, and for each field where its rows came from, how old they are, whether some were cut and what they cost. */
+/** The `extensions` of a result: the request's id, and for each field where its rows came from, their age, whether some were cut off, and what they cost. */
 export function extensionsOf({
   requestId,
   fieldAnswers,

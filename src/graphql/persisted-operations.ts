@@ -8,19 +8,19 @@ import type { OperationContext } from './operation-context.ts';
 /** Documents that clients name by the SHA-256 of their text, as 64 hexadecimal digits. */
 export type DocumentStore = {
   find(hash: string): Promise<string | undefined>;
-  /** Keeps a document that is valid; it may be forgotten at any time. */
+  /** Keeps a valid document; it may be forgotten at any time. */
   keep(hash: string, text: string): void;
 };
 
 export type PersistedOperations = {
-  /** Documents by hash: no others are executed. Absent: all are. */
+  /** Documents by hash: no others are executed. Absent: every document is. */
   readonly listed: ReadonlyMap<string, string> | undefined;
   readonly documents: DocumentStore;
 };
 
 /**
- * Lets clients send the hash of a document in place of its text (`extensions.persistedQuery`, as Apollo's and urql's clients do): of one on
- * the list, or of one that some client has sent in full before.
+ * Lets clients send the hash of a document in place of its text (`extensions.persistedQuery`, as Apollo's and urql's clients do). The
+ * document is on the list, or some client has sent it in full before.
  */
 export function persistedOperations({
   listed,
@@ -33,7 +33,7 @@ export function persistedOperations({
       if (listed) {
         if (hash === undefined && query === undefined) return;
         const text = listed.get(hash ?? sha256(String(query)));
-        // A text that is not that of its hash is for nobody.
+        // A text that differs from the one listed under its hash is refused.
         if (text === undefined || (query !== undefined && query !== text)) throw notListed();
         setParams({ ...params, query: text });
       } else if (hash !== undefined && query === undefined) {
@@ -54,12 +54,12 @@ export function persistedOperations({
   };
 }
 
-/** The name of a document. */
+/** The hash by which clients name a document: SHA-256, hexadecimal. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** @throws GraphQLError for something else than `{"version": 1, "sha256Hash": "…"}` */
+/** @throws GraphQLError for anything but `{"version": 1, "sha256Hash": "…"}` */
 function readHash(extensions: unknown): string | undefined {
   const persisted = (extensions as { persistedQuery?: unknown } | null | undefined)?.persistedQuery;
   if (persisted === undefined || persisted === null) return undefined;
@@ -72,7 +72,7 @@ function readHash(extensions: unknown): string | undefined {
   return sha256Hash.toLowerCase();
 }
 
-/** Apollo's and urql's clients know this message: they send the whole document next. */
+/** Apollo's and urql's clients recognise this message, and send the whole document next. */
 function notFound(): GraphQLError {
   return failure('persisted_query_not_found', 'PersistedQueryNotFound', 200);
 }

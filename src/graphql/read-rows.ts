@@ -12,14 +12,14 @@ export type Row = Readonly<Record<string, unknown>>;
 export type Rows = {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  /** Bytes of the rows as they came. */
+  /** Bytes of the rows in the wire form. */
   readonly bytes: number;
 };
 
 /** Longer bodies are parsed row by row. */
 const maxUnslicedBytes = 64 * 1024;
 
-/** Bytes of one row, which is never sliced, and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
+/** Maximum bytes of one row, which is parsed in one piece; and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 
@@ -61,12 +61,12 @@ function rowTooLarge(length: number, max: number): GatewayError {
   );
 }
 
-/** Bytes of columns as JSON, those of their own fields left out, at most. */
+/** Upper bound of the bytes of columns as JSON, without their own fields. */
 export function columnsBytes(columns: readonly Column[]): number {
   return columns.reduce((bytes, { name }) => bytes + 2 * name.length + 32, 0);
 }
 
-/** Makes a converter of rows from the wire form of REST to that of GraphQL's scalars: instants are text, JSON is JSON. */
+/** Makes a converter of rows from the wire form of REST to that of GraphQL's scalars: timestamps become text, JSON text becomes values. */
 export function rowConverter(columns: readonly Column[]): (row: Row) => Row {
   const converted = columns.filter(({ type }) => converters[type] !== undefined);
   if (converted.length === 0) return row => row;

@@ -8,8 +8,8 @@ import type { OperationContext } from './operation-context.ts';
 const suggestion = / Did you mean [^?]*\?/g;
 
 /**
- * Leaves out of "Did you mean" what the token may not read (contract 10.5): documents are validated once for all callers, over the whole
- * schema.
+ * Removes from "Did you mean" the names that the token may not read (contract 10.5): documents are validated once for all callers, against
+ * the whole schema.
  */
 export function readableSuggestions(
   endpoints: Pick<EndpointRegistry, 'all'>,
@@ -24,7 +24,7 @@ export function readableSuggestions(
       const fields = readable.flatMap(({ name }) => [graphqlName(name), sqlFieldName(name)]);
       const rows = readable.map(({ name }) => `${graphqlTypeName(name)}Row`);
       const isReadable = (message: string) => {
-        // What is asked of a field of the query, or of its rows, concerns a saved query that the message names.
+        // An error about an argument or a column names the field or row type, and with it the saved query.
         const [, subject = ''] = / on (?:field|type) "(?:Query\.)?(\w+)"/.exec(message) ?? [];
         return fields.includes(subject) || rows.includes(subject);
       };
@@ -35,7 +35,7 @@ export function readableSuggestions(
   };
 }
 
-/** The names of a suggestion that are among these; nothing if none is. */
+/** The suggestion with only these names; empty if none of them is in it. */
 function onlyOf(names: readonly string[], found: string): string {
   const kept = [...found.matchAll(/"(\w+)"/g)].flatMap(([quoted, name = '']) =>
     names.includes(name) ? [quoted] : [],

@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { keptDigits } from '../base/exact-json.ts';
 import type { OperationBudget } from './operation-budget.ts';
 
-/** Values below this level are written in one piece: data, field, list of rows, row. */
+/** Levels that are written member by member: data, field, list of rows, row. Values below are written in one piece. */
 const maxDepth = 4;
 
 /** Characters that are buffered before they become bytes. */
@@ -10,7 +10,7 @@ const blockLength = 64 * 1024;
 
 /**
  * Writes the result of an operation as JSON, a large one in slices.
- * @throws GatewayError `result_too_large`, as soon as it is
+ * @throws GatewayError `result_too_large`, as soon as the limit is exceeded
  */
 export async function renderResult(result: unknown, budget: OperationBudget): Promise<Buffer> {
   if (budget.isSmall()) return Buffer.from(stringify(result));
@@ -49,7 +49,7 @@ function* pieces(value: unknown, depth: number): Generator<string> {
   yield isList ? ']' : '}';
 }
 
-/** Whether a value is written member by member: errors and exact integers know their own JSON. */
+/** Whether a value is written member by member; errors and exact integers have a `toJSON` of their own. */
 function isContainer(value: unknown): value is object {
   return (
     typeof value === 'object' && value !== null && !('toJSON' in value) && keptDigits(value) === undefined
