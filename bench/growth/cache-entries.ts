@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { createCache } from '../../src/cache/cache.ts';
-import { cacheKey } from '../../src/cache/cache-key.ts';
-import type { CacheRequest } from '../../src/cache/cache-request.ts';
+import { type CacheRequest, cacheKey } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import { hashToken } from './hash-token.ts';
 import { isDenial, type TokenGrants, type TokenRecord, type TokenRecords } from './token-record.ts';
-import { newTokenId, newTokenText, type RandomBytes } from './token-text.ts';
+import { hashToken, newTokenId, newTokenText, type RandomBytes } from './token-text.ts';
 
 type IssueOptions = TokenGrants & {
   /** Who will use it. */

@@ -1,4 +1,4 @@
-import { randomBytes as systemRandomBytes } from 'node:crypto';
+import { createHash, randomBytes as systemRandomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** A source of random bytes. */
@@ -24,6 +24,11 @@ export function isMistyped(presented: string): boolean {
 /** The id that a presented text claims to be the token of, whether or not it is; undefined where it has the form of no issued token. */
 export function claimedTokenId(presented: string | undefined): string | undefined {
   return /^sqg_([0-9a-f]{8})_/.exec(presented ?? '')?.[1];
+}
+
+/** SHA-256 of a token. Tokens carry 256 random bits, so a slow hash would protect nothing more. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }
 
 function checksum(text: string): string {

@@ -3,11 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { AuthEvent } from './auth-events.ts';
 import { type Caller, endpointsPattern } from './caller.ts';
-import { hashToken } from './hash-token.ts';
 import type { PlainToken } from './logflare-tokens.ts';
 import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
 import { grantedScopes, isDenial, issuedIn, type TokenRecord, type TokenRecords } from './token-record.ts';
-import { isMistyped } from './token-text.ts';
+import { hashToken, isMistyped } from './token-text.ts';
 import type { Meters } from './usage/meters.ts';
 
 /** The tokens that are accepted right now. */

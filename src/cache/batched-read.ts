@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { CacheKey } from './cache-key.ts';
+import type { CacheKey } from './cache-request.ts';
 import type { Generations } from './generations.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { bytesOfColumns } from '../base/rows.ts';
 import type { StoreMessage } from '../store/store.ts';
-import type { CacheKey } from './cache-key.ts';
+import type { CacheKey } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import type { Generations } from './generations.ts';
 

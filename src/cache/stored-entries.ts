@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { StoreAnswer } from './batched-read.ts';
-import type { CacheKey } from './cache-key.ts';
-import type { CacheRequest } from './cache-request.ts';
+import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs } from './freshness.ts';
 import type { Generations } from './generations.ts';

@@ -6,8 +6,8 @@ import { readTableMapping, type TableMapping } from '../bigquery/client/table-ma
 import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
 import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
+import { keepWindows } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
-import { keepWindows } from '../engine/keep-windows.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Config, ConfigError } from './config.ts';
 

@@ -1,6 +1,22 @@
+import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
-import type { Duration, QueryParameter, Window } from './engine.ts';
+import type { Duration, Engine, QueryParameter, Statement, Window } from './engine.ts';
+
+/**
+ * Lets no statement reach an engine without the bounds of its window: whoever asks, and by whichever way. Bounds that depend on
+ * now are set here, when the query runs, so that the cache key contains only what was asked for.
+ * @throws what the engine throws, and `invalid_parameter` as `boundWindow`
+ */
+export function keepWindows(engine: Engine, clock: Clock): Engine {
+  const bounded = ({ window, ...statement }: Statement): Statement =>
+    window ? { ...statement, parameters: boundWindow(window, statement.parameters, clock.now()) } : statement;
+  return {
+    ...engine,
+    run: async (statement, options) => engine.run(bounded(statement), options),
+    explain: async (statement, options) => engine.explain(bounded(statement), options),
+  };
+}
 
 /**
  * Gives a query both bounds of its window:

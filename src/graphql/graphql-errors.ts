@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { type ASTNode, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
@@ -79,4 +79,12 @@ export function failedResponse(error: GatewayError, requestId: string): HttpResp
       JSON.stringify({ errors: [toGraphqlError(error).toJSON()], extensions: { request_id: requestId } }),
     ),
   };
+}
+
+/**
+ * Refuses a request that has no document, or one beyond a limit, with Yoga's own code: `sameErrorCodes` makes it `invalid_graphql`. The
+ * status is 400 whatever media type is accepted.
+ */
+export function badRequest(message: string, nodes?: ASTNode): GraphQLError {
+  return new GraphQLError(message, { nodes, extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
 }

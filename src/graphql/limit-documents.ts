@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { hasMoreValues } from '../base/count-values.ts';
-import { badRequest } from './bad-request.ts';
+import { badRequest } from './graphql-errors.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 
 /** Limits of one document. */

@@ -11,7 +11,7 @@ import {
   TypeMetaFieldDef,
   type ValidationRule,
 } from 'graphql';
-import { badRequest } from './bad-request.ts';
+import { badRequest } from './graphql-errors.ts';
 
 /**
  * Refuses a document whose introspection has more than `max` fields in its result. They are counted over the schema as it is,

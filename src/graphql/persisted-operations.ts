@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { errorCodes } from '../base/errors.ts';
-import { badRequest } from './bad-request.ts';
+import { badRequest } from './graphql-errors.ts';
 import type { OperationContext } from './operation-context.ts';
 
 /** Documents that clients name by the SHA-256 of their text, as 64 hexadecimal digits. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
-import { type CacheKey, cacheKey } from '../cache/cache-key.ts';
+import { type CacheKey, cacheKey } from '../cache/cache-request.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { readParameter, readPlainText } from '../endpoints/parameters/read-parameter.ts';
 import { typedParameter } from '../endpoints/parameters/typed-parameter.ts';

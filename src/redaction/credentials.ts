@@ -1,4 +1,4 @@
-import { replacement } from './replacement.ts';
+import { replacement } from './redaction-kinds.ts';
 
 const bearer = /(\bbearer(?:\s|%20|\+|:|=){1,4})([\w.~+/-]*\w(?:=+(?![\w.~+/@%-]))?)/gi;
 /** Words of plain text about bearer tokens, and the parameters of a `WWW-Authenticate` header. */

@@ -1,5 +1,5 @@
 import { isLocalPart } from './ascii.ts';
-import { replacement } from './replacement.ts';
+import { replacement } from './redaction-kinds.ts';
 
 const at = /@|%40/gi;
 /** Beside ASCII, letters and digits of all scripts stand before the `@`. */

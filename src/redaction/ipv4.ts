@@ -1,6 +1,5 @@
-import { isAlphanumeric } from './ascii.ts';
-import { endsWithEscape } from './escapes.ts';
-import { replacement } from './replacement.ts';
+import { endsWithEscape, isAlphanumeric } from './ascii.ts';
+import { replacement } from './redaction-kinds.ts';
 
 /** Digits with single dots between them, at most one more group than an address has. */
 const dottedDigits = /\d+(?:\.\d+)*/g;

@@ -1,6 +1,5 @@
-import { isAlphanumeric, isDigit, isHex } from './ascii.ts';
-import { endsWithEscape } from './escapes.ts';
-import { replacement } from './replacement.ts';
+import { endsWithEscape, isAlphanumeric, isDigit, isHex } from './ascii.ts';
+import { replacement } from './redaction-kinds.ts';
 
 /** A colon, as it is or percent-encoded: every address has two. */
 const anyColon = /:|%3a/gi;

@@ -134,3 +134,12 @@ function withScripts<Client extends Redis | Cluster>(client: Client): Client & R
   // The client makes these methods from `scripts`; its types don't know them.
   return client as Client & RedisScripts;
 }
+
+/**
+ * The prefix of all names that gateways share in Redis. 2 is the version of the formats stored there: gateways with other formats use
+ * another version.
+ * @param warehouse names the rows that the stored data comes from. Default: rows without a name
+ */
+export function redisPrefix(warehouse: string | undefined): string {
+  return warehouse === undefined ? 'sqg:2:' : `sqg:2:${warehouse}:`;
+}

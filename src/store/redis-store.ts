@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Attributes } from '@opentelemetry/api';
 import { ReplyError } from 'ioredis';
 import { inSpanOfRequest } from '../base/spans.ts';
-import { connectRedis, type RedisConnections } from './connect-redis.ts';
-import { roomOf } from './room-of.ts';
+import { connectRedis, type RedisConnections, redisPrefix } from './connect-redis.ts';
 import { type Claim, type Store, type StoreMessage, tombstoneMs, versionBytes } from './store.ts';
 import { StoreError } from './store-error.ts';
 import { subscribeToRedis } from './subscribe-to-redis.ts';
@@ -116,13 +115,13 @@ async function readInTurns(
 
 /** The names of what a store writes, and of the one channel on which all its gateways publish messages. */
 function namesIn(warehouse: string | undefined) {
-  const room = roomOf(warehouse);
+  const prefix = redisPrefix(warehouse);
   return {
     // The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both.
-    valueKey: (key: string) => `${room}{${key}}:v`,
-    leaseKey: (key: string) => `${room}{${key}}:l`,
-    groupKey: (group: string) => `${room}g:{${group}}`,
-    channel: `${room}messages`,
+    valueKey: (key: string) => `${prefix}{${key}}:v`,
+    leaseKey: (key: string) => `${prefix}{${key}}:l`,
+    groupKey: (group: string) => `${prefix}g:{${group}}`,
+    channel: `${prefix}messages`,
   };
 }
 

@@ -8,7 +8,6 @@ import type { HttpEvent } from '../http-messages/http-events.ts';
 import type { LoadingEvent } from '../loading/loading-events.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import type { WarmEvent } from '../warming/warm-events.ts';
-import type { ProcessEvent } from './process-events.ts';
 
 /** Everything observable; only the subscribers decide what to do with it. */
 export type GatewayEvent =
@@ -24,3 +23,14 @@ export type GatewayEvent =
   | ProcessEvent
   | SampleEvent
   | WarmEvent;
+
+/** What happens to a process as a whole. */
+export type ProcessEvent =
+  /** It ends because of a signal. */
+  | { readonly type: 'process.stopping'; readonly signal: string }
+  /** It did not end in time, and is cut off. */
+  | { readonly type: 'process.stop_cut_off'; readonly afterMs: number }
+  /** Its event loop was held: every request waited for so long. */
+  | { readonly type: 'process.stalled'; readonly ms: number }
+  /** An error that nobody caught ends it. */
+  | { readonly type: 'process.failed'; readonly cause: unknown };

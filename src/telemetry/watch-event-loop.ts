@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { ProcessEvent } from './process-events.ts';
+import type { ProcessEvent } from './events.ts';
 
 /** Milliseconds between two looks, and by which one may be late: contract 11.2 allows no longer turn. */
 const lookMs = 100;

@@ -1,4 +1,4 @@
-import { roomOf } from '../store/room-of.ts';
+import { redisPrefix } from '../store/connect-redis.ts';
 import { maxShownGroups } from './schedule.ts';
 
 const names = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals'];
@@ -8,7 +8,7 @@ const names = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'member
  * @param warehouse as of the store
  */
 export function warmKeys(warehouse: string | undefined): readonly string[] {
-  return names.map(name => `${roomOf(warehouse)}{warm}:${name}`);
+  return names.map(name => `${redisPrefix(warehouse)}{warm}:${name}`);
 }
 
 /** Keys that one script looks at: it holds up everybody else's commands, a thousand keys for some two milliseconds. */

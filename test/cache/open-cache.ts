@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Cache, createCache } from '../../src/cache/cache.ts';
 import type { CacheEvent } from '../../src/cache/cache-events.ts';
-import type { CacheKey } from '../../src/cache/cache-key.ts';
-import type { CacheRequest } from '../../src/cache/cache-request.ts';
+import type { CacheKey, CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StandingClock } from '../support/standing-clock.ts';

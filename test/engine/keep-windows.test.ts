@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { keepWindows } from '../../src/engine/bound-window.ts';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
-import { keepWindows } from '../../src/engine/keep-windows.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 
 test('no statement reaches an engine without the bounds of its window, to be run or to be explained', async () => {
