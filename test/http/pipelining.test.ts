@@ -81,6 +81,32 @@ test('contract 11.2: requests that come together on many connections begin in ma
   expect(most).toBeLessThanOrEqual(4);
 });
 
+test('contract 11.1, 11.4: a connection waits for one request of each other, however many these have sent', async () => {
+  const count = 12;
+  const each = 30;
+  const connections = [];
+  for (let n = 0; n < count; n++) connections.push(await openRaw(gateway.port));
+  const late = await openRaw(gateway.port);
+  const begun: string[] = [];
+  const begin = ({ url = '' }: IncomingMessage) => {
+    if (begun.length === 0) late.write(get('/livez', 'Connection: close\r\n'));
+    begun.push(url);
+    const endMs = performance.now() + 5;
+    while (performance.now() < endMs);
+  };
+  gateway.server.prependListener('request', begin);
+  for (const connection of connections)
+    connection.write(get('/health').repeat(each - 1) + get('/health', 'Connection: close\r\n'));
+  const answers = await Promise.all([...connections, late].map(({ ended }) => ended));
+  gateway.server.off('request', begin);
+  expect(answers.map(answer => readAnswers(answer).map(({ status }) => status))).toEqual([
+    ...Array(count).fill(Array(each).fill(200)),
+    [200],
+  ]);
+  // What one turn of the event loop takes, and one request of each connection.
+  expect(begun.indexOf('/livez')).toBeLessThan(6 + 2 * count);
+});
+
 test('requests that wait while earlier answers are not read are all answered', async () => {
   const sql = encodeURIComponent("select repeat('x', 200000) as x");
   const connection = await openRaw(gateway.port);

@@ -49,9 +49,9 @@ type Parsed = {
   whole: Buffer | undefined;
   /** How they were answered. */
   answered: Known | undefined;
-  /** Whether bytes that came before wait for the store. */
+  /** Whether bytes that came before wait for the store, or for their turn of the event loop. */
   isWaiting: boolean;
-  /** Whether the bytes that come next have waited for their turn of the event loop. */
+  /** Whether the bytes that come next have waited for their turn. */
   isDue: boolean;
   /** Whether the present request asks for another protocol. */
   isUpgrade: boolean;
@@ -81,13 +81,13 @@ const maxBytes = 16 * 1024 * 1024;
 /** Bytes of an entry beside its texts. */
 const overheadBytes = 512;
 
-/** Bytes that the parser is given at a time, unless they are of one body: seventy of the shortest requests. */
-const pieceBytes = 2048;
-
 /** Milliseconds of one turn of the event loop in which requests begin. A URL of 72 KiB with thousands of parameters takes twenty; others wait. */
 const maxTurnMs = 30;
 
 const headEnd = '\r\n\r\n';
+
+/** Bytes of the shortest head, `GET / HTTP/1.1`, before that end. */
+const minHeadBytes = 14;
 
 /** Remembers nothing yet. */
 export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): RepeatedBytes {
@@ -126,8 +126,9 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       if (!listener || others.length > 0) return;
       const parsed = nothingParsed();
       connections.set(socket, parsed);
+      const parser = { socket, listener, turns, connections: deps.connections };
       const parse = (bytes: Buffer) => {
-        parseBytes(socket, parsed, bytes, listener);
+        parseBytes(parser, parsed, bytes);
         keep(parsed);
         if (parsed.isUpgrade && Number.isNaN(parsed.awaited)) endAfterResponse(deps, socket);
         else if (parsed.awaited === 0) parsed.isUpgrade = false;
@@ -135,14 +136,11 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       socket.on('data', (bytes: Buffer) => {
         const { isDue } = parsed;
         parsed.isDue = false;
-        if (!parsed.isWaiting && parsed.awaited === 0 && take(socket, parsed, bytes, parse)) return;
         // What is answered by its bytes takes so little that it waits for no share of a turn.
-        const isLate = !parsed.isWaiting && !isDue && turns.isSpent();
-        if (parsed.isWaiting || isLate) {
-          socket.pause();
-          socket.unshift(bytes);
-          if (isLate) waitForTurn(deps, turns, socket, parsed);
-        } else parse(bytes);
+        if (parsed.isWaiting) putBack(socket, bytes);
+        else if (parsed.awaited === 0 && take(socket, parsed, bytes, parse)) return;
+        else if (!isDue && turns.isSpent()) waitForTurn(parser, parsed, bytes);
+        else parse(bytes);
       });
       socket.off('data', listener);
     },
@@ -171,10 +169,27 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
   };
 }
 
-/** Lets a connection read nothing until a turn of the event loop has time for what has come on it. */
-function waitForTurn({ connections }: Deps, turns: TurnBudget, socket: Socket, parsed: Parsed): void {
+/** Lets bytes come again, before all that follows, when the connection reads on. */
+function putBack(socket: Socket, bytes: Buffer): void {
+  socket.pause();
+  socket.unshift(bytes);
+}
+
+/** Node's parser of a connection. */
+type Parser = {
+  readonly socket: Socket;
+  readonly listener: (bytes: Buffer) => void;
+  readonly turns: TurnBudget;
+  readonly connections: Pick<Connections, 'setWaiting'>;
+};
+
+/** Puts bytes back, and lets their connection read nothing until its turn. */
+function waitForTurn({ socket, turns, connections }: Parser, parsed: Parsed, bytes: Buffer): void {
+  putBack(socket, bytes);
+  parsed.isWaiting = true;
   connections.setWaiting(socket, true);
   turns.wait(() => {
+    parsed.isWaiting = false;
     connections.setWaiting(socket, false);
     parsed.isDue = true;
     socket.resume();
@@ -182,34 +197,51 @@ function waitForTurn({ connections }: Deps, turns: TurnBudget, socket: Socket, p
 }
 
 /** Gives bytes to the parser, and notes what it found in them. */
-function parseBytes(socket: Socket, parsed: Parsed, bytes: Buffer, listener: (bytes: Buffer) => void): void {
+function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   const { awaited } = parsed;
   parsed.found = 0;
   parsed.request = parsed.whole = parsed.answered = undefined;
   const isStart = awaited === 0;
   let length = awaited;
-  if (awaited >= bytes.length) listener(bytes);
-  else if (!parseInPieces(socket, bytes, listener)) length = Number.NaN;
+  if (awaited >= bytes.length) parser.listener(bytes);
+  else if (!parseInPieces(parser, parsed, bytes)) length = Number.NaN;
   else if (isStart) length = lengthOf(bytes, parsed);
   parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
   if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
 }
 
 /**
- * Gives bytes to the parser piece by piece: there may be thousands of requests in them, and nobody answers those that follow a refused one.
- * @returns false if some were dropped, or wait until earlier responses are read
+ * Gives bytes to the parser request by request: there may be thousands in them. Nobody answers those that follow a refused one, and where other
+ * connections wait the next one is theirs.
+ * @returns false if some bytes were dropped, or wait
  */
-function parseInPieces(socket: Socket, bytes: Buffer, listener: (bytes: Buffer) => void): boolean {
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    // Its input is dropped, and after CONNECT the parser may be another connection's.
-    if (socket.listenerCount('data') === 0) return false;
+function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer): boolean {
+  const { socket, listener, turns } = parser;
+  for (let at = 0; at < bytes.length; ) {
+    const isComplete = parsed.request?.complete;
+    // Its input is dropped, and after CONNECT the parser may be another connection's. What follows a request for another protocol is lost.
+    if (socket.listenerCount('data') === 0 || (isComplete && parsed.isUpgrade)) return false;
     if (socket.isPaused()) {
+      // Earlier responses have to be read first.
       socket.unshift(bytes.subarray(at));
       return false;
     }
-    listener(bytes.subarray(at, at + pieceBytes));
+    if (isComplete && turns.isSpent()) {
+      waitForTurn(parser, parsed, bytes.subarray(at));
+      return false;
+    }
+    const end = endOfPiece(bytes, at);
+    listener(bytes.subarray(at, end));
+    at = end;
   }
   return true;
+}
+
+/** Where the first head ends whose end can be seen, or all bytes if there is no other after it: they are one request, and what belongs to it. */
+function endOfPiece(bytes: Buffer, at: number): number {
+  const first = bytes.indexOf(headEnd, at + minHeadBytes);
+  const next = first < 0 ? first : bytes.indexOf(headEnd, first + minHeadBytes);
+  return next < 0 ? bytes.length : first + headEnd.length;
 }
 
 /** Ends a connection with the response to its last request. Node's parser has dropped what followed that: it would wait for an answer in vain. */
