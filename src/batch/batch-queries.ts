@@ -9,12 +9,12 @@ import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';
 /** Runs one query; throws what the engine throws. */
 export type RunQuery = (query: EndpointQuery, options: QueryOptions) => Promise<ResultSet>;
 
-/** A query as somebody asked for it. */
+/** A query as a caller requested it. */
 type Asked = { readonly query: EndpointQuery; readonly options: QueryOptions };
 
 /**
- * Makes a runner whose queries wait for others of the same batch group, limit of bytes and priority, and share one run with them.
- * @param schedule called with the first query of each group; calls back when the run is to start
+ * Makes a runner that collects queries of the same batch group, limit of bytes and priority, and answers them by one run.
+ * @param schedule called with the first query of each group; must call back when the run is to start
  */
 export function batchQueries(run: RunStatement, schedule: (start: () => void) => void): RunQuery {
   const loaders = new Map<string, DataLoader<Asked, ResultSet>>();
@@ -34,20 +34,20 @@ export function batchQueries(run: RunStatement, schedule: (start: () => void) =>
     if (batchGroup === undefined) return run(statementOf(query), options);
     const group = `${batchGroup} ${options.maxBytesBilled} ${options.priority}`;
     const rows = (loaders.get(group) ?? openLoader(group)).load({ query, options });
-    // A caller who leaves does not wait for the run of the others.
+    // A caller who leaves does not wait for the shared run.
     return orAborted(rows, options.signal);
   };
 }
 
-/** Queries that may share a run, of a known number of participants. */
+/** Queries of a known number of participants, which may share a run. */
 export type Batch = {
-  /** Joins before it is known whether a query is needed. Each participant then runs one query, or leaves. */
+  /** Joins the batch before it is known whether a query is needed. Each participant then runs one query, or leaves. */
   join(): { readonly run: RunQuery; leave(): void };
 };
 
 /**
- * Opens a batch that runs once each participant has asked or left.
- * @param timeoutMs milliseconds after the first query at which the batch runs anyway; later queries are another batch
+ * Opens a batch that runs as soon as each participant has a query or has left.
+ * @param timeoutMs milliseconds after the first query at which the batch runs anyway; later queries form another batch
  */
 export function openBatch(run: RunStatement, participants: number, timeoutMs: number): Batch {
   let expected = participants;
@@ -102,7 +102,7 @@ async function answerAll(run: RunStatement, all: readonly Asked[]): Promise<(Res
   return all.map(asked => answers.get(asked)!);
 }
 
-/** Answers queries by one run in the name of the first caller; those that are to run again get no answer. */
+/** Answers queries by one run in the name of the first caller. Queries that must run again get no answer. */
 async function answerOnce(
   run: RunStatement,
   open: readonly Asked[],
@@ -120,13 +120,13 @@ async function answerOnce(
     .finally(letGo);
   open.forEach((asked, at) => {
     const result = results[at]!;
-    // Too many queries of the first caller are waiting: that is no reason to refuse the others.
+    // It was refused because the first caller has too many queries waiting, which is no reason to refuse the others.
     const isOfFirst = 'code' in result && result.code === 'too_many_requests';
     if (!isOfFirst || asked.options.caller === first.options.caller) answers.set(asked, result);
   });
 }
 
-/** All who wait for one of these. */
+/** All callers who wait for one of these queries. */
 function joinedOf(all: readonly Asked[]): JoinedCallers {
   return {
     follow(onJoin) {
@@ -141,7 +141,7 @@ function joinedOf(all: readonly Asked[]): JoinedCallers {
   };
 }
 
-/** A signal that aborts when all of these have aborted, and a function that removes its listeners: some signals last as long as the process. */
+/** A signal that aborts when all of these have aborted, and a function that removes its listeners from signals that may live as long as the process. */
 function abortWithTheLast(signals: readonly AbortSignal[]): { signal: AbortSignal; letGo: () => void } {
   const controller = new AbortController();
   let left = signals.length;

@@ -1,7 +1,7 @@
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter, Statement } from '../engine/engine.ts';
 
-/** One saved query with its values, or a caller's SQL over its subsets: what one cache entry answers. */
+/** A saved query with its values, or a caller's SQL over its subsets. One cache entry answers one such query. */
 export type EndpointQuery = {
   readonly definition: EndpointDefinition;
   /** One value for each declared parameter, in the header's order. */
@@ -15,7 +15,7 @@ export function statementOf({ definition, parameters, callerSql }: EndpointQuery
   return { endpoint, sql, callerSql, parameters, maxRows, window };
 }
 
-/** The query's value in the list of a batch form; undefined if the query can't be part of a batch. */
+/** The query's value for the list parameter of the batch form; undefined if the query can't be part of a batch. */
 export function batchValueOf({ definition, parameters, callerSql }: EndpointQuery): string | undefined {
   const { batch } = definition;
   if (!batch || callerSql !== undefined) return undefined;
@@ -24,8 +24,8 @@ export function batchValueOf({ definition, parameters, callerSql }: EndpointQuer
 }
 
 /**
- * Patterns that may mean something else within an alternation: an unterminated quotation, a named group, and anchors elsewhere
- * than at the ends, which RE2 reads differently at the start of a pattern (`$^h` alone matches `https`).
+ * Matches patterns that may mean something else as part of an alternation: an unterminated quotation, a named group, and anchors
+ * elsewhere than at the ends, which RE2 reads differently at the start of a pattern (`$^h` alone matches `https`).
  */
 const standsAlone = /\\Q|\(\?P?<|(?<!^|\[)\^|\$(?!$)/;
 

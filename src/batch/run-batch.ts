@@ -5,7 +5,7 @@ import type { RunOptions, Statement } from '../engine/engine.ts';
 import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { splitRows } from './split-rows.ts';
 
-/** How a query runs; its time-out is the runner's own. */
+/** How a query runs; the runner sets the time-out. */
 export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
   /** When its time began, as `performance.now()`; several runs for one query share it. Default: now. */
   readonly startedMs?: number;
@@ -14,7 +14,7 @@ export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
 /** Runs one statement on the engine; throws what the engine throws. */
 export type RunStatement = (statement: Statement, options: QueryOptions) => Promise<ResultSet>;
 
-/** Values of one run: its result has at most a million rows, and RE2 and the warehouse bound the text of parameters. */
+/** Maximum values of one run: its result has at most a million rows, and RE2 and the warehouse limit the length of parameters. */
 const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_000 };
 
 /**
@@ -53,7 +53,7 @@ export async function runBatch(
   }
 }
 
-/** Whether a run of fewer values may succeed: not if the engine is unavailable, refuses any query, or nobody waits. */
+/** Whether a run of fewer values may succeed: not if the engine is unavailable or refuses every query, nor if no caller waits. */
 function isOfItsValues({ code, isOfSource }: GatewayError): boolean {
   const isOfTheMoment = ['cancelled', 'unavailable', 'overloaded', 'too_many_requests', 'deadline_exceeded'];
   return !isOfSource && !isOfTheMoment.includes(code);
@@ -67,19 +67,19 @@ async function runPart(
   const first = part[0]!;
   const { definition, parameters } = first;
   const { batch, name: endpoint, maxRows, window } = definition;
-  // A single query runs in its own form, so its error is its own.
+  // A single query runs in its own form, so that an error is about that form.
   if (!batch || part.length === 1) return [await run(statementOf(first), options)];
   const values = part.map(query => batchValueOf(query)!);
   const statement = {
     endpoint,
     sql: batch.sql,
     parameters: bindBatch(definition, values, parameters),
-    // One more of each value, so that it shows whether its rows were cut.
+    // One more row of each value, to see whether its rows were cut off.
     maxRows: values.length * (maxRows + 1),
     window,
   };
   const result = await run(statement, options);
-  // The rows of some value used up the room of others; in a smaller run, or alone, each has its own.
+  // The rows of one value left no room for the others; a smaller run has room for each.
   if (result.isTruncated) {
     throw new GatewayError(
       'result_too_large',

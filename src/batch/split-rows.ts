@@ -4,8 +4,8 @@ import { takeTurns } from '../base/turns.ts';
 
 /**
  * Gives each key its rows of a batch result, as the single query would have rendered them: without the key, in the batch's
- * order, at most `maxRows`. The text of the other columns is not touched, so that no digit is lost. A result of a million rows takes many turns of
- * the event loop.
+ * order, at most `maxRows`. The text of the other columns is not parsed, so that no digit is lost. A result of a million rows takes
+ * many turns of the event loop.
  * @param result its first column is the key: a STRING, an INT64 or a DATE
  * @param keys as canonical texts
  * @throws Error if a row has a key that was not asked for
@@ -27,7 +27,7 @@ export async function splitRows(
     const keyEnd = isQuoted ? stringEnd(rowsJson, keyStart) : rowsJson.indexOf(',', keyStart);
     const end = objectEnd(rowsJson, at);
     const written = rowsJson.toString('utf8', keyStart, keyEnd);
-    // All digits of an integer count.
+    // An integer is taken as text, with all its digits.
     const rows = rowsOf.get(isQuoted ? JSON.parse(written) : written);
     if (!rows) throw new Error(`The batch form gave a row of ${written}, which was not asked for`);
     // After the key comes the comma before the next column.

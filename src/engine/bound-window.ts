@@ -4,9 +4,9 @@ import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../
 import type { Duration, Engine, QueryParameter, Statement, Window } from './engine.ts';
 
 /**
- * Lets no statement reach an engine without the bounds of its window: whoever asks, and by whichever way. Bounds that depend on
- * now are set here, when the query runs, so that the cache key contains only what was asked for.
- * @throws what the engine throws, and `invalid_parameter` as `boundWindow`
+ * Wraps an engine so that no statement reaches it without the bounds of its window, whichever caller or path it comes from. Bounds that
+ * depend on the current time are set here, when the query runs, so that the cache key contains only what the request said.
+ * @throws GatewayError as the engine, and `invalid_parameter` as `boundWindow`
  */
 export function keepWindows(engine: Engine, clock: Clock): Engine {
   const bounded = ({ window, ...statement }: Statement): Statement =>
@@ -51,7 +51,7 @@ export function boundWindow(
   });
 }
 
-/** Whether `boundWindow` would not refuse: a start without an end is allowed today, and too far back tomorrow. */
+/** Whether `boundWindow` would accept the parameters now: a start without an end becomes too old with time. */
 export function keepsWindow(window: Window, parameters: readonly QueryParameter[], nowMs: number): boolean {
   const { start, end } = givenBounds(window, parameters);
   return start === undefined || !isTooWide(window, start, end ?? toMicros(nowMs));
@@ -78,7 +78,7 @@ function microsIn({ ms }: Duration): bigint {
   return BigInt(ms) * 1000n;
 }
 
-/** No bound lies outside of what a TIMESTAMP can be. */
+/** Clamps a bound to the range of TIMESTAMP. */
 function withinYears(micros: bigint): bigint {
   if (micros < minTimestamp) return minTimestamp;
   return micros > maxTimestamp ? maxTimestamp : micros;

@@ -1,7 +1,7 @@
 import type { Column, ColumnType, ResultSet } from '../base/rows.ts';
 
 /**
- * A typed value bound to a named query parameter, as the text that BigQuery's REST API has for it: an integer's digits, a date
+ * A typed value bound to a named query parameter, in the text form of BigQuery's REST API: an integer's digits, a date
  * such as `2026-01-15`, bytes in base64. A list is an ARRAY of the type, and is never NULL.
  */
 export type QueryParameter = {
@@ -13,7 +13,7 @@ export type QueryParameter = {
 
 export type ParameterType = Exclude<ColumnType, 'STRUCT'>;
 
-/** A length of time, as a header writes it. */
+/** A length of time; `text` as the header writes it. */
 export type Duration = { readonly text: string; readonly ms: number };
 
 /** How far apart the two time parameters of an endpoint may be. */
@@ -22,7 +22,7 @@ export type Window = {
   readonly start: string;
   /** Name of the parameter that is the upper bound. */
   readonly end: string;
-  /** Before the upper bound, where there is no lower one. */
+  /** How far before the upper bound the window begins if there is no lower one. */
   readonly default: Duration;
   readonly max: Duration;
 };
@@ -36,29 +36,29 @@ export type Statement = {
   /** Replaces the saved query's final statement; may read nothing but its subsets (contract 4.1, 4.5). */
   readonly callerSql?: string;
   readonly parameters: readonly QueryParameter[];
-  /** Rows beyond this are cut off by the engine. */
+  /** Maximum rows of the result; the engine cuts off the rest. */
   readonly maxRows: number;
   /** The bounds of its time parameters: see `keepWindows`. An adapter never sees it. */
   readonly window?: Window;
 };
 
 export type RunOptions = {
-  /** Aborted when nobody waits for the answer any more: the query is interrupted. */
+  /** Aborted when no caller waits for the answer any more: the query is interrupted. */
   readonly signal: AbortSignal;
   /** Milliseconds the query may take, counted from the call. */
   readonly timeoutMs: number;
   /**
-   * Who asks, as far as fairness is concerned: the id of an access token. Slots and waiting places are shared out among
-   * callers. Default: the one caller without a name.
+   * The id of the caller's access token: permits and waiting places are shared fairly among callers. Default: one common caller
+   * without a name.
    */
   readonly caller?: string;
-  /** Those who wait for the same run; may be more and more. Default: the caller alone. */
+  /** All callers who wait for the same run, including those who join later. Default: the caller alone. */
   readonly joined?: JoinedCallers | undefined;
-  /** `background`: nobody waits for it; callers' queries go first. Default `interactive`. */
+  /** `background`: no caller waits for it, and callers' queries run first. Default `interactive`. */
   readonly priority?: QueryPriority;
-  /** Any names and values, which a warehouse keeps with the query as far as it can, for its owner's accounts. Default: none. */
+  /** Arbitrary names and values that a warehouse stores with the query, as far as it can, for its owner's accounting. Default: none. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** A query that would be billed more bytes is refused, where the engine bills. Default: no limit. */
+  /** A query that would be billed more bytes is refused, if the engine bills at all. Default: no limit. */
   readonly maxBytesBilled?: number;
 };
 
@@ -67,11 +67,11 @@ export type QueryPriority = 'interactive' | 'background';
 /** A common table expression of a saved query, which a caller's SQL can read. */
 export type Subset = { readonly name: string; readonly columns: readonly Column[] };
 
-/** All who wait for one run: it begins when it is the turn of one of them, and need not wait for that of its first caller. */
+/** All callers who wait for one run: it starts as soon as it is the turn of any of them, not only of the first. */
 export type JoinedCallers = {
   /**
-   * Calls back with each of them, now and later; more than once with one.
-   * @returns ends it
+   * Calls back with each caller, now and whenever one joins; possibly more than once for the same one.
+   * @returns stops the callbacks
    */
   follow(onJoin: (caller: string) => void): () => void;
 };
@@ -79,9 +79,9 @@ export type JoinedCallers = {
 /** What an engine knows about a statement without running it. */
 export type Explanation = {
   readonly columns: readonly Column[];
-  /** Names of the sources that it reads, as the saved query writes them. */
+  /** Names of the sources that it reads, as the saved query spells them. */
   readonly sources: readonly string[];
-  /** Bytes that it would read; absent where the engine does not count them. */
+  /** Bytes that it would read; absent if the engine does not count them. */
   readonly estimatedBytes?: number;
 };
 
@@ -103,10 +103,10 @@ export type Engine = {
    * @throws as `describe`
    */
   subsets(statement: Pick<Statement, 'sql' | 'parameters'>): Promise<readonly Subset[]>;
-  /** Stays equal as long as the tables of the sources are unchanged, and with them the answer of `subsets`. */
+  /** Changes when the tables of the sources change, and with them the result of `subsets`. */
   tablesVersion(): Promise<string>;
   /**
-   * Resolves every name and type of a caller's SQL by the front-end alone: no warehouse is asked.
+   * Resolves every name and type of a caller's SQL by the front-end alone, without asking a warehouse.
    * @throws GatewayError `invalid_query`, `sandbox_refused`, with line and column; `overloaded`, `too_many_requests`
    */
   check(
@@ -114,11 +114,11 @@ export type Engine = {
     options: Pick<RunOptions, 'signal' | 'caller'>,
   ): Promise<readonly Column[]>;
   /**
-   * Checks a statement as `run` would, and says what it would read (contract 4.10: the dry run).
+   * Checks a statement as `run` would, and returns what it would read (contract 4.10: the dry run).
    * @throws as `run`
    */
   explain(statement: Statement, options: RunOptions): Promise<Explanation>;
-  /** What it uses right now, for the metrics. */
+  /** Its current use of resources, for the metrics. */
   usage(): EngineUsage;
   close(): Promise<void>;
 };
@@ -126,6 +126,6 @@ export type Engine = {
 export type EngineUsage = {
   /** Queries that wait for their turn. */
   readonly waiting: number;
-  /** Resident memory of its processes beside this one. */
+  /** Resident memory of its child processes. */
   readonly memoryBytes: number;
 };

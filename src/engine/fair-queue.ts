@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { inSpan } from '../base/spans.ts';
 import type { RunOptions } from './engine.ts';
 
-/** A semaphore that is fair to callers: a bounded number of queries runs at the same time, whoever asks for how many. */
+/** A semaphore that is fair to callers: a bounded number of queries runs at the same time, however many one caller sends. */
 export type FairQueue = {
   /**
    * Waits for a free permit. Among callers with queries waiting, the one with the fewest running is next; among equals, the one
@@ -12,26 +12,26 @@ export type FairQueue = {
    * would wait for the end of somebody's long query. Background queries come after all callers and leave that permit free too;
    * after eight starts in a row ahead of a waiting background query, it goes first, so that none waits for ever.
    *
-   * A query that several callers wait for is in the line of each, and starts when it is the turn of one of them.
+   * A query that several callers wait for is in the queue of each, and starts when it is the turn of one of them.
    *
-   * @param run who asks, who has joined, and whether anybody waits for the result
+   * @param run the caller, those who have joined, and the priority
    * @returns releases the permit; call it once
    * @throws GatewayError `too_many_requests` when too many queries of this caller wait already, `overloaded` when too many
    * wait altogether; the signal's reason when it aborts first
    */
   take(signal: AbortSignal, run?: Pick<RunOptions, 'caller' | 'joined' | 'priority'>): Promise<() => void>;
-  /** Queries that run. */
+  /** Number of running queries. */
   running(): number;
-  /** Queries that wait, those of the background too. */
+  /** Number of waiting queries, background ones included. */
   waiting(): number;
 };
 
 export type FairQueueOptions = {
-  /** Queries that run at the same time. */
+  /** Maximum number of queries that run at the same time. */
   readonly permits: number;
-  /** Queries of all callers that wait; background queries have as many places of their own. */
+  /** Maximum number of waiting queries of all callers; background queries have as many places of their own. */
   readonly maxWaiting: number;
-  /** Queries of one caller that wait. */
+  /** Maximum number of waiting queries of one caller. */
   readonly maxWaitingPerCaller: number;
 };
 
@@ -45,7 +45,7 @@ type Lane = {
   turn: number;
 };
 
-/** A query that waits in one line or several: starts it in the name of one. */
+/** A query that waits in one or several lanes: starts it in the name of one of them. */
 type Waiting = (lane: Lane) => void;
 
 type State = {
@@ -60,7 +60,7 @@ type State = {
   sequence: number;
 };
 
-/** Callers' starts in a row after which a waiting background query is next. */
+/** After this many starts of callers' queries in a row, a waiting background query is next. */
 const maxAhead = 8;
 
 /** Makes a queue with all its permits free. */
@@ -121,7 +121,7 @@ function startWaiting(state: State): void {
   }
 }
 
-/** The lane whose first waiting query starts now; undefined where none may. */
+/** The lane whose first waiting query starts now; undefined if none may. */
 function nextLane(state: State): Lane | undefined {
   const { background, ahead, callers } = state;
   const isBackgroundReady = background.waiting.size > 0 && mayStart(state, background);
@@ -130,7 +130,7 @@ function nextLane(state: State): Lane | undefined {
   for (const lane of callers.values()) {
     if (lane.waiting.size > 0 && (!next || goesBefore(lane, next))) next = lane;
   }
-  // Where the caller that runs least may not start a query, no other may.
+  // If the caller with the fewest running queries may not start one, no other may.
   if (next) return mayStart(state, next) ? next : undefined;
   return isBackgroundReady ? background : undefined;
 }

@@ -10,17 +10,17 @@ export type EngineGuardEvent =
 type GuardOptions = {
   readonly clock: Clock;
   readonly emit: (event: EngineGuardEvent) => void;
-  /** Unavailable answers in a row that open the circuit. Default 5. */
+  /** The circuit opens after this many `unavailable` failures in a row. Default 5. */
   readonly maxFailures?: number;
-  /** Milliseconds the circuit stays open; then one query tries. Default 5000. */
+  /** Milliseconds the circuit stays open; then one query is tried. Default 5000. */
   readonly backoffMs?: number;
 };
 
 /**
  * Guards an engine with a circuit breaker: while it is open, queries are refused at once as `unavailable`, so that
- * nobody waits in vain and the cache can serve stale entries. Only `unavailable` counts, and not that of one source: an invalid or
- * slow query says nothing about the next one. `explain` is refused, and its failures count, in the same way. Concurrency is bounded
- * by the engine itself.
+ * no caller waits in vain and the cache can serve stale entries. Only `unavailable` counts, unless it is about a single source: an
+ * invalid or slow query says nothing about the next one. `explain` is refused, and its failures count, in the same way. The engine
+ * itself limits concurrency.
  */
 export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
@@ -29,7 +29,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
 
   function rejectWhileDown(): void {
     const leftMs = closedUntilMs - clock.now();
-    // More than the back-off can only be left if the clock was set back.
+    // More than the back-off can only remain if the clock was set back.
     if (failures < maxFailures || leftMs <= 0 || leftMs > backoffMs) return;
     throw new GatewayError('unavailable', 'The query engine does not answer; it is tried again in a moment');
   }
@@ -46,7 +46,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
     async run(statement, runOptions) {
       rejectWhileDown();
       const isTrial = failures >= maxFailures;
-      // This query tries; the others are still refused.
+      // This query is the trial; the others are still refused.
       closedUntilMs = clock.now() + backoffMs;
       try {
         const result = await engine.run(statement, runOptions);
@@ -55,7 +55,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
       } catch (error) {
         const isUp = isUpBy(error);
         if (isUp !== undefined) note(isUp);
-        // The next query tries in its place.
+        // The outcome says nothing about the engine: the next query is the trial.
         else if (isTrial) closedUntilMs = clock.now();
         throw error;
       }
@@ -79,10 +79,10 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   };
 }
 
-/** Failures of an engine that has been asked; all others may come from before it: from our front-end, its queue, a deadline, a caller who left. */
+/** Failures that prove that the engine answers. All others may have happened before it was asked: in the front-end, the queue, by a deadline or a caller who left. */
 const ofEngine: ReadonlySet<ErrorCode> = new Set(['engine_failed', 'result_too_large']);
 
-/** What a failure says about the engine; undefined: nothing. */
+/** Whether a failure shows that the engine is up; undefined if it shows neither. */
 function isUpBy(error: unknown): boolean | undefined {
   const { code, isOfSource } = toGatewayError(error);
   if (code === 'unavailable') return isOfSource ? undefined : false;

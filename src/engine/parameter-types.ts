@@ -1,6 +1,6 @@
 import type { ParameterType, QueryParameter } from './engine.ts';
 
-/** What a front-end must know of parameters to bind a statement; their values make no difference to it. */
+/** What a front-end needs to know about parameters to bind a statement; their values don't matter. */
 export type ParameterDeclarations = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];

@@ -3,17 +3,17 @@ import type { RunOptions } from './engine.ts';
 
 /** The deadline of one query, joined with its caller's signal. */
 export type Limit = {
-  /** Aborts with the error for the caller: it left, or the time is over. */
+  /** Aborts when the caller leaves or the deadline passes; the reason is the error for the caller. */
   readonly signal: AbortSignal;
-  /** Milliseconds until the time is over; never below 0. */
+  /** Milliseconds until the deadline; never below 0. */
   remainingMs(): number;
-  /** Ends the timer, and lets go of the caller's signal; to be called when the query is answered. */
+  /** Ends the timer, and stops listening to the caller's signal; call it when the query is answered. */
   clear(): void;
 };
 
 /**
- * Starts the time of a query: it ends after `timeoutMs`, or when nobody waits for the answer any more.
- * @param graceMs milliseconds by which the signal aborts later than that
+ * Starts the deadline of a query: `timeoutMs` milliseconds from now.
+ * @param graceMs milliseconds after the deadline until the signal aborts. Default 0
  */
 export function startLimit(
   { signal, timeoutMs }: Pick<RunOptions, 'signal' | 'timeoutMs'>,

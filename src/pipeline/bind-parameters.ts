@@ -13,12 +13,12 @@ export type RawParameters = Readonly<Record<string, unknown>>;
 
 const maxSqlLength = 65_536;
 
-/** A query whose values are canonical, and the name of its cache entry. */
+/** A query with canonical values, and the key of its cache entry. */
 export type BoundQuery = EndpointQuery & { readonly key: CacheKey };
 
 /**
- * Binds a saved query to what a caller sent: definition → parameters → key.
- * @param fixed values that the caller's token fixes; undefined: none, or nobody in particular asks
+ * Binds a saved query to the parameters a caller sent: definition → parameters → key.
+ * @param fixed values that the caller's token fixes; undefined if it fixes none, or there is no caller
  * @throws GatewayError `invalid_parameter`, `forbidden`
  */
 export function bindQuery(
@@ -34,7 +34,7 @@ export function bindQuery(
 }
 
 /**
- * Reads the declared parameters of an endpoint; what is not declared is ignored.
+ * Reads the declared parameters of an endpoint and ignores all others.
  *
  * Values come out canonical, so that two spellings of one value are one cache entry: a timestamp as
  * `2026-01-15T10:00:00.123456Z`, an absent or empty optional value as its default, null or an empty list.

@@ -15,19 +15,19 @@ type CheckDeps = Pick<PlanDeps, 'tokens' | 'endpoints' | 'redactKinds'> & {
   readonly engine: Pick<Engine, 'check'>;
 };
 
-/** A caller's SQL that is to be checked, and not run. */
+/** A caller's SQL to check without running it. */
 export type CheckRequest = {
   readonly headers: CallerHeaders;
   /** Name or UUID of the endpoint. */
   readonly endpoint: string;
   readonly readSql: () => Promise<unknown>;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the caller no longer waits. */
   readonly signal: AbortSignal;
 };
 
 /**
- * Says what is wrong with a caller's SQL, or which columns it has: by the front-end alone, so that an editor can ask
- * while somebody types. Values of parameters don't matter.
+ * Finds what is wrong with a caller's SQL, or else its columns. Only the front-end runs, so that an editor can check on every
+ * keystroke. Values of parameters don't matter.
  * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_parameter`, and those of `readSql`
  */
 export async function checkSql(
@@ -46,7 +46,7 @@ export async function checkSql(
     requireTaken(definition, caller.fixedParameters);
     requireFixedSubsets(definition, caller.fixedParameters);
   }
-  // An error is redacted unless the request has asked for unredacted rows.
+  // Errors are redacted unless the request asks for unredacted rows.
   const kinds = definition.redactKinds ?? redactKinds;
   let redact: Redaction = kinds;
   try {

@@ -11,11 +11,11 @@ import { startStages } from './stages.ts';
 /** What an endpoint would do for a request, found out without running a query. */
 export type ExplainedEndpoint = {
   readonly endpoint: EndpointDefinition;
-  /** What the engine says of the statement, or what is wrong with it. */
+  /** The engine's explanation of the statement, or why it refuses it. */
   readonly verdict: Explanation | RefusedStatement;
   /** Canonical values of the declared parameters, as they are bound. */
   readonly parameters: readonly QueryParameter[];
-  /** SHA-256 that names the cache entry, hexadecimal. */
+  /** Digest of the cache key: SHA-256, hexadecimal. */
   readonly cacheKey: string;
   /** Bytes that the query may be billed: the smaller of the endpoint's and the token's limit; absent: no limit. */
   readonly maxBytesBilled: number | undefined;
@@ -32,8 +32,8 @@ type ExplainDeps = PlanDeps & { readonly engine: Pick<Engine, 'explain'> };
 
 /**
  * Explains what `runEndpoint` would do for a request, for tokens with the scope `explain`: no query runs, and the cache is not
- * read. SQL that the engine refuses is a verdict, not a failure.
- * @throws GatewayError as `planRequest`, `forbidden`, and what a broken or absent engine throws
+ * read. If the engine refuses the SQL, that is a verdict, not an error.
+ * @throws GatewayError as `planRequest`, `forbidden`, and those of a failing engine
  */
 export async function explainEndpoint(
   deps: ExplainDeps,

@@ -6,23 +6,23 @@ import { readParameter } from '../endpoints/parameters/read-parameter.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 
-/** Values that a token fixes, by the name of the parameter. */
+/** Values that a token fixes, by parameter name. */
 export type FixedParameters = Readonly<Record<string, string>>;
 
 type Raw = Readonly<Record<string, unknown>>;
 
 /**
- * Puts the values that a token fixes in the place of what its caller sent (contract 8.8). A regular expression gets the pattern that
- * matches the value literally (contract 8.9).
- * @throws GatewayError `forbidden` where the caller sent another value, or as `requireTaken`
+ * Replaces what the caller sent by the values that its token fixes (contract 8.8). For a regular expression the value is the pattern
+ * that matches it literally (contract 8.9).
+ * @throws GatewayError `forbidden` if the caller sent another value, or as `requireTaken`
  */
 export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: FixedParameters): Raw {
-  // All else is as the caller sent it; a body may have a hundred thousand members, too many to copy.
+  // The rest is inherited from what the caller sent: a body may have a hundred thousand members, too many to copy.
   const bound: Record<string, unknown> = Object.create(raw);
   for (const [name, value] of Object.entries(fixed)) {
     const parameter = takenParameter(definition, name);
     const literal = parameter.type === 'regexp' ? RE2JS.quote(value) : value;
-    // In a list it is one element, its commas too.
+    // In a list it is one element, commas included.
     const only = parameter.repeated ? [literal] : literal;
     const sent = sentValue(raw, name) ?? '';
     if (sent !== '' && sent !== value && !isSame(parameter, sent, only)) {
@@ -36,14 +36,14 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
   return bound;
 }
 
-/** What was sent for a parameter. One may be named `constructor`, which every object of JSON has without being sent it. */
+/** The value sent for a parameter. Own members only: a parameter may be named `constructor`, which every object inherits. */
 export function sentValue(raw: Raw, name: string): unknown {
   const value = raw[name];
   return typeof value === 'function' ? undefined : value;
 }
 
 /**
- * Refuses a saved query that does not take each fixed parameter: nothing would keep its rows within the values.
+ * Refuses a saved query that does not declare every fixed parameter: nothing would restrict its rows to the fixed values.
  * @throws GatewayError `forbidden`
  */
 export function requireTaken(definition: EndpointDefinition, fixed: FixedParameters): void {
@@ -62,15 +62,15 @@ function takenParameter(
   );
 }
 
-/** Whether both are one value of the parameter, in whatever spelling. */
+/** Whether both are the same value of the parameter, perhaps spelled differently. */
 function isSame(parameter: ParameterDefinition, sent: unknown, fixed: unknown): boolean {
   const [one, other] = [readParameter(parameter, sent), readParameter(parameter, fixed)];
   return 'value' in one && 'value' in other && isDeepStrictEqual(one.value, other.value);
 }
 
 /**
- * Refuses a caller's SQL where a subset of the saved query would show it rows beyond the fixed values: each one that reads a source
- * must use each fixed parameter itself.
+ * Refuses a caller's SQL if a subset of the saved query would expose rows beyond the fixed values: each subset that reads a source
+ * must itself use every fixed parameter.
  * @throws GatewayError `forbidden`
  */
 export function requireFixedSubsets(definition: EndpointDefinition, fixed: FixedParameters): void {
@@ -84,14 +84,14 @@ export function requireFixedSubsets(definition: EndpointDefinition, fixed: Fixed
   }
 }
 
-/** Whether a caller's SQL over the subsets of a saved query stays within the fixed values; `requireFixedSubsets` says where not. */
+/** Whether a caller's SQL over the subsets of a saved query stays within the fixed values; `requireFixedSubsets` throws if not. */
 export function keepsWithin(definition: EndpointDefinition, fixed: FixedParameters): boolean {
   return Object.keys(fixed).every(name => openSubset(definition, name) === undefined);
 }
 
 const openSubsets = new WeakMap<EndpointDefinition, Map<string, string | undefined>>();
 
-/** Name of the first subset that reads a source, but does not use a parameter; found once for each definition. */
+/** Name of the first subset that reads a source without using the parameter; computed once for each definition. */
 function openSubset(definition: EndpointDefinition, parameter: string): string | undefined {
   const found = openSubsets.get(definition) ?? new Map<string, string | undefined>();
   openSubsets.set(definition, found);

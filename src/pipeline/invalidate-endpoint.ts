@@ -10,11 +10,11 @@ type InvalidateDeps = {
 };
 
 /**
- * Invalidates stored answers in all gateways.
- * @param caller who orders it; absent: a command
+ * Invalidates cache entries in all gateways.
+ * @param caller absent for a command
  * @param reference name or UUID of the endpoint
- * @param parameters as a caller sends them, `sql` among them: only the entry of these values; absent: all entries, or, for a token
- * that fixes parameters, the one of these
+ * @param parameters as a caller sends them, `sql` included: invalidates only the entry of these values. Absent: all entries, or, for a
+ * token that fixes parameters, only the entry of those
  * @returns what was invalidated
  * @throws GatewayError `endpoint_not_found`, `forbidden`, `invalid_parameter`, `unavailable`
  */

@@ -8,10 +8,10 @@ import type { Engine, Subset } from '../engine/engine.ts';
 import { keepsWithin, requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, mayRead } from './plan-request.ts';
 
-/** A saved query, as far as a caller may know it. */
+/** A saved query, as one caller may see it. */
 export type ListedEndpoint = {
   readonly definition: EndpointDefinition;
-  /** What the caller's own SQL can read; absent where the caller may send none. */
+  /** What the caller's own SQL can read; absent if the caller may send none. */
   readonly subsets: readonly Subset[] | undefined;
   /** Names of the parameters that the token fixes. */
   readonly fixed: readonly string[];
@@ -22,7 +22,7 @@ type ListDeps = {
   readonly engine: Pick<Engine, 'subsets' | 'tablesVersion'>;
 };
 
-/** The saved queries that a caller may ask, in the order of their names (contract 10.5). */
+/** The saved queries that a caller may read, ordered by name (contract 10.5). */
 export function coveredEndpoints(
   { endpoints }: Pick<ListDeps, 'endpoints'>,
   caller: Caller,
@@ -30,21 +30,21 @@ export function coveredEndpoints(
   return endpoints.all().filter(definition => mayRead(caller, definition));
 }
 
-/** Milliseconds of listing before other requests go on. */
+/** Milliseconds of listing before other requests get a turn. */
 const sliceMs = 5;
 
 const ownTurn = createOwnTurns();
 
 /**
- * Makes something of each of these saved queries; of thousands in many turns of the event loop.
- * @param show default: what a caller may know of it
+ * Converts each of these saved queries; thousands of them take many turns of the event loop.
+ * @param show the conversion. Default: none
  * @throws GatewayError as `engine.subsets`
  */
 export async function listEndpoints<Shown = ListedEndpoint>(
   deps: Pick<ListDeps, 'engine'>,
   caller: Caller,
   covered: readonly EndpointDefinition[],
-  show: (listed: ListedEndpoint) => Shown = listed => listed as Shown, // the default of both
+  show: (listed: ListedEndpoint) => Shown = listed => listed as Shown, // the default of `Shown`, too
 ): Promise<Shown[]> {
   const all: Shown[] = [];
   let endMs = 0;
@@ -59,7 +59,7 @@ export async function listEndpoints<Shown = ListedEndpoint>(
 }
 
 /**
- * One of them.
+ * Finds one saved query that a caller may read.
  * @param reference name or UUID
  * @throws GatewayError `endpoint_not_found`, `forbidden`, and as `engine.subsets`
  */
@@ -87,14 +87,14 @@ async function listed(
   return { definition, subsets, fixed: fixedBy(caller) };
 }
 
-/** A saved query whose source can't be read any more is no reason to list none. */
+/** Lists a saved query without its subsets if its source can't be read any more: the others must still be listed. */
 function withoutSubsets(error: unknown): undefined {
   if (toGatewayError(error).code !== 'invalid_query') throw error;
 }
 
 type Known = { readonly version: string; readonly subsets: Promise<readonly Subset[]> };
 
-/** The subsets of each definition, looked up once for each version of the tables. */
+/** The subsets of each definition, with the version of the tables for which they were looked up. */
 const known = new WeakMap<EndpointDefinition, Known>();
 
 async function subsetsOf(
@@ -102,7 +102,7 @@ async function subsetsOf(
   definition: EndpointDefinition,
 ): Promise<readonly Subset[]> {
   const found = known.get(definition);
-  // While the engine is away, what is known is better than nothing.
+  // While the engine is down, the subsets found last are better than none.
   const version = await engine.tablesVersion().catch(error => found?.version ?? Promise.reject(error));
   if (found?.version === version) return found.subsets;
   const { sql, parameters } = definition;

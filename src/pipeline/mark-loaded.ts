@@ -10,23 +10,23 @@ type MarkDeps = {
   readonly engine: Pick<Engine, 'explain' | 'subsets'>;
   readonly cache: Pick<Cache, 'invalidateGroup' | 'markStale'>;
   readonly clock: Clock;
-  /** When any process loaded rows last, before this one follows that; milliseconds since 1970. Absent: nobody ever did. */
+  /** When rows were last loaded before this process started; milliseconds since 1970. Absent: never. */
   readonly loadedMs?: number | undefined;
 };
 
-/** Milliseconds that finding the sources of a saved query may take. */
+/** Maximum milliseconds for finding the sources of a saved query. */
 const explainMs = 10_000;
 
 /**
- * Makes the function to call when queries see new rows of some sources. Entries of saved queries that read them are invalidated, so that the
- * next request has the new rows; where rows keep coming within their `cacheSeconds` they are stale instead, and served while one refresh
- * runs: else nothing of an endpoint over a stream of rows would ever be a hit.
+ * Makes the function to call when new rows of some sources become visible to queries. It invalidates the entries of saved queries that
+ * read those sources, so that the next request gets the new rows. If rows keep coming within `cacheSeconds`, the entries become stale
+ * instead and are served while one refresh runs: otherwise an endpoint over a stream of rows would never have a hit.
  */
 export function createLoadMarker({ endpoints, engine, cache, clock, loadedMs }: MarkDeps) {
   const sourcesOf = new Map<string, readonly string[]>();
   /** By endpoint: when rows of its sources came last. */
   const lastLoads = new Map<string, number>();
-  // Entries in Redis may be from before; into which sources the rows came, nobody knows any more.
+  // Entries in Redis may be older than those rows, whose sources are no longer known: all endpoints are stale.
   if (loadedMs !== undefined && loadedMs <= clock.now())
     for (const { id } of endpoints.all()) cache.markStale(id, loadedMs);
 
@@ -53,7 +53,7 @@ export function createLoadMarker({ endpoints, engine, cache, clock, loadedMs }: 
     const nowMs = clock.now();
     for (const definition of endpoints.all()) {
       const { id, name, cacheSeconds } = definition;
-      // What can't be explained, as while the engine is down, counts as a reader.
+      // A saved query that can't be explained, for instance while the engine is down, counts as a reader.
       const isReader = cacheSeconds > 0 && (await readsAnyOf(definition, sources).catch(() => true));
       if (!isReader) continue;
       const beforeMs = lastLoads.get(id) ?? -Infinity;

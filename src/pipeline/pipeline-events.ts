@@ -15,14 +15,14 @@ export type PipelineEvent =
       readonly tokenId: string;
       readonly cache: CacheState;
       readonly rows: number;
-      /** Whether a worker made the rows, before anybody asked. */
+      /** Whether a worker made the rows, rather than a request. */
       readonly isWarmed: boolean;
-      /** Bytes that the query read when the rows were made, where they come from the cache now; 0 where the engine counts none. */
+      /** For rows from the cache, the bytes that their query read when it ran; 0 if the engine does not count them. */
       readonly savedBytes: number;
       readonly stages: readonly Stage[];
       readonly ms: number;
     }
-  /** A query ran for a request; its bytes count for the limits of the token. */
+  /** A query ran for a request; its bytes count against the token's limits. */
   | { readonly type: 'token.spent'; readonly tokenId: string; readonly bytes: number }
   | {
       readonly type: 'endpoint.failed';
@@ -41,9 +41,9 @@ export type PipelineEvent =
       readonly endpoint: string;
       readonly outcome: 'ok' | ErrorCode;
       readonly ms: number;
-      /** Rows and bytes of the result; 0 where it failed. */
+      /** Rows and bytes of the result; 0 if it failed. */
       readonly rows: number;
       readonly bytes: number;
-      /** What it cost, where the engine knows. */
+      /** What it cost, if the engine knows. */
       readonly receipt?: Receipt;
     };

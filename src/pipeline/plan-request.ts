@@ -19,10 +19,10 @@ import { requireFixedSubsets } from './fixed-parameters.ts';
 import { type Redaction, redactError } from './representation.ts';
 import type { Stages } from './stages.ts';
 
-/** What a plan, and an answer by it, keep beside their texts: parameters, functions, headers, stages. */
+/** Bytes of a plan and its answer besides their texts: parameters, functions, headers, stages. */
 const planBytes = 4096;
 
-/** Bytes of memory that a plan keeps, and an answer by it beside its rows. */
+/** Bytes of memory held by a plan and its answer, without the rows. */
 export function bytesOfPlan({ query }: Plan): number {
   return planBytes + 2 * query.key.canonical.length;
 }
@@ -33,35 +33,35 @@ export type PlanDeps = {
   readonly runQuery: RunQuery;
   /** Milliseconds one query may take. */
   readonly queryTimeoutMs: number;
-  /** What is redacted for endpoints that do not list kinds themselves. */
+  /** The kinds that are redacted for endpoints without a list of their own. */
   readonly redactKinds: readonly RedactionKind[];
   readonly clock: Clock;
 };
 
-/** An endpoint, and the version of all definitions when it was found, or an earlier one. */
+/** An endpoint, and the version of all definitions when it was found (or an earlier one). */
 export type ServedEndpoint = { readonly definition: EndpointDefinition; readonly version: number };
 
 /** One request to one saved query, from any handler. */
 export type EndpointRequest = {
   readonly requestId: string;
-  /** Aborted when the caller goes away, or its time is over. */
+  /** Aborted when the caller goes away or its deadline passes. */
   readonly signal: AbortSignal;
   readonly headers: CallerHeaders;
-  /** Where the pipeline notes what the log says of the request. */
+  /** Filled in by the pipeline, for the request's log line. */
   readonly facts: RequestFacts;
-  /** The caller, where the handler has authenticated it already. */
+  /** The caller, if the handler has authenticated it already. */
   readonly caller?: Caller | undefined;
-  /** Whether the handler has counted it among the requests of its token already. Default false. */
+  /** Whether the handler has already counted the request against its token's limits. Default false. */
   readonly isCounted?: boolean;
-  /** Name or UUID of the endpoint, or the endpoint itself where the handler has found it already. */
+  /** Name or UUID of the endpoint, or the endpoint itself if the handler has found it already. */
   readonly endpoint: string | ServedEndpoint;
-  /** Called once the caller and the endpoint are known: what may carry parameters depends on the endpoint. */
+  /** Called once the caller and the endpoint are known: where parameters may come from depends on the endpoint. */
   readonly readParameters: (definition: EndpointDefinition) => RawParameters | Promise<RawParameters>;
-  /** Runs the query where one is needed. Default: that of the pipeline. */
+  /** Runs the query if one is needed. Default: the pipeline's own. */
   readonly runQuery?: RunQuery;
 };
 
-/** What a request means. Another request in the same words has the same plan while `isPlanCurrent`. */
+/** What a request means. An identical request has the same plan while `isPlanCurrent`. */
 export type Plan = {
   /** The version of all definitions when the plan was made. */
   readonly endpointsVersion: number;
@@ -70,21 +70,21 @@ export type Plan = {
   readonly query: BoundQuery;
   /** The request to the cache; it also names the rows of endpoints that are not cached. */
   readonly cacheRequest: CacheRequest;
-  /** In whose name, under which labels and within which limit of bytes the query runs. */
+  /** The caller, the labels and the limit of bytes with which the query runs. */
   readonly optionsFor: (request?: LabelledRequest) => Omit<QueryOptions, 'signal'>;
   readonly redact: Redaction;
   readonly mustLoad: boolean;
 };
 
 /**
- * Finds out who asks what: token → endpoint → parameters → cache key.
+ * Plans a request: token → endpoint → parameters → cache key.
  * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
  * `readParameters`
  */
 export async function planRequest(deps: PlanDeps, request: EndpointRequest, stages: Stages): Promise<Plan> {
   const { headers, endpoint } = request;
   const found = request.caller ?? deps.tokens.authenticate(headers.credentials);
-  // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
+  // Awaited only if it is a promise: a malformed body may arrive at once, and its reader must be in place by then.
   const caller = found instanceof Promise ? await found : found;
   if (!request.isCounted) countRequests(caller.meter, 1);
   const served = typeof endpoint === 'string' ? findServed(deps, endpoint, caller) : endpoint;
@@ -93,7 +93,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   requireEndpoint(caller, definition.name);
   stages.done('auth');
 
-  // An error is redacted unless the request has asked for unredacted rows.
+  // Errors are redacted unless the request asks for unredacted rows.
   const kinds = definition.redactKinds ?? deps.redactKinds;
   let redact: Redaction = kinds;
   try {
@@ -118,7 +118,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   }
 }
 
-/** How the query runs for its caller, and how it runs for nobody in particular. */
+/** How the query runs for its caller, and how it runs as a refresh in the background. */
 function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, headers: CallerHeaders) {
   const { name: endpoint, labels: allowed, maxBytesBilled: endpointLimit } = query.definition;
   const { tokenId } = caller;
@@ -131,7 +131,7 @@ function planRuns(runQuery: RunQuery, query: EndpointQuery, caller: Caller, head
     maxBytesBilled,
   });
   const load: Load = { run: signal => runQuery(query, { signal, ...optionsFor() }), maxBytesBilled };
-  // No request waits for a refresh, and everybody gets its rows: it runs behind callers, within the saved query's own limit.
+  // No request waits for a refresh, and every caller gets its rows: it yields to callers' queries and has the saved query's own limit.
   const refreshLoad: Load = {
     run: signal =>
       runQuery(query, {
@@ -150,15 +150,15 @@ function findServed({ endpoints, redactKinds }: PlanDeps, reference: string, cal
   try {
     return { definition: findEndpoint(endpoints, reference, caller), version };
   } catch (thrown) {
-    // Whether rows would be redacted is for the saved query to say, which there is none of.
+    // Without a saved query, the gateway's default kinds are redacted.
     throw redactError(thrown, redactKinds);
   }
 }
 
-/** What a worker asks for one key: a request of nobody's. */
+/** The query that a worker runs for one key, without a caller. */
 export type WarmPlan = {
   readonly query: BoundQuery;
-  /** The request to the cache; `runQuery` runs its query. */
+  /** Makes the request to the cache, whose query is run by `runQuery`. */
   readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
 };
 
@@ -203,7 +203,7 @@ function readPayload(endpoints: Pick<EndpointRegistry, 'find'>, payload: string)
 
 /**
  * Finds an endpoint by name or UUID.
- * @param caller who is told the name that was probably meant, of those that the token may ask; absent: of all
+ * @param caller the message suggests a similar name among those that this caller may read; absent: among all
  * @throws GatewayError `endpoint_not_found`
  */
 export function findEndpoint(
@@ -214,8 +214,8 @@ export function findEndpoint(
   const definition = endpoints.find(reference);
   if (definition) return definition;
   const isBroken = endpoints.broken.some(({ file }) => file === `${reference}.sql`);
-  // Only the name of a file is held against the token's globs, which take longer than the square of a text's length. Which parameters it has,
-  // and so whether it has those that a token fixes, is known of no file that is wrong.
+  // Only file names are matched against the token's globs, whose cost grows faster than the square of a text's length. A broken file's
+  // parameters are unknown, and so whether it takes those that a token fixes.
   if (isBroken && mayAsk(caller, reference) && !caller.fixedParameters) {
     throw new GatewayError('endpoint_not_found', `Saved query ${reference} is not served: its file is wrong`);
   }
@@ -227,7 +227,7 @@ export function findEndpoint(
   );
 }
 
-/** Whether a token may ask a saved query: it covers its name, and fixes no parameter that the saved query does not take. */
+/** Whether a token may read a saved query: its scope covers the name, and the saved query takes all parameters that the token fixes. */
 export function mayRead(
   caller: Pick<Caller, 'endpoints' | 'fixedParameters'>,
   { name, parameters }: Pick<EndpointDefinition, 'name' | 'parameters'>,
@@ -244,7 +244,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return Math.min(one, other);
 }
 
-/** The request to the cache for a query, with the runs that answer it if the cache can not. */
+/** Makes the request to the cache for a query, with the runs to use if the cache has no answer. */
 function cacheRequestOf(
   queryTimeoutMs: number,
   { definition, callerSql, key }: BoundQuery,
@@ -267,8 +267,8 @@ type QueryFacts = {
 };
 
 /**
- * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels serve accounting, not access: a key that is not allowed, or text that
- * is not a pair, is left out and never fails a request. The last of two equal keys wins.
+ * Reads `LF-ENDPOINT-LABELS: key=value,key=value`. Labels serve accounting, not access: keys that are not allowed and text that
+ * is not a pair are dropped, and never fail a request. The last of two equal keys wins.
  * @param allowed keys that the endpoint takes
  * @returns values as sent: the warehouse decides which text a label may hold
  */
@@ -286,7 +286,7 @@ function readLabels(
   return labels;
 }
 
-/** The request that a query runs for, as its labels name it; absent if it runs for none in particular. */
+/** The request for which a query runs, as its labels name it; absent for a run in the background. */
 type LabelledRequest = Pick<EndpointRequest, 'requestId' | 'facts'>;
 
 /** The labels of one query: those of the caller, and the gateway's own, which win. */

@@ -31,7 +31,7 @@ export type Rendered = Pick<Entry, 'body' | 'columns' | 'rowCount' | 'isTruncate
 /** The kinds of personal data that the caller must not see; absent: rows are shown as they are. */
 export type Redaction = readonly RedactionKind[] | undefined;
 
-/** The representations of rows that are made already, by their kinds, and those that are being made. */
+/** The representations of rows: those made already, by redacted kinds, and those in progress. */
 type Redacted = {
   readonly made: Map<string, Representation>;
   readonly making: SingleFlight<Representation>;
@@ -43,8 +43,8 @@ const redactedOf = new WeakMap<Rendered, Redacted>();
 const maxInlineBytes = 64 * 1024;
 
 /**
- * Shows rows to a caller, redacted where asked for (contract 5.4: redaction happens after the cache). Requests that wait
- * for the same redaction share it; it ends when the last of them leaves.
+ * Makes the representation of rows for one caller: redacted if `kinds` is given (contract 5.4: redaction happens after the cache).
+ * Requests that wait for the same redaction share it; it is aborted when the last of them leaves.
  * @throws GatewayError as the redactor does; the signal's reason
  */
 export async function representationOf(
@@ -73,7 +73,7 @@ export async function representationOf(
 
 function redactInline(rows: Rendered, options: RedactionOptions): Representation {
   const redacted = redactRowsJson(rows.body, options);
-  // It is kept as long as the rows.
+  // It is kept as long as the rows are, so it must not keep a larger buffer alive.
   const body = redacted === rows.body ? redacted : ownMemory(redacted);
   return { body, digest: rows.bodyDigest && digestOf(body) };
 }
@@ -94,7 +94,7 @@ function lookUp(rows: Rendered): Redacted {
   return found;
 }
 
-/** What is redacted in messages that are about no saved query in particular: everything, unless plain rows are asked for by one who may. */
+/** The redaction of messages about no particular saved query: all kinds, unless a caller who may see plain rows asks for them. */
 export function redactionOfMessages(
   kinds: readonly RedactionKind[],
   { redactPii }: Pick<CallerHeaders, 'redactPii'>,
@@ -103,12 +103,12 @@ export function redactionOfMessages(
   return redactPii === false && !scopes.has('force-redact') ? undefined : kinds;
 }
 
-/** Redacts a short text that may repeat what a caller has sent. */
+/** Redacts a short text that may repeat parts of the request. */
 export function redactMessage(message: string, kinds: Redaction): string {
   return kinds ? redactText(message, kinds) : message;
 }
 
-/** Redacts the message of an error as the rows would have been: it may repeat one of their values (contract 9.6). */
+/** Redacts the message of an error in the same way as the rows: it may repeat one of their values (contract 9.6). */
 export function redactError(thrown: unknown, kinds: Redaction): unknown {
   if (!kinds || !(thrown instanceof GatewayError)) return thrown;
   const message = redactMessage(thrown.message, kinds);

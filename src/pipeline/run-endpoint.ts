@@ -19,45 +19,45 @@ import { type Rendered, type Representation, redactError, representationOf } fro
 import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
-  /** For requests that ask what their query would do, or what it is made of. */
+  /** For requests that check or explain a query, or list subsets, instead of running it. */
   readonly engine: Pick<Engine, 'check' | 'explain' | 'subsets' | 'tablesVersion'>;
   /** For handlers that batch the queries of one operation themselves. */
   readonly runStatement: RunStatement;
   readonly cache: Cache;
-  /** Runs of endpoints that are not cached, for those whose definition lets callers share them. */
+  /** Runs of uncached endpoints whose definition lets callers share them (`coalesce`). */
   readonly sharedRuns: SingleFlight<Rendered>;
   readonly redactor: Redactor;
-  /** Notes a read of an endpoint that is warmed; must cost next to nothing. */
+  /** Records a read of a warmed endpoint; must cost next to nothing. */
   readonly recordRead?: (digest: string, query: EndpointQuery) => void;
   readonly emit: (event: PipelineEvent) => void;
 };
 
 /** The answer to an EndpointRequest, ready for any handler to send. */
 export type Answer = {
-  /** What the request meant: for a later one in the same words. */
+  /** What the request meant; reused for identical requests. */
   readonly plan: Plan;
   readonly endpoint: EndpointDefinition;
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** Whether the query had more rows than the endpoint's `maxRows`. */
   readonly isTruncated: boolean;
-  /** `{"result":[…]}`, UTF-8, redacted where asked for; the same object while the entry is the same. */
+  /** `{"result":[…]}`, UTF-8, redacted if the request requires it; the same object as long as the entry is the same. */
   readonly body: Buffer;
-  /** Equal for equal bodies; absent where the endpoint is not cached. */
+  /** Equal for equal bodies; absent if the endpoint is not cached. */
   readonly bodyDigest: string | undefined;
-  /** The rows as the query returned them, or the entry of the cache, by which `repeatAnswers` recognises them. */
+  /** The rows as the query returned them, or the cache entry, by whose identity `repeatAnswers` recognises them. */
   readonly rows: Rendered | Entry;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
-  /** What the query cost that this answer waited for; absent where it came from the cache. */
+  /** The cost of the query that this answer waited for; absent if it came from the cache. */
   readonly receipt: Receipt | undefined;
-  /** What the pipeline spent its time on, in order. */
+  /** How long each stage of the pipeline took, in order. */
   readonly stages: readonly Stage[];
 };
 
 /**
  * The path of every request: token → endpoint → parameters → cache → engine → redaction.
- * @param known the plan of an earlier request in the same words, which spares planning while it is current
- * @throws GatewayError with a code of `errorCodes`; anything else thrown below comes out as `internal`
+ * @param known the plan of an earlier identical request, reused while it is current
+ * @throws GatewayError with a code of `errorCodes`; any other error becomes `internal`
  */
 export async function runEndpoint(
   deps: PipelineDeps,
@@ -84,8 +84,8 @@ export async function runEndpoint(
 }
 
 /**
- * The fast path of hits: gives answers again while each one's entry is still the one that this process holds, fresh.
- * @param confirmedSinceMs when `confirmAnswers` began, as performance.now(), where it has confirmed their entries
+ * The fast path of hits: repeats answers while the entry of each one is still in this process's memory, and fresh.
+ * @param confirmedSinceMs if `confirmAnswers` has confirmed the entries, when it began, as `performance.now()`
  * @returns undefined if one of them has to go through `runEndpoint`
  */
 export function repeatAnswers(
@@ -97,7 +97,7 @@ export function repeatAnswers(
   const startedMs = confirmedSinceMs ?? performance.now();
   if (!answers.every(({ plan }) => isPlanCurrent(deps, plan))) return undefined;
   if (confirmedSinceMs === undefined && !answers.every(answer => isInMemory(deps, answer))) return undefined;
-  // All answers of a request are one caller's. What the limits refuse is for the handler to say.
+  // All answers of a request have one caller. If its limits refuse the request, `runEndpoint` throws the error.
   if (answers[0]?.plan.caller.meter?.admit(answers.length)) return undefined;
   const ms = performance.now() - startedMs;
   return answers.map(({ plan, rows, body, bodyDigest: digest }) => {
@@ -107,7 +107,7 @@ export function repeatAnswers(
   });
 }
 
-/** What the log says of a request that `repeatAnswers` answers. */
+/** The facts for the log line of a request that `repeatAnswers` answers. */
 export function factsOfRepeat(answers: readonly Answer[]): RequestFacts {
   const facts: RequestFacts = {};
   for (const answer of answers) noteAnswer(facts, { ...answer, cache: { ...answer.cache, state: 'hit' } });
@@ -118,7 +118,7 @@ function noteAnswer(facts: RequestFacts, { plan, endpoint, cache, rowCount: rows
   addFacts(facts, { endpoint: endpoint.name, tokenId: plan.caller.tokenId, cache: cache.state, rows });
 }
 
-/** Whether the cache has the entries of answers: `repeatAnswers` can give them again. */
+/** Whether all answers are cache entries, so that `repeatAnswers` can repeat them. */
 export function areRepeatable(deps: PipelineDeps, answers: readonly Answer[]): boolean {
   return answers.every(answer => {
     const { plan, rows, cache } = answer;
@@ -126,7 +126,7 @@ export function areRepeatable(deps: PipelineDeps, answers: readonly Answer[]): b
   });
 }
 
-/** Asks the store whether the entries of answers that `areRepeatable` are still the newest, and fresh. */
+/** Asks the store whether the entries of answers that `areRepeatable` are still current and fresh. */
 export async function confirmAnswers({ cache }: PipelineDeps, answers: readonly Answer[]): Promise<boolean> {
   const all = answers.map(({ plan, rows }) => 'version' in rows && cache.confirm(plan.cacheRequest, rows));
   return (all.length === 1 ? [await all[0]] : await Promise.all(all)).every(Boolean);
@@ -137,7 +137,7 @@ function isInMemory({ cache }: PipelineDeps, { plan, rows }: Answer): boolean {
 }
 
 /**
- * Whether a request in the same words still means the same: the token is accepted, no definition has changed, and the endpoint's
+ * Whether an identical request still has this plan: the token is still accepted, no definition has changed, and the endpoint's
  * window still allows the parameters.
  */
 function isPlanCurrent({ tokens, endpoints, clock }: PlanDeps, plan: Plan): boolean {
@@ -152,7 +152,7 @@ type ReadRows = {
   readonly receipt?: Receipt | undefined;
 };
 
-/** The same within a span; an endpoint that is not cached has only that of its query. */
+/** `readRows` within a span; an uncached endpoint has only the span of its query. */
 function tracedRead(deps: PipelineDeps, plan: Plan, asked: EndpointRequest): Promise<ReadRows> {
   const { name, cacheSeconds } = plan.definition;
   if (cacheSeconds === 0 || !isTracing()) return readRows(deps, plan, asked);
@@ -163,7 +163,7 @@ function tracedRead(deps: PipelineDeps, plan: Plan, asked: EndpointRequest): Pro
   });
 }
 
-/** Rows from the cache, or from a query where the cache has none, or the endpoint is not cached. */
+/** Reads rows from the cache, or from a query if the cache has none or the endpoint is not cached. */
 async function readRows(
   deps: PipelineDeps,
   { caller: { meter, tokenId }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
@@ -193,7 +193,7 @@ async function readRows(
   return { rows, ...answer };
 }
 
-/** The bytes that count for a token's limit: those billed, or read, or those of the result where the engine counts none. */
+/** The bytes that count against a token's limit: those billed, or else read, or else those of the result. */
 function costOf({ receipt, rowsJson }: ResultSet): number {
   return receipt?.bytesBilled ?? receipt?.bytesProcessed ?? rowsJson.length;
 }
@@ -233,7 +233,7 @@ function isFromCache(state: CacheState): boolean {
   return state !== 'miss' && state !== 'off';
 }
 
-/** Reports an answer: to the schedule of what is warmed, and as an event. */
+/** Reports an answer: to the collector of hot keys, and as an event. */
 function announce(deps: PipelineDeps, answer: Answer, requestId: string, ms: number): void {
   const { plan, endpoint, cache, rows, rowCount, stages } = answer;
   if (endpoint.warmSeconds > 0) deps.recordRead?.(plan.query.key.digest, plan.query);

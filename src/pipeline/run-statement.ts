@@ -7,13 +7,13 @@ import type { PipelineEvent } from './pipeline-events.ts';
 type RunStatementOptions = {
   readonly engine: Pick<Engine, 'run'>;
   readonly emit: (event: PipelineEvent) => void;
-  /** Milliseconds one query may take. */
+  /** Maximum milliseconds of one query. */
   readonly queryTimeoutMs: number;
-  /** Of statements whose options state none. Default `interactive`. */
+  /** Priority of statements whose options have none. Default `interactive`. */
   readonly priority?: QueryPriority;
 };
 
-/** Makes the only way to the engine: each statement runs in the time left for its query, and is reported as events. */
+/** Makes the function that runs every statement on the engine: within the time left for its query, with events. */
 export function createRunStatement(options: RunStatementOptions): RunStatement {
   const { engine, emit, queryTimeoutMs, priority = 'interactive' } = options;
   return async (statement, { startedMs = performance.now(), ...rest }) => {

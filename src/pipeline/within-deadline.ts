@@ -1,15 +1,13 @@
 import { startLimit } from '../engine/start-limit.ts';
 
-/**
- * Milliseconds of grace: a query that used up its time has failed by then, and an older entry may be served instead.
- */
+/** Milliseconds of grace: by then a query that used up its time has failed, and an older entry may be served instead. */
 const graceMs = 150;
 
 /**
- * Answers a request within its time: one deadline for all its fields, for bisected batches, for repeated runs, and for the queries
- * of other gateways that it waits for. A query that others wait for too goes on without this request.
+ * Answers a request within one deadline, which covers all its fields, bisected batches, repeated runs, and waiting for the queries of
+ * other gateways. A query that other requests wait for continues without this one.
  * @param signal aborted when the caller goes away
- * @param answer gets a signal that aborts then, and when the time is over; the reason is the error for the caller
+ * @param answer its signal aborts when the caller goes away or the deadline passes; the reason is the error for the caller
  */
 export async function withinDeadline<Answer>(
   signal: AbortSignal,

@@ -10,8 +10,8 @@ export type RedisConnections = {
   /** Reads values in one round trip: null if there is none, 0 if it must be read separately because the others are large. */
   readAll(keys: readonly string[]): Promise<(Buffer | null | 0)[]>;
   /**
-   * Begins to watch the servers that owe answers now.
-   * @returns whether bytes have gone to or come from each of them since, or it owes none any more
+   * Starts to watch the servers that owe answers now.
+   * @returns a function: whether each of them has sent or received bytes since, or owes no answer any more
    */
   watchProgress(): () => boolean;
   /** Makes a connection to subscribe with. It is not open yet, and does not reconnect when it is lost. */
@@ -54,7 +54,7 @@ function connectOne(options: RedisOptions): RedisConnections {
   });
   return {
     client: withScripts(redis),
-    // Two keys are a value and its generation. More are bounded in bytes, because all other clients of Redis wait for the command.
+    // Two keys are a value and its generation. More keys are limited in bytes, because all other clients of Redis wait for the command.
     readAll: keys =>
       keys.length <= 2
         ? redis.mgetBuffer(...keys)
@@ -69,10 +69,10 @@ function connectCluster(address: RedisAddress, options: RedisOptions): RedisConn
     enableOfflineQueue: false,
     scripts: redisScripts,
     redisOptions: options,
-    // Names are not resolved here: certificates are checked against them, and few are issued for addresses.
+    // Names are not resolved here: certificates are checked against host names, and few are issued for addresses.
     dnsLookup: (name, done) => done(null, name),
     clusterRetryStrategy: retryDelayMs,
-    // A node that took another's place is found by looking.
+    // A node that replaced another one is found by polling.
     slotsRefreshInterval: 1000,
   });
   // Otherwise the first command would connect the node, and would exceed its time-out.
@@ -102,7 +102,7 @@ const owesAnswers = ({ commandQueue }: Redis) => commandQueue.length > 0;
 
 /** Grows while bytes go out to Redis or come in from there. */
 function movedBy({ stream }: Redis): number {
-  // Before the first connection there is none, whatever its type says.
+  // Before the first connection there is no stream, whatever its type says.
   return stream ? stream.bytesRead - stream.writableLength : 0;
 }
 

@@ -13,7 +13,7 @@ import {
 } from './store.ts';
 
 type MemoryStoreOptions = {
-  /** Bytes of values that are kept; the least recently used ones go first. Leases and generations always stay. */
+  /** Total bytes of values; the least recently used ones are dropped first. Leases and generations always stay. */
   readonly maxBytes: number;
   readonly clock: Clock;
 };
@@ -24,7 +24,7 @@ type Packed = { readonly version: string; readonly rest: Buffer; readonly isComp
 type Lease = { readonly token: string; readonly untilMs: number };
 
 /**
- * Makes a store in this process's memory: for one gateway alone. It never rejects. Values are kept compressed: the tier in
+ * Makes a store in this process's memory, for a single gateway. It never rejects. Values are kept compressed: the tier in
  * front of it holds the values in use uncompressed.
  */
 export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Store {
@@ -111,13 +111,13 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
   };
 }
 
-/** Overhead of a value beside its bytes: objects, its key, list links. */
+/** Bytes of a value besides its own: objects, its key, list links. */
 const overheadBytes = 512;
 
-/** Shorter values save less than they cost; the bodies of longer ones are compressed already. */
+/** Compressing shorter values costs more than it saves; the bodies of longer ones are compressed already. */
 const compressed = { minBytes: 1024, maxBytes: 32 * 1024 };
 
-/** Level 1: higher ones take longer and hardly save more on rows of JSON. */
+/** Level 1: higher levels take longer and save little more on JSON rows. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 function pack(value: Buffer): Packed {

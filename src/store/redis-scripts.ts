@@ -13,8 +13,8 @@ const publish = (message: number) => `redis.call('PUBLISH', ARGV[${message - 1}]
 /** The atomic operations in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
   /**
-   * Reads values in order as long as they fit, the first one always: the places of the others hold 0. KEYS: any number;
-   * ARGV: bytes.
+   * Reads values in order as long as they fit, and always the first; values that do not fit are 0. KEYS: any number;
+   * ARGV: maximum bytes.
    */
   sqgRead: {
     lua: `

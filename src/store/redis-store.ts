@@ -9,9 +9,9 @@ import { subscribeToRedis } from './subscribe-to-redis.ts';
 import { watchConnection } from './watch-connection.ts';
 
 type RedisStoreOptions = {
-  /** As `checkRedisUrl` wants it. */
+  /** A URL that `checkRedisUrl` accepts. */
   readonly url: string;
-  /** The rows that values are made of: stores of other ones over the same Redis share nothing with this one. Default: those without a name. */
+  /** Names the rows that values are made of; stores of other rows in the same Redis share nothing with this one. Default: rows without a name. */
   readonly warehouse?: string | undefined;
   /** Maximum milliseconds that a call waits for Redis (contract 5.13). Default 50. */
   readonly deadlineMs?: number;
@@ -21,7 +21,7 @@ type RedisStoreOptions = {
 const generationMs = 90 * 86_400_000;
 
 /**
- * Makes a store in Redis, shared by all gateways. Redis need not be there: calls reject at once while it is not, and
+ * Makes a store in Redis, shared by all gateways. Redis need not be reachable: calls reject at once while it is not, and
  * within the deadline if it is frozen; it is used again as soon as it answers.
  * @throws Error if the URL can't be used
  */
@@ -99,7 +99,7 @@ export function createRedisStore({ url, warehouse, deadlineMs = 50 }: RedisStore
   };
 }
 
-/** Reads values, those that did not fit into one answer by further commands. */
+/** Reads values; those that did not fit into one answer take further commands. */
 async function readInTurns(
   names: readonly string[],
   read: (names: readonly string[]) => Promise<(Buffer | null | 0)[]>,
@@ -113,11 +113,11 @@ async function readInTurns(
   }
 }
 
-/** The names of what a store writes, and of the one channel on which all its gateways publish messages. */
+/** The Redis keys of a store, and the one channel on which its gateways publish messages. */
 function namesIn(warehouse: string | undefined) {
   const prefix = redisPrefix(warehouse);
   return {
-    // The braces keep what belongs to one key in one slot of a Cluster, where scripts may use both.
+    // The braces keep value and lease of a key in one slot of a Cluster, so that scripts may use both.
     valueKey: (key: string) => `${prefix}{${key}}:v`,
     leaseKey: (key: string) => `${prefix}{${key}}:l`,
     groupKey: (group: string) => `${prefix}g:{${group}}`,
@@ -133,7 +133,7 @@ function toClaim([state, detail]: [state: Buffer, detail?: Buffer | number]): Cl
   return state.toString() === 'held' ? { state: 'held', forMs: Number(detail) } : { state: 'granted' };
 }
 
-/** The subscribers of the store; a new one is sent the state of the connection at once. */
+/** The subscribers of the store; a new one receives the state of the connection at once. */
 function createSubscribers() {
   const listeners = new Set<(message: StoreMessage) => void>();
   let connection: StoreMessage = { type: 'disconnected' };
@@ -154,11 +154,11 @@ function createSubscribers() {
 type Command = {
   readonly name: string;
   readonly attributes?: Attributes;
-  /** The keys that it needs; for nobody to see. */
+  /** The keys that it uses; never shown. */
   readonly keys?: readonly string[];
 };
 
-/** All keys that were asked for in one turn, whichever request asked. */
+/** The read of all keys that were requested in one turn of the event loop. */
 const reading = (keys: readonly string[]): Command => ({
   name: 'MGET',
   keys,
@@ -176,7 +176,7 @@ type Deadline = {
   readonly watchProgress: RedisConnections['watchProgress'];
 };
 
-/** Makes the function that all commands go through: they answer in time, or reject with a StoreError that gives the known cause. */
+/** Makes the function that sends all commands: each answers in time, or rejects with a StoreError that names the known cause. */
 function answersOf(client: RedisConnections['client'], deadline: Deadline) {
   const reason = watchConnection(client);
   /** Keys of the last command without an answer: in a Cluster, only the node that has them may be gone. */
@@ -196,7 +196,7 @@ function answersOf(client: RedisConnections['client'], deadline: Deadline) {
     }
   }
 
-  /** Resolves if Redis answers; after a failure, what it did not answer then. */
+  /** Resolves if Redis answers: after a failure, for the keys for which it did not answer then. */
   async function ping(): Promise<void> {
     const asked = unanswered;
     if (asked.length === 0) await answer({ name: 'PING' }, () => client.ping());
@@ -211,12 +211,12 @@ function answersOf(client: RedisConnections['client'], deadline: Deadline) {
 
 class LateError extends Error {}
 
-/** Deadlines that a command may miss while bytes move: a large value takes its time, and everything behind it. */
+/** Deadlines that a command may miss while bytes move: a large value takes time, and so does every command behind it. */
 const mostDeadlines = 10;
 
 /**
- * Rejects when the deadline comes first, and nothing has moved meanwhile; a later result of the command is
- * ignored. A Redis that is frozen or gone moves nothing, nor does such a node of a Cluster, whatever the others do.
+ * Rejects if the deadline passes before the result and no bytes have moved meanwhile; a later result is ignored. No bytes move to or
+ * from a Redis, or a node of a Cluster, that is frozen or gone, whatever the other nodes do.
  */
 function withDeadline<T>(command: Promise<T>, { deadlineMs, watchProgress }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -6,13 +6,13 @@ export type RedisAddress = {
     | { readonly type: 'cluster' };
   /** The server; Sentinels; or some nodes of the Cluster. At least one. */
   readonly hosts: readonly RedisHost[];
-  /** Of Redis itself, not of its Sentinels. */
+  /** User of Redis itself, not of its Sentinels. */
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** For its Sentinels, which have users of their own. */
+  /** User of the Sentinels, which have their own. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
-  /** Whether all connections are encrypted; with the file of the authority to trust instead of the well-known ones. */
+  /** Present if all connections are encrypted; with the file of the authority to trust instead of the well-known ones. */
   readonly tls: { readonly caFile: string | undefined } | undefined;
 };
 
@@ -23,14 +23,14 @@ const forms =
   'redis+cluster://host:port,host:port; rediss instead of redis for TLS, then with ?ca=<file> where needed; ' +
   '?sentinel-password=<password> for Sentinels that want one';
 
-// A list of hosts is no URL to the platform's parser.
+// The platform's URL parser does not accept a list of hosts.
 const urlPattern =
   /^redis(?<tls>s?)(?:\+(?<type>sentinel|cluster))?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
 
 const hostPattern = /^(?<host>\[[0-9a-f:.]+\]|[^\s:[\]]+)(?::(?<port>\d{1,5}))?$/i;
 
 /**
- * Says what is wrong with a Redis URL.
+ * Checks a Redis URL.
  * @returns a sentence without the URL, which may hold a password; undefined if nothing is wrong
  */
 export function checkRedisUrl(url: string): string | undefined {

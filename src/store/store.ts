@@ -1,6 +1,6 @@
 /**
- * The shared storage of cache entries, used by all gateways with the same store: a value by key, the right to make its next
- * value, and messages about both. Every call rejects with a StoreError if the store does not answer; callers go on without it.
+ * The port for the shared storage of cache entries: values by key, leases (the right to make a key's next value), generations by
+ * group, and messages about all of them. Every call rejects with a StoreError if the store does not answer; callers go on without it.
  */
 export type Store = {
   /** Reads values and generations in one round trip. */
@@ -16,8 +16,8 @@ export type Store = {
    */
   extend(key: string, token: string, leaseMs: number): Promise<boolean>;
   /**
-   * Puts a value in place and ends the lease, in one step.
-   * @param ttlMs milliseconds the value is kept at most; the store may drop it sooner
+   * Stores a value and ends the lease, atomically.
+   * @param ttlMs maximum milliseconds the value is kept; the store may drop it sooner
    * @returns false, and nothing is changed, if the token no longer holds the lease
    */
   publish(key: string, token: string, value: Buffer, ttlMs: number): Promise<boolean>;
@@ -27,13 +27,13 @@ export type Store = {
    */
   release(key: string, token: string, failurePayload: string): Promise<void>;
   /**
-   * Puts a tombstone in place of a key's value, and ends its lease: a value being made under it can no longer be published.
-   * The tombstone is nothing but a new version, so that a removed key can be distinguished from one that the store has lost.
+   * Replaces a key's value by a tombstone and ends its lease: a value being made under the lease can no longer be published.
+   * The tombstone is only a new version, so that a removed key can be distinguished from one that the store has lost.
    */
   remove(key: string): Promise<void>;
-  /** Gives a group a generation that it never had: values made under another one are invalid. */
+  /** Gives a group a new, unique generation: values made under another one are invalid. */
   bumpGeneration(group: string): Promise<void>;
-  /** Delivers all messages from now on; at once, and at every change, also whether messages arrive (`connected`, `disconnected`). */
+  /** Delivers all messages from now on. Also reports, at once and at every change, whether messages arrive (`connected`, `disconnected`). */
   subscribe(listener: (message: StoreMessage) => void): void;
   /** Resolves if the store answers. */
   ping(): Promise<void>;
@@ -42,20 +42,20 @@ export type Store = {
 };
 
 export type StoreRead = {
-  /** In the order of the keys; undefined where there is no value. */
+  /** In the order of the keys; undefined for a key without a value. */
   readonly values: readonly (Buffer | undefined)[];
   /** In the order of the groups; empty for a group that never had one. */
   readonly generations: readonly string[];
 };
 
-/** Every value begins with this many bytes, which differ from those of all other values of its key. */
+/** Each value begins with its version: this many bytes, different from those of all other values of its key. */
 export const versionBytes = 16;
 
-/** Milliseconds the tombstone of a removed key stays: longer than any gateway stays disconnected. */
+/** Milliseconds for which the tombstone of a removed key is kept: longer than any gateway stays disconnected. */
 export const tombstoneMs = 7 * 86_400_000;
 
 export type ClaimOptions = {
-  /** Names the claimant; no two claims have the same. */
+  /** Unique name of the claim. */
   readonly token: string;
   /** Milliseconds the lease lasts. */
   readonly leaseMs: number;
@@ -71,7 +71,7 @@ export type Claim =
   /** There is a value that the claimant has not seen; no lease was taken. */
   | { readonly state: 'changed'; readonly value: Buffer };
 
-/** A message to all subscribers, whoever made the change. */
+/** A message to all subscribers, whichever gateway made the change. */
 export type StoreMessage =
   | { readonly type: 'published' | 'removed'; readonly key: string }
   | { readonly type: 'released'; readonly key: string; readonly failurePayload: string }

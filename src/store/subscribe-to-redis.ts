@@ -66,7 +66,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
-/** @returns undefined for text that is not a message of ours: anybody may write to a channel */
+/** @returns undefined for text that is not one of our messages: any client may write to the channel */
 function parseMessage(text: string): StoreMessage | undefined {
   try {
     const message: unknown = JSON.parse(text);

@@ -5,8 +5,8 @@ type Connection = {
 };
 
 /**
- * Remembers why a client has no connection: its failing calls report only that there is none.
- * @returns says why a call failed, with the cause that is known
+ * Remembers why a client has no connection: its failing calls only report that there is none.
+ * @returns a function that describes why a call failed, with the known cause
  */
 export function watchConnection(client: Connection): (error: unknown) => string {
   let reason: string | undefined = 'not connected yet';

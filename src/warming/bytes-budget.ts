@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Bytes that may be read within any hour. */
+/** A limit of the bytes that may be read within any hour. */
 export type BytesBudget = { readonly isUsedUp: boolean; spend(bytes: number): void };
 
 const hourMs = 3_600_000;
@@ -10,7 +10,7 @@ export function createBytesBudget(perHour: number, clock: Clock): BytesBudget {
   let spent: { readonly atMs: number; readonly bytes: number }[] = [];
   return {
     get isUsedUp() {
-      // The distance in either direction: after the clock was set back, earlier readings would otherwise count until it has caught up.
+      // Distance in both directions: if the clock was set back, earlier reads would otherwise count until it has caught up.
       spent = spent.filter(({ atMs }) => Math.abs(clock.now() - atMs) < hourMs);
       return perHour > 0 && spent.reduce((sum, { bytes }) => sum + bytes, 0) >= perHour;
     },

@@ -4,7 +4,7 @@ import { batchGroupOf, type EndpointQuery } from '../batch/endpoint-query.ts';
 import type { WarmKey, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 
-/** Collects the keys that are read, and reports them to the schedule periodically: a request pays one write to a map. */
+/** Collects the keys that are read, and reports them to the schedule periodically: a request costs one write to a map. */
 export type HotKeys = {
   /** Records that a key was read; dropped when too many are pending. */
   recordRead(digest: string, query: EndpointQuery): void;
@@ -16,14 +16,14 @@ export type HotKeys = {
 type HotKeysOptions = {
   readonly schedule: WarmSchedule;
   readonly emit: (event: WarmEvent) => void;
-  /** Keys that are remembered between two flushes; more are lost. Default 10,000. */
+  /** Maximum keys between two flushes; further ones are dropped. Default 10,000. */
   readonly maxPending?: number;
   /** Milliseconds between two flushes. Default 1000. */
   readonly flushMs?: number;
 };
 
 /**
- * Characters of a key's parameters and SQL: more than the 8 KB of SQL that callers put into an address. Longer ones are not kept warm, for
+ * Maximum characters of a key's parameters and SQL; more than the 8 KB of SQL that callers put into a URL. Longer ones are not kept warm:
  * twenty thousand of 64 KiB would fill the schedule's memory.
  */
 const maxPayloadLength = 12 * 1024;

@@ -26,7 +26,7 @@ type Tables = {
   readonly totals: Record<string, number>;
 };
 
-/** Makes a schedule in this process's memory: for one gateway alone. It never rejects. */
+/** Makes a schedule in this process's memory, for a single gateway. It never rejects. */
 export function createMemorySchedule(options: ScheduleOptions & { readonly clock: Clock }): WarmSchedule {
   const { maxKeys, halfLifeMs = defaultHalfLifeMs } = options;
   const clock = neverBack(options.clock);
@@ -62,7 +62,7 @@ export function createMemorySchedule(options: ScheduleOptions & { readonly clock
   };
 }
 
-/** A clock that stands still instead of going back: what is due stays due. */
+/** A clock that pauses instead of going back, so that due groups stay due. */
 function neverBack(clock: Clock): Clock {
   let lastMs = clock.now();
   let setBackMs = 0;
@@ -88,7 +88,7 @@ function recordRead({ keys, groups }: Tables, key: WarmKey, now: number, halfLif
   groups.set(key.group, { digests, dueMs: now + key.periodMs, failures: 0, claim: undefined });
 }
 
-/** Forgets a key, and with the last one its group, unless a worker has it. */
+/** Forgets a key; with the last key of a group also the group, unless a worker has claimed it. */
 function forget({ keys, groups }: Tables, digest: string): void {
   const name = keys.get(digest)?.group ?? '';
   const group = groups.get(name);

@@ -12,18 +12,18 @@ import {
 } from './schedule.ts';
 import { warmKeys, warmScripts } from './warm-scripts.ts';
 
-/** Keys that one call names: a script holds up everybody else's commands. */
+/** Maximum keys of one call: a script holds up the commands of all other clients. */
 const maxNamed = 200;
 
 type RedisScheduleOptions = ScheduleOptions & {
   readonly url: string;
-  /** The rows that are kept warm: schedules of other ones over the same Redis share nothing with this one. Default: those without a name. */
+  /** Names the rows that are kept warm; schedules of other rows in the same Redis share nothing with this one. Default: rows without a name. */
   readonly warehouse?: string | undefined;
 };
 
 /**
  * Makes a schedule in Redis, shared by all workers and gateways, over a connection of its own. Calls reject while Redis does
- * not answer; whoever calls tries again later.
+ * not answer; callers try again later.
  * @throws Error if the URL can't be used
  */
 export function createRedisSchedule(options: RedisScheduleOptions): WarmSchedule {
@@ -35,7 +35,7 @@ export function createRedisSchedule(options: RedisScheduleOptions): WarmSchedule
     client.defineCommand(name, { lua, numberOfKeys: keys.length });
   }
   const run = async <Answer>(script: keyof typeof warmScripts, ...args: (string | number)[]) => {
-    // The client makes a method of each defined command; its types don't know them, nor what the scripts give.
+    // The client has a method for each defined command; its types know neither them nor the scripts' results.
     const methods = client as unknown as Record<string, (...args: (string | number)[]) => Promise<Answer>>;
     return methods[script]!(...keys, ...args).catch((error: unknown) => {
       throw new Error(reason(error), { cause: error });
@@ -81,7 +81,7 @@ function argumentsOf({ digest, group, endpoint, payload, periodMs, lifetimeMs }:
   return [digest, group, `${endpoint} ${payload}`, periodMs, lifetimeMs];
 }
 
-/** The third word of a fact, `<group> <endpoint> <payload>`, and all that follows. */
+/** The payload of a fact, `<group> <endpoint> <payload>`; it may contain spaces. */
 const payloadOf = (fact: string) => fact.replace(/^\S+ \S+ /, '');
 
 function toClaim([group, lateMs, failures, ...page]: readonly string[]): ClaimedGroup | undefined {

@@ -1,21 +1,22 @@
 /**
- * When which keys are warmed, shared by all workers that were given the same schedule. Keys that one run can answer are a
- * group, which is due as one; a key stays as long as it is read. All times are those of the schedule's own clock.
+ * The port that decides when keys are warmed, shared by all workers. Keys that one run can answer form a group, which becomes due as
+ * a whole; a key stays as long as it is read. All times are those of the schedule's own clock.
  */
 export type WarmSchedule = {
-  /** Records that keys were read, each at most once. A key that is new joins its group, a group that is new is due a period on. */
+  /** Records that keys were read; each is in the list at most once. A new key joins its group; a new group is due one period from now. */
   recordReads(keys: readonly WarmKey[]): Promise<void>;
   /**
-   * Claims the group that has been due longest, for `leaseMs`: no other worker gets it before that.
+   * Claims the group that has been due longest for `leaseMs` milliseconds: no other worker gets it during that time.
    * Keys that were not read within their lifetime are dropped.
-   * @param token names the claim; no two have the same
+   * @param token unique name of the claim
+   * @returns undefined if no group is due
    */
   claim(token: string, leaseMs: number): Promise<ClaimedGroup | undefined>;
-  /** Further keys of a claimed group, as above. @param next of the keys before */
+  /** The next page of keys of a claimed group. @param next of the page before */
   keysAfter(group: string, next: string): Promise<KeyPage>;
   /** Makes a claim last another `leaseMs` from now; false if the token no longer holds it. */
   extend(group: string, token: string, leaseMs: number): Promise<boolean>;
-  /** Ends a claim, says when the group is due again, and counts what was done; returns false if the claim is lost, and changes nothing from then on. */
+  /** Ends a claim, sets when the group is due again, and adds to the totals. Returns false, and changes nothing more, if the claim is lost. */
   settle(group: string, token: string, result: WarmResult): Promise<boolean>;
   state(): Promise<ScheduleState>;
   close(): Promise<void>;
@@ -31,14 +32,14 @@ export type WarmKey = {
   readonly payload: string;
   /** Milliseconds between two runs of a new group. */
   readonly periodMs: number;
-  /** Milliseconds after its last read when the key is dropped. */
+  /** Milliseconds from its last read until the key is dropped. */
   readonly lifetimeMs: number;
 };
 
 /** Some keys of a group, perhaps none. */
 export type KeyPage = {
   readonly keys: readonly Pick<WarmKey, 'digest' | 'payload'>[];
-  /** Where the others begin; absent if there are none. */
+  /** Where the next page begins; absent after the last one. */
   readonly next: string | undefined;
 };
 
@@ -56,12 +57,12 @@ export type WarmResult = {
   readonly failures: number;
   /** Keys that are no longer warmed. */
   readonly dropped: readonly string[];
-  /** What is added to the totals, by name. */
+  /** Numbers to add to the totals, by name. */
   readonly counts: Readonly<Record<string, number>>;
 };
 
 export type ScheduleState = {
-  /** Groups, the next due first; at most `maxShownGroups`. */
+  /** Groups by due time, earliest first; at most `maxShownGroups`. */
   readonly groups: readonly GroupState[];
   readonly keys: number;
   /** Sums of all results' counts, over all workers. */
@@ -73,7 +74,7 @@ export type GroupState = {
   readonly endpoint: string;
   readonly group: string;
   readonly keys: number;
-  /** Negative: overdue. Under a claim: until others may take it. */
+  /** Milliseconds until it is due; negative if it is overdue. For a claimed group, until others may take it. */
   readonly dueInMs: number;
   readonly isClaimed: boolean;
   readonly failures: number;
@@ -82,7 +83,7 @@ export type GroupState = {
 export const maxShownGroups = 100;
 
 export type ScheduleOptions = {
-  /** Keys that are kept; those that are read least go first. */
+  /** Maximum number of keys; the least read ones are dropped first. */
   readonly maxKeys: number;
   /** Milliseconds after which a read counts half. Default an hour. */
   readonly halfLifeMs?: number;

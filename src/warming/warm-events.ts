@@ -1,12 +1,12 @@
 /** Why a key was not warmed although it was due. */
 export type WarmSkip =
-  /** It is new enough to be fresh still when it is due next. */
+  /** It will still be fresh when it is due next. */
   | 'fresh'
   /** Another gateway or worker is making it, or this worker is stopping. */
   | 'busy'
   /** Its endpoint was changed, removed, or is not warmed any more. */
   | 'outdated'
-  /** The hour's bytes are used up. */
+  /** The bytes for this hour are used up. */
   | 'budget';
 
 /** What became of the keys of a group that was due. */
@@ -19,12 +19,12 @@ export type WarmedKeys = {
   readonly skipped: Readonly<Partial<Record<WarmSkip, number>>>;
   /** Queries that ran for it. */
   readonly runs: number;
-  /** Bytes that the engine read for it, where it counts them. */
+  /** Bytes that the engine read for it, if it counts them. */
   readonly bytes: number;
 };
 
 /** What the worker does; one event for each group that was due. */
 export type WarmEvent =
   | ({ readonly type: 'warm.cycle'; readonly lateMs: number; readonly ms: number } & WarmedKeys)
-  /** Reads could not be recorded, or the schedule did not answer: what is due waits. */
+  /** Reads could not be recorded, or the schedule did not answer; due groups wait. */
   | { readonly type: 'warm.schedule_failed'; readonly message: string };

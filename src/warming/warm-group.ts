@@ -15,14 +15,14 @@ export type GroupOutcome = WarmedKeys & {
   readonly periodMs: number;
   /** Bytes that separate runs for each key would have read in addition. */
   readonly savedBytes: number;
-  /** Digests that are not to be warmed any more. */
+  /** Digests of keys that need no more warming. */
   readonly dropped: readonly string[];
 };
 
 /** The request to the cache for one key. */
 export type KeyPlan = {
   readonly query: EndpointQuery & { readonly key: CacheKey };
-  /** Makes the request to the cache, whose query runs by `runQuery`. */
+  /** Makes the request to the cache, whose query is run by `runQuery`. */
   readonly cacheRequest: (runQuery: RunQuery) => CacheRequest;
 };
 
@@ -38,18 +38,18 @@ type WarmGroupDeps = {
   readonly failed: LRUCache<string, true>;
 };
 
-/** Keys that are warmed together at most: each holds a lease while the query runs. */
+/** Maximum number of keys warmed together: each holds a lease while the query runs. */
 const maxTogether = 1000;
 
-/** Milliseconds to wait for the leases on the keys of a batch; later keys take another run. */
+/** Milliseconds to wait for the leases on the keys of a batch; keys that get theirs later take another run. */
 const claimTimeoutMs = 2000;
 
-/** Milliseconds after which a group of which no key is left is looked at again. */
+/** Milliseconds until a group without remaining keys is due again. */
 const emptyPeriodMs = 60_000;
 
 type Counts = { refreshed: number; failed: number; runs: number; bytes: number; savedBytes: number };
 
-/** Warms the keys of one claim, with one run where its queries have a batch form. */
+/** Warms the keys of one claim: by one run if their queries have a batch form. */
 export async function warmGroup(
   deps: WarmGroupDeps,
   claim: ClaimedGroup,
@@ -64,7 +64,7 @@ export async function warmGroup(
   let definition: KeyPlan['query']['definition'] | undefined;
   let count = 0;
   const turns = takeTurns();
-  // Read and planned some at a time, so that a group of any size needs the memory of these.
+  // Read and planned page by page, so that a group of any size needs the memory of one page.
   for await (const keys of pagesOf(deps, claim)) {
     if (signal.aborted) break;
     count += keys.length;
@@ -111,7 +111,7 @@ async function warmTogether(
   signal: AbortSignal,
 ): Promise<void> {
   const counted: RunStatement = async (statement, options) => {
-    // A thousand keys may take many runs.
+    // Checked before each run: a thousand keys may take many.
     if (deps.budget.isUsedUp) throw new GatewayError('cancelled', 'The bytes of the hour are used up');
     counts.runs++;
     const result = await deps.runStatement(statement, options);

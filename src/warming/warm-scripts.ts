@@ -4,19 +4,19 @@ import { maxShownGroups } from './schedule.ts';
 const names = ['due', 'claims', 'failures', 'expires', 'score', 'facts', 'members', 'totals'];
 
 /**
- * All keys of a schedule, in the order in which every script gets them; the braces keep them in one slot of a Cluster.
- * @param warehouse as of the store
+ * All Redis keys of a schedule, in the order in which each script receives them; the braces keep them in one slot of a Cluster.
+ * @param warehouse as for `redisPrefix`
  */
 export function warmKeys(warehouse: string | undefined): readonly string[] {
   return names.map(name => `${redisPrefix(warehouse)}{warm}:${name}`);
 }
 
-/** Keys that one script looks at: it holds up everybody else's commands, a thousand keys for some two milliseconds. */
+/** Maximum keys that one script looks at: it holds up the commands of all other clients, for some two milliseconds per thousand keys. */
 const pageKeys = 1000;
 
 /**
- * What each script begins with. `due`: groups by when they are due; `claims`, `failures`: by group; `expires`, `score`: keys
- * by when they fall out, by score; `facts`: `<group> <endpoint> <payload>` by key; `members`: `<group> <key>`, ordered as text.
+ * The beginning of each script. `due`: groups by due time; `claims`, `failures`: by group; `expires`, `score`: keys by the time
+ * when they are dropped, and by score; `facts`: `<group> <endpoint> <payload>` by key; `members`: `<group> <key>`, in text order.
  */
 const opening = `
   local due, claims, failures, expires, score, facts, members, totals = unpack(KEYS)
@@ -62,9 +62,9 @@ const opening = `
     return #found
   end`;
 
-/** The schedule's steps, each one script: the time is that of Redis, whatever the workers' hosts say. */
+/** The operations of the schedule, one script each. Times are those of Redis, not of the workers' hosts. */
 export const warmScripts = {
-  /** ARGV: most keys, half-life; then for each key digest, group, fact, period, lifetime. */
+  /** ARGV: maximum number of keys, half-life; then for each key digest, group, fact, period, lifetime. */
   sqgWarmRecord: `${opening}
     for at = 3, #ARGV, 5 do
       local digest, group = ARGV[at], ARGV[at + 1]
@@ -82,7 +82,7 @@ export const warmScripts = {
       forget(redis.call('ZRANGE', score, 0, 0)[1])
     end
     return 1`,
-  /** ARGV: token, milliseconds. Gives group, milliseconds late, failures, then a page of keys; nothing; or '' where it has looked at enough. */
+  /** ARGV: token, milliseconds. Returns group, milliseconds late, failures, then a page of keys; nothing if none is due; '' to be called again. */
   sqgWarmClaim: `${opening}
     local looked = 0
     while looked < ${pageKeys} do
@@ -99,7 +99,7 @@ export const warmScripts = {
       endGroup(group)
     end
     return {''}`,
-  /** ARGV: group, where its next keys begin. */
+  /** ARGV: group, where the page begins. */
   sqgWarmPage: `${opening}
     local answer = {}
     addPage(answer, ARGV[1], ARGV[2])
@@ -127,7 +127,7 @@ export const warmScripts = {
     end
     for at = 5, #ARGV, 2 do redis.call('HINCRBYFLOAT', totals, ARGV[at], ARGV[at + 1]) end
     return 1`,
-  /** Gives JSON: groups as [group, due in, claimed, failures, keys, fact of one], number of keys, totals. */
+  /** Returns the number of keys, groups as JSON [group, due in, claimed, failures, keys, fact of one key], and totals. */
   sqgWarmState: `${opening}
     local groups = {}
     local first = redis.call('ZRANGE', due, 0, ${maxShownGroups - 1}, 'WITHSCORES')

@@ -5,13 +5,13 @@ import type { ClaimedGroup, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 import type { GroupOutcome } from './warm-group.ts';
 
-/** Keeps what is read fresh. */
+/** Keeps the entries of hot keys fresh. */
 export type Warmer = {
-  /** Warms everything that is due now; resolves when that is done. */
+  /** Warms all due groups; resolves when that is done. */
   runDue(): Promise<void>;
-  /** Runs what is due every `everyMs` milliseconds, until it is closed. */
+  /** Calls `runDue` every `everyMs` milliseconds, until it is closed. */
   start(everyMs: number): void;
-  /** Aborts the runs in flight; what they leave undone is due at once, for other workers. */
+  /** Aborts the runs in progress; their groups are due at once, for other workers. */
   close(): Promise<void>;
 };
 
@@ -27,7 +27,7 @@ type WarmerOptions = {
   readonly concurrency?: number;
 };
 
-/** Milliseconds a claim lasts: a dead worker's group goes to another one that long after. */
+/** Milliseconds a claim lasts: after that time another worker takes over the group of a dead one. */
 const leaseMs = 15_000;
 const extendMs = 5_000;
 
@@ -58,7 +58,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
 
   async function warm(claim: ClaimedGroup, token: string): Promise<void> {
     const startedMs = clock.now();
-    // Not below zero where the clock was set back.
+    // Not negative, even if the clock was set back.
     const tookMs = () => Math.max(0, clock.now() - startedMs);
     const { group, lateMs } = claim;
     const extending = setInterval(() => {
@@ -72,7 +72,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
       const totals = { due: keys, refreshed, failed, runs, bytes, savedBytes, lateMs };
       const skips = Object.entries(skipped).map(([why, count]) => [`skipped:${why}`, count] as const);
       await schedule.settle(group, token, {
-        // Another worker takes over at once what a stopping one leaves undone.
+        // The group of a stopping worker is due at once, for another one.
         dueInMs: closing.signal.aborted ? 0 : nextDueMs(periodMs, failures, tookMs()),
         failures,
         dropped,
@@ -86,8 +86,8 @@ export function createWarmer(options: WarmerOptions): Warmer {
   }
 
   /**
-   * Milliseconds until the next run, which starts a period, or a little less, after this one did. After a failure it rests that long: twice as long
-   * with each one in a row, to eight periods.
+   * Milliseconds until the next run: it starts about one period after this one started. After a failure it starts one or more periods
+   * after this one ended: twice as many with each failure in a row, up to eight.
    */
   function nextDueMs(periodMs: number, failures: number, tookMs: number): number {
     const ms = periodMs * 2 ** Math.min(failures, 3) * (1 - jitter * random());
@@ -95,7 +95,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
   }
 
   function runDue(): Promise<void> {
-    // A lane that is busy with a large group does not hold up the others.
+    // Each lane runs on its own: one that is busy with a large group does not hold up the others.
     for (let at = 0; at < concurrency; at++) {
       lanes[at] ??= runAll().finally(() => {
         lanes[at] = undefined;
