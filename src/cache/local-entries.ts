@@ -16,6 +16,11 @@ export type LocalEntries = {
    * @param options.isCompared whether the store is known to have the same entry; if not, it is asked before the entry is trusted
    */
   keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
+  /**
+   * Begins a read of the store.
+   * @returns ends it, and says whether no other entry of the key was published meanwhile: what was read may be trusted
+   */
+  startRead(digest: string): () => boolean;
   /** Forgets an entry that turned out to be invalidated. */
   drop(digest: string): void;
   /** Forgets an entry that is being invalidated; the results of store reads that began earlier are not kept. */
@@ -42,6 +47,8 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   let epoch = 0;
   let isConnected = false;
   let removals = 0;
+  /** Keys that are being read, by how many, and publications since the first of them began. */
+  const reads = new Map<string, { open: number; publications: number }>();
 
   function remove(digest: string): void {
     removals++;
@@ -62,6 +69,16 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     },
     keep({ digest }, entry, { isCompared }) {
       entries?.set(digest, { entry, epoch: isCompared ? epoch : undefined });
+    },
+    startRead(digest) {
+      const read = reads.get(digest) ?? { open: 0, publications: 0 };
+      reads.set(digest, read);
+      read.open++;
+      const { publications } = read;
+      return () => {
+        if (--read.open === 0) reads.delete(digest);
+        return read.publications === publications;
+      };
     },
     drop: digest => void entries?.delete(digest),
     remove,
@@ -84,6 +101,8 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
         case 'published': {
           const found = entries?.peek(message.key);
           if (found) found.epoch = undefined;
+          const read = reads.get(message.key);
+          if (read) read.publications++;
         }
       }
     },

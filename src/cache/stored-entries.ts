@@ -50,16 +50,12 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     return decoded;
   }
 
-  /**
-   * @param stored the decoded value of the answer
-   * @param before the entry this process had when the store was asked
-   * @param isCurrent whether no entry was invalidated since then
-   */
+  /** @param stored the decoded value of the answer */
   function choose(
     request: CacheRequest,
     { isKnown, value }: StoreAnswer,
     stored: Entry | undefined,
-    { before, isCurrent }: { readonly before: Entry | undefined; readonly isCurrent: boolean },
+    { before, isCurrent, isNewest }: SinceAsked,
   ): Entry | undefined {
     const { key } = request;
     const held = local.get(key);
@@ -74,22 +70,42 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       local.drop(key.digest);
       return undefined;
     }
-    if (isCurrent) local.keep(key, entry, { isCompared: true });
+    if (isCurrent) local.keep(key, entry, { isCompared: isNewest });
     return entry;
+  }
+
+  /** The store's answer, and its value as an entry. */
+  async function ask(request: CacheRequest, known: Entry | undefined) {
+    const answer = await read(request.key);
+    const { value } = answer;
+    return { answer, stored: value && (await decode(value, request, known)) };
   }
 
   return {
     async newest(request, known) {
       const { removals } = local;
       const before = local.get(request.key);
-      const answer = await read(request.key);
-      const { value } = answer;
-      const stored = value && (await decode(value, request, known));
-      const entry = choose(request, answer, stored, { before, isCurrent: local.removals === removals });
+      const endRead = local.startRead(request.key.digest);
+      let isNewest = false;
+      const { answer, stored } = await ask(request, known).finally(() => {
+        isNewest = endRead();
+      });
+      const since = { before, isCurrent: local.removals === removals, isNewest };
+      const entry = choose(request, answer, stored, since);
       return { entry, budget: { remainingMs: answer.remainingMs } };
     },
   };
 }
+
+/** What has happened since the store was asked. */
+type SinceAsked = {
+  /** The entry this process had then. */
+  readonly before: Entry | undefined;
+  /** Whether no entry was invalidated. */
+  readonly isCurrent: boolean;
+  /** Whether no other entry of the key was published. */
+  readonly isNewest: boolean;
+};
 
 /** Gives a fresh entry back to a store that has lost it, unless another gateway is making a newer one. */
 function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheRequest, entry: Entry): void {

@@ -476,6 +476,31 @@ describe("a gateway's memory", () => {
     expect(await ask(gateway, request)).toBe('hit {"result":[{"n":2}]}');
   });
 
+  test('does not trust an older entry that it was reading while another gateway made a newer one', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const other = openCache({ clock, store });
+    const { request } = countingRequest('a');
+    await ask(other, request);
+    const gate = Promise.withResolvers<void>();
+    const late: Store = {
+      ...store,
+      async read(...args) {
+        const read = await store.read(...args);
+        await gate.promise;
+        return read;
+      },
+    };
+    const gateway = openCache({ clock, store: late });
+    const reading = ask(gateway, request);
+    await settle();
+    await other.cache.read(request, { signal: never, mustLoad: true });
+    await settle();
+    gate.resolve();
+    expect(await reading).toBe('hit {"result":[{"n":1}]}');
+    expect(await ask(gateway, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(gateway.cache.peek(request)).toBeDefined();
+  });
+
   test('keeps what was derived from an entry while the store has the same one', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const disconnected = openCache({ clock, store: { ...store, subscribe: () => undefined } });
