@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import type { ResultSet } from '../base/rows.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { JoinedCallers, QueryParameter } from '../engine/engine.ts';
+import { layoutVersion } from './entry.ts';
 import type { Lifetimes } from './freshness.ts';
 
 /** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract 5.1). */
 export type CacheKey = {
   /** UUID of the endpoint: all its entries can be invalidated together. */
   readonly group: string;
-  /** SHA-256 of the canonical text, hexadecimal. */
+  /** SHA-256 of the entry's layout and the canonical text, hexadecimal. */
   readonly digest: string;
   /** The text itself: stored with the entry and compared on every read. */
   readonly canonical: string;
@@ -66,7 +67,7 @@ export function cacheKey({
   ]);
   return {
     group: definition.id,
-    digest: createHash('sha256').update(canonical).digest('hex'),
+    digest: createHash('sha256').update(`${layoutVersion} ${canonical}`).digest('hex'),
     canonical,
   };
 }

@@ -67,8 +67,8 @@ export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
 
-/** Raise it with each change of the layout below; entries of other layouts are ignored. */
-const layoutVersion = 4;
+/** Changes with the layout below. An entry of another layout is not read, and has another key: versions that run at the same time would replace each other's. */
+export const layoutVersion = 4;
 
 /** Longer bodies are compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
 const maxBytesNow = 256 * 1024;
