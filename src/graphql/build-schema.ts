@@ -40,11 +40,11 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
         endpoint.columns.map(column => [
           graphqlName(column.name),
           t.field({
-            type: column.repeated && column.type !== 'STRUCT' ? [columnType(column)] : columnType(column),
+            type: isListField(column) ? [columnType(column)] : columnType(column),
             nullable: !column.required && !column.repeated,
             description: column.description,
-            // Pothos expects the type above, which is known from the header only at run time.
-            resolve: source => source[column.name] as never,
+            // Pothos expects values of the type above, which is known from the header only at run time.
+            resolve: fieldReader(column) as never,
           }),
         ]),
       ),
@@ -150,6 +150,36 @@ function listRows(
   }
   const toRow = (row: Row): Row => Object.setPrototypeOf({ ...convert(row) }, withAbsent);
   return context.list(rows, info, { bytes, convert: toRow, check });
+}
+
+/**
+ * Makes what reads a column's field from a row.
+ * @throws GatewayError `invalid_query` for a value that the field's type does not take: a caller's SQL may give the column NULL, or another type
+ */
+function fieldReader(column: ColumnDefinition): (row: Row) => unknown {
+  const { name, required, repeated } = column;
+  const type = columnType(column);
+  const isList = isListField(column);
+  const takes = (value: unknown) => value !== null && value !== undefined && isOf(type, value);
+  return row => {
+    const value = row[name];
+    const isNull = value === null || value === undefined;
+    if (isNull && !required && !repeated) return null;
+    const isTaken = isList ? Array.isArray(value) && value.every(takes) : takes(value);
+    if (isTaken) return value;
+    const allowed = `${isList ? `[${type}!]` : type}${required || repeated ? '!' : ''}`;
+    const found = isNull ? 'is NULL' : 'has a value of another type';
+    throw new GatewayError('invalid_query', `Column "${name}" ${found}; allowed: ${allowed}`);
+  };
+}
+
+/** Whether a column is a list in GraphQL; records are JSON, repeated ones too. */
+const isListField = ({ repeated, type }: ColumnDefinition) => repeated && type !== 'STRUCT';
+
+/** Whether GraphQL's own types write a value; ours write any. */
+function isOf(type: ReturnType<typeof columnType>, value: unknown): boolean {
+  if (type === 'String') return typeof value !== 'object';
+  return type !== 'Boolean' || typeof value === 'boolean';
 }
 
 function columnIsAbsent({ name }: ColumnDefinition): GatewayError {

@@ -24,12 +24,18 @@ function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   const { nodes, source, positions, path } = error;
   // Without a valid document there is no GraphQL result, whichever media type was requested.
   const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
+  // Yoga leaves it out for variables of the wrong type, which are a 200 in application/json as well.
+  const asInSpec = status === 400 ? { status, spec: true } : http;
   return new GraphQLError(redactMessage(error.message.slice(0, maxMessageLength), redact), {
     nodes,
     source,
     positions,
     path,
-    extensions: { code: ours, status: errorCodes[ours].status, http: isNoDocument ? { status: 400 } : http },
+    extensions: {
+      code: ours,
+      status: errorCodes[ours].status,
+      http: isNoDocument ? { status: 400 } : asInSpec,
+    },
   });
 }
 

@@ -136,6 +136,25 @@ describe("a caller's own SQL", () => {
     });
   });
 
+  test.each([
+    ['timestamp', 'cast(null as timestamp)', 'is NULL; allowed: DateTime!'],
+    ['metadata', 'cast(null as string)', 'is NULL; allowed: JSON!'],
+    ['id', '[id]', 'has a value of another type; allowed: String!'],
+    ['id', 'struct(id)', 'has a value of another type; allowed: String!'],
+  ])(
+    'that gives %s the value %s, which its type does not have, is no fault of ours',
+    async (name, value, problem) => {
+      const sql = `select ${value} as ${name} from edge_logs`;
+      const { data, errors } = await ask(`logsAll(project: "ours", sql: $sql) { ${name} }`, sql);
+      expect(data).toEqual({ logsAll: null });
+      expect(errors[0]).toMatchObject({
+        message: `Column "${name}" ${problem}`,
+        extensions: { code: 'invalid_query', status: 400 },
+      });
+      expect(gateway.events.filter(({ type }) => type === 'http.bug')).toEqual([]);
+    },
+  );
+
   test('of any shape gives typed columns and rows as JSON, in the form of REST', async () => {
     const sql = `select timestamp_trunc(timestamp, hour) as hour, count(*) as n, array_agg(struct(id, 9007199254740993 as big) order by id) as rows_
       from edge_logs group by hour`;
@@ -190,8 +209,6 @@ describe('contract 3.1: requests that can not be answered', () => {
     ['an Accept without JSON', '{"query":"{__typename}"}', { accept: 'text/csv' }, 406, 'not_acceptable'],
     ['an Accept of events and of lines of JSON', '{"query":"{__typename}"}', { accept: 'text/event-stream, application/x-ndjson' }, 406, 'not_acceptable'],
     ['an Accept of parts and of problems', '{"query":"{__typename}"}', { accept: 'multipart/mixed, application/problem+json' }, 406, 'not_acceptable'],
-    ['a variable of the wrong type', '{"query":"query($p:String!){logsAll(project:$p){id}}","variables":{"p":1}}', {}, 400, 'invalid_graphql'],
-    ['a missing variable', '{"query":"query($p:String!){logsAll(project:$p){id}}"}', {}, 400, 'invalid_graphql'],
   ])('%s', async (_what, body, headers, status, code) => {
     const answer = await post(body, headers as Record<string, string>);
     expect([answer.status, codes(answer.body)]).toEqual([status, [code]]);
@@ -208,6 +225,22 @@ describe('contract 3.1: requests that can not be answered', () => {
     expect([strict.status, new Set(codes(strict.body))]).toEqual([400, new Set(['invalid_graphql'])]);
     expect(strict.body.extensions).toEqual({ request_id: strict.headers.get('x-request-id') });
     expect((await gateway.graphql(query)).status).toBe(200);
+  });
+
+  test.each([
+    ['a variable of the wrong type', { project: 1 }, 'A'],
+    ['a missing variable', {}, 'A'],
+    ['no operation of the name', { project: 'ours' }, 'B'],
+  ])('%s: the same', async (_what, variables, operationName) => {
+    const query = 'query A($project: String!) { logsAll(project: $project) { id } }';
+    const body = JSON.stringify({ query, variables, operationName });
+    const strict = await post(body, { accept: 'application/graphql-response+json' });
+    const lenient = await post(body, { accept: 'application/json' });
+    expect([strict.status, lenient.status]).toEqual([400, 200]);
+    for (const answer of [strict, lenient]) {
+      expect(codes(answer.body)).toEqual(['invalid_graphql']);
+      expect(answer.body).not.toHaveProperty('data');
+    }
   });
 });
 
