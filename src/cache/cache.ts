@@ -55,6 +55,8 @@ export type CacheAnswer = {
   readonly state: EntryState;
   /** Cost of the query that ran for this answer; never stored, so a hit has none. */
   readonly receipt?: Receipt;
+  /** Whether rows were loaded after the query of this answer had begun: for the next request the entry is not fresh. */
+  readonly isOutdated?: boolean;
 };
 
 /** The one cache of all handlers (contract 5.3, 5.5): this process's memory before a store that all gateways share. */
@@ -169,10 +171,23 @@ export function createCache(options: CacheOptions): Cache {
 }
 
 /** Milliseconds since an entry's query began; at least its fresh time if rows were loaded since. */
-function ageOf({ clock, staleUntil }: Parts, entry: Entry, { key, lifetimes }: CacheRequest): number {
-  const ageMs = clock.now() - entry.createdAtMs;
-  const isOutdated = entry.createdAtMs <= (staleUntil.get(key.group) ?? -Infinity);
-  return isOutdated ? Math.max(ageMs, lifetimes.freshMs) : ageMs;
+function ageOf(parts: Parts, entry: Entry, request: CacheRequest): number {
+  const ageMs = parts.clock.now() - entry.createdAtMs;
+  return isOutdated(parts, entry, request) ? Math.max(ageMs, request.lifetimes.freshMs) : ageMs;
+}
+
+/** Whether rows were loaded since the query of an entry began. */
+function isOutdated({ staleUntil }: Parts, entry: Entry, { key }: CacheRequest): boolean {
+  return entry.createdAtMs <= (staleUntil.get(key.group) ?? -Infinity);
+}
+
+/** The answer of a query that ran for it; an earlier one that it joined may have begun before rows were loaded. */
+function loadedAnswer(
+  parts: Parts,
+  loaded: Pick<CacheAnswer, 'entry' | 'receipt'>,
+  request: CacheRequest,
+): CacheAnswer {
+  return { ...loaded, state: 'miss', isOutdated: isOutdated(parts, loaded.entry, request) };
 }
 
 function peek(parts: Parts, request: CacheRequest): Entry | undefined {
@@ -257,21 +272,18 @@ async function lookUp(parts: Parts, request: CacheRequest, signal: AbortSignal):
   const usableOnError = freshness === 'stale-if-error' ? entry : undefined;
   if (usableOnError && loader.isBackingOff(request)) return { entry: usableOnError, state: 'stale-if-error' };
   try {
-    return { ...(await loader.load(request, entry, budget, signal)), state: 'miss' };
+    return loadedAnswer(parts, await loader.load(request, entry, budget, signal), request);
   } catch (error) {
     if (!usableOnError || !isDependencyFailure(toGatewayError(error))) throw error;
     return { entry: usableOnError, state: 'stale-if-error' };
   }
 }
 
-async function loadAlways(
-  { stored, loader, clock }: Parts,
-  request: CacheRequest,
-  signal: AbortSignal,
-): Promise<CacheAnswer> {
+async function loadAlways(parts: Parts, request: CacheRequest, signal: AbortSignal): Promise<CacheAnswer> {
+  const { stored, loader, clock } = parts;
   const askedAtMs = clock.now();
   const { entry, budget } = await stored.newest(request);
-  return { ...(await loader.load(request, entry, budget, signal, askedAtMs)), state: 'miss' };
+  return loadedAnswer(parts, await loader.load(request, entry, budget, signal, askedAtMs), request);
 }
 
 async function warm(

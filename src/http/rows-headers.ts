@@ -29,7 +29,8 @@ export function rowsHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders
  * Says where an answer came from and who may keep it for how long (contract 5.10).
  * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
  */
-function cacheHeaders({ endpoint, cache, bodyDigest, plan }: Answer, form: BodyForm): OutgoingHttpHeaders {
+function cacheHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
+  const { endpoint, cache, bodyDigest, plan, isOutdated } = answer;
   if (cache.state === 'off' || bodyDigest === undefined) {
     return {
       'cache-control': 'no-store',
@@ -40,7 +41,7 @@ function cacheHeaders({ endpoint, cache, bodyDigest, plan }: Answer, form: BodyF
   }
   const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
   // Rows that were loaded make an entry stale at any age: nobody else may call it fresh.
-  const isStale = cache.state === 'stale' || cache.state === 'stale-if-error';
+  const isStale = cache.state === 'stale' || cache.state === 'stale-if-error' || isOutdated;
   const freshSeconds = isStale ? Math.min(cacheSeconds, cache.ageSeconds) : cacheSeconds;
   const ttl = freshSeconds - cache.ageSeconds;
   return {

@@ -48,6 +48,8 @@ export type Answer = {
   /** The rows as the query returned them, or the cache entry, by whose identity `repeatAnswers` recognises them. */
   readonly rows: Rendered | Entry;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
+  /** Whether rows were loaded since its query began: nobody may keep it as fresh. */
+  readonly isOutdated: boolean;
   /** The cost of the query that this answer waited for; absent if it came from the cache. */
   readonly receipt: Receipt | undefined;
   /** How long each stage of the pipeline took, in order. */
@@ -69,12 +71,13 @@ export async function runEndpoint(
   try {
     if (plan && !request.isCounted) countRequests(plan.caller.meter, 1);
     plan ??= await planRequest(deps, request, stages);
-    const { rows, state, receipt } = await tracedRead(deps, plan, request);
+    const read = await tracedRead(deps, plan, request);
+    const { rows, state } = read;
     stages.done(state === 'miss' || state === 'off' ? 'query' : 'cache');
     const by = { caller: plan.caller.tokenId, signal: request.signal };
     const shown = await representationOf(rows, plan.redact, deps.redactor, by);
     if (plan.redact) stages.done('redact');
-    const answer = toAnswer(deps, plan, rows, shown, state, receipt, stages.list());
+    const answer = toAnswer(deps, plan, read, shown, stages.list());
     announce(deps, answer, request.requestId, stages.totalMs());
     noteAnswer(request.facts, answer);
     return answer;
@@ -101,7 +104,7 @@ export function repeatAnswers(
   if (answers[0]?.plan.caller.meter?.admit(answers.length)) return undefined;
   const ms = performance.now() - startedMs;
   return answers.map(({ plan, rows, body, bodyDigest: digest }) => {
-    const answer = toAnswer(deps, plan, rows, { body, digest }, 'hit', undefined, [{ name: 'cache', ms }]);
+    const answer = toAnswer(deps, plan, { rows, state: 'hit' }, { body, digest }, [{ name: 'cache', ms }]);
     announce(deps, answer, requestId, ms);
     return answer;
   });
@@ -150,6 +153,7 @@ type ReadRows = {
   readonly rows: Rendered | Entry;
   readonly state: CacheState;
   readonly receipt?: Receipt | undefined;
+  readonly isOutdated?: boolean;
 };
 
 /** `readRows` within a span; an uncached endpoint has only the span of its query. */
@@ -216,17 +220,16 @@ async function runUncached(
 function toAnswer(
   { clock }: PipelineDeps,
   plan: Plan,
-  rows: Rendered | Entry,
+  { rows, state, receipt, isOutdated = false }: ReadRows,
   { body, digest: bodyDigest }: Representation,
-  state: CacheState,
-  receipt: Receipt | undefined,
   stages: readonly Stage[],
 ): Answer {
   const { definition: endpoint } = plan;
   const { columns, rowCount, isTruncated, createdAtMs } = rows;
   const ageSeconds = Math.max(0, Math.floor((clock.now() - createdAtMs) / 1000));
   const cache = { state, ageSeconds };
-  return { plan, endpoint, columns, rowCount, isTruncated, body, bodyDigest, rows, cache, receipt, stages };
+  const shown = { body, bodyDigest, columns, rowCount, isTruncated, isOutdated };
+  return { plan, endpoint, rows, cache, receipt, stages, ...shown };
 }
 
 function isFromCache(state: CacheState): boolean {

@@ -530,6 +530,25 @@ test('rows of a query that began after a load are fresh, however long it took', 
   expect(query.runs).toBe(2);
 });
 
+test('an answer that joins a query which began before a load says that it is outdated', async () => {
+  const gateway = openCache({ clock });
+  const { request, query } = countingRequest('a');
+  const gate = Promise.withResolvers<void>();
+  query.gate = gate.promise;
+  const first = gateway.cache.read(request, { signal: never });
+  await settle();
+  clock.advance(second);
+  gateway.cache.markStale('group');
+  const joined = gateway.cache.read(request, { signal: never });
+  gate.resolve();
+  const outdated = { state: 'miss', isOutdated: true };
+  expect(await Promise.all([first, joined])).toMatchObject([outdated, outdated]);
+  clock.advance(second);
+  const next = await gateway.cache.read(request, { signal: never, mustLoad: true });
+  expect(next).toMatchObject({ state: 'miss', isOutdated: false });
+  expect(query.runs).toBe(2);
+});
+
 test('closing ends refreshes, waits until they have ended, and starts no more', async () => {
   const gateway = openCache({ clock });
   const [{ request, query }, other] = [countingRequest('a'), countingRequest('b')];
