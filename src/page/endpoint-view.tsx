@@ -91,6 +91,7 @@ export function EndpointView({ client, endpoint, view, onView, onToken }: Endpoi
           columns={answer.columns}
           rows={answer.rows}
           facts={answer.facts}
+          crowded={answer.crowded}
           view={view}
           onView={onView}
           onFresh={() => query.run(values, true)}

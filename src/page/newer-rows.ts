@@ -2,7 +2,7 @@ import type { Values } from './api/catalogue.ts';
 import type { Answer, Facts, Row } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { endsBefore } from './form/time-values.ts';
-import { newestMicros, newRows, oldestMicros, toIso } from './row-times.ts';
+import { type Micros, microBefore, newestMicros, newRows, oldestMicros, toIso } from './row-times.ts';
 
 /** Rows, and what was known of them as they came. */
 export type ShownRows = {
@@ -12,6 +12,10 @@ export type ShownRows = {
   readonly values: Values;
   /** Whether older rows were asked for, and there were none. */
   readonly isComplete?: boolean;
+  /** Rows of the longest answer so far: one of fewer rows was not cut. */
+  readonly fullRows: number;
+  /** Times that fill an answer each, the newest first: they may have more rows, for which no bound can ask. */
+  readonly crowded: readonly Micros[];
 };
 
 /** The column that says when a row happened, and the parameters that bound it: exclusively below, inclusively above. */
@@ -45,18 +49,27 @@ export async function withNewerRows(
   const { values } = shown;
   const asked =
     newest === undefined ? values : { ...values, [start]: laterOf(values[start], newest - lateMicros) };
-  const { found, facts, isMet } = await askBackTo(newest ?? Infinity, run, bounds, asked);
-  if (!isMet) return { ...shown, rows: newestFirst(time, found), facts, isComplete: false };
+  const { found, facts, isMet, ...more } = await askBackTo(newest ?? Infinity, run, bounds, asked);
+  const fullRows = Math.max(shown.fullRows, more.fullRows);
+  if (!isMet)
+    return { ...shown, ...more, fullRows, rows: newestFirst(time, found), facts, isComplete: false };
   const fresh = newRows(time, found, shown.rows);
+  const crowded = [...more.crowded, ...shown.crowded];
   // What an answer was cut of is shown already.
-  const known = { ...shown, facts: { ...facts, cutAt: shown.facts.cutAt } };
+  const known = { ...shown, fullRows, crowded, facts: { ...facts, cutAt: shown.facts.cutAt } };
   if (fresh.length === 0) return known;
-  return { ...known, rows: newestFirst(time, [...fresh, ...shown.rows]).slice(0, maxRows) };
+  const rows = newestFirst(time, [...fresh, ...shown.rows]);
+  // Those that are pushed out can be asked for again.
+  if (rows.length > maxRows) return { ...known, rows: rows.slice(0, maxRows), isComplete: false };
+  return { ...known, rows };
 }
 
-type Run = (values: Values) => Promise<Answer>;
+export type Run = (values: Values) => Promise<Answer>;
 
-type Found = { readonly found: readonly Row[]; readonly facts: Facts; readonly isMet: boolean };
+type Found = Pick<ShownRows, 'facts' | 'fullRows' | 'crowded'> & {
+  readonly found: readonly Row[];
+  readonly isMet: boolean;
+};
 
 /** Asks for rows back to a time, the newest first; not so far where that takes too many answers, or a later one fails. */
 async function askBackTo(
@@ -65,27 +78,35 @@ async function askBackTo(
   { time, end }: TimeBounds,
   values: Values,
 ): Promise<Found> {
-  let asked = values;
-  let { rows: found, facts } = await run(asked);
+  let { rows: found, facts } = await run(values);
   let oldest = oldestMicros(time, found);
-  let [answers, isMore] = [1, true];
-  while (isMore && oldest !== undefined && oldest > micros) {
-    if (end === undefined || answers++ === maxAnswers) return { found, facts, isMet: false };
-    asked = { ...asked, [end]: toIso(oldest) };
-    const answer = await run(asked).catch(error => {
+  let [answers, fullRows, isCrowded] = [1, found.length, false];
+  const crowded: Micros[] = [];
+  const soFar = (isMet: boolean): Found => ({ found, facts, isMet, fullRows, crowded });
+  while (oldest !== undefined && oldest > micros) {
+    if (end === undefined || answers++ === maxAnswers) return soFar(false);
+    const before = toIso(isCrowded ? microBefore(oldest) : oldest);
+    const answer = await run({ ...values, [end]: before }).catch(error => {
       // Such as a token's limit of requests: with the next poll it would be the same.
       if (error instanceof Problem) return undefined;
       throw error;
     });
-    if (!answer) return { found, facts, isMet: false };
+    if (!answer) return soFar(false);
+    facts = answer.facts;
     const more = newRows(time, answer.rows, found);
     found = [...found, ...more];
-    facts = answer.facts;
-    oldest = oldestMicros(time, answer.rows);
-    isMore = more.length > 0;
+    if (more.length > 0) oldest = oldestMicros(time, more);
+    else if (isCrowded || !isFull(answer.rows, fullRows)) return soFar(true);
+    isCrowded = more.length === 0;
+    if (isCrowded) crowded.push(oldest!);
+    fullRows = Math.max(fullRows, answer.rows.length);
   }
-  return { found, facts, isMet: true };
+  return soFar(true);
 }
+
+/** Whether an answer may have been cut. One that holds nothing new holds a single microsecond then, behind which there may be older rows. */
+export const isFull = (rows: readonly Row[], fullRows: number): boolean =>
+  rows.length > 1 && rows.length >= fullRows;
 
 /** The bound of the form, unless the other time is later. */
 function laterOf(given: Values[string] | undefined, micros: number): string {

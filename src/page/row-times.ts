@@ -8,7 +8,7 @@ export function timeColumn(columns: readonly Column[]): string | undefined {
 }
 
 /** A time as rows have it: beyond 2^53 microseconds, before 1685 and after 2255, it is a BigInt. */
-type Micros = number | bigint;
+export type Micros = number | bigint;
 
 const isMicros = (value: unknown): value is Micros => typeof value === 'number' || typeof value === 'bigint';
 
@@ -32,6 +32,10 @@ export function oldestMicros(time: string, rows: readonly Row[]): Micros | undef
   }
   return found;
 }
+
+/** The microsecond before another one. */
+export const microBefore = (micros: Micros): Micros =>
+  typeof micros === 'bigint' ? micros - 1n : micros - 1;
 
 /**
  * Microseconds since 1970 as ISO 8601 text, all digits kept.

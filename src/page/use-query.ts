@@ -4,8 +4,9 @@ import type { Answer, Client } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { requestValues } from './form/request-values.ts';
 import { type ShownRows, type TimeBounds, withNewerRows } from './newer-rows.ts';
+import { olderThan } from './older-rows.ts';
 import { guessColumns } from './result/format.ts';
-import { newRows, oldestMicros, timeColumn, toIso } from './row-times.ts';
+import { timeColumn } from './row-times.ts';
 
 /** What the page knows of the latest query. */
 export type QueryState = {
@@ -151,7 +152,12 @@ function wholeAnswer(endpoint: Endpoint, form: Values, isFresh: boolean): Load {
       return verdict && 'columns' in verdict ? verdict.columns : undefined;
     };
     const [answer, columns] = await Promise.all([client.run(endpoint, values, signal, isFresh), columnsOf()]);
-    return { ...answer, columns: columns ?? guessColumns(answer.rows), values, form };
+    const shown = {
+      columns: columns ?? guessColumns(answer.rows),
+      fullRows: answer.rows.length,
+      crowded: [],
+    };
+    return { ...answer, ...shown, values, form };
   };
 }
 
@@ -168,27 +174,12 @@ function newerRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
 
 function olderRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
   const { time, end } = boundsOf(endpoint, shown);
-  const { rows, values, isComplete } = shown;
-  if (end === undefined || time === undefined || isComplete) return undefined;
-  const oldest = oldestMicros(time, rows);
-  if (oldest === undefined) return undefined;
-  return async (client, signal) => {
-    const { rows: found, facts } = await client.run(
-      endpoint,
-      { ...values, [end]: toIso(oldest) },
-      signal,
-      false,
-    );
-    const older = newRows(time, found, rows);
-    const { ms, bytes } = shown.facts;
-    return {
-      ...shown,
-      rows: [...rows, ...older],
-      // Those of all that is shown.
-      facts: { ...facts, ms: ms + facts.ms, bytes: bytes + facts.bytes },
-      isComplete: older.length === 0,
-    };
-  };
+  const ask = time === undefined ? undefined : olderThan(shown, { time, end });
+  if (!ask) return undefined;
+  return async (client, signal) => ({
+    ...shown,
+    ...(await ask(values => client.run(endpoint, values, signal, false))),
+  });
 }
 
 /** What says when a row happened, and bounds it; SQL of one's own may use the bounds for anything. */

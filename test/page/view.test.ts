@@ -8,7 +8,8 @@ import { rangeOf } from '../../src/page/editor/error-range.ts';
 import { examplesOf } from '../../src/page/editor/examples.ts';
 import { requestValues } from '../../src/page/form/request-values.ts';
 import { endsBefore, fromLocalField, toLocalField } from '../../src/page/form/time-values.ts';
-import { withNewerRows } from '../../src/page/newer-rows.ts';
+import { type ShownRows, withNewerRows } from '../../src/page/newer-rows.ts';
+import { olderThan } from '../../src/page/older-rows.ts';
 import { add, formatAmount, sumOf, toAmount } from '../../src/page/result/amount.ts';
 import { type ChartModel, chartModel, isMeasurement } from '../../src/page/result/chart-model.ts';
 import { rowsWithin } from '../../src/page/result/filter-rows.ts';
@@ -416,6 +417,15 @@ describe('rows that come while it is live', () => {
   const row = (seconds: number, id = `${seconds}`) => ({ t: noon + seconds * second, id });
   const bounds = { time: 't', start: 'from', end: 'to' };
 
+  /** Asks a log whose answers have its newest 100 rows. */
+  const over = (log: readonly Row[]) => async (values: Values) => {
+    const [from, to] = [values.from ?? '0001-01-01', values.to ?? '9999-12-31'].map(text =>
+      Number(parseTimestamp(String(text))),
+    );
+    const found = log.filter(({ t }) => Number(t) > from! && Number(t) <= to!);
+    return { rows: found.toSorted((one, other) => Number(other.t) - Number(one.t)).slice(0, 100), facts };
+  };
+
   /** One round over a log whose answers have its newest 100 rows; the ids that are shown then, and the bounds that were asked for. */
   async function poll(
     shown: readonly Row[],
@@ -427,16 +437,13 @@ describe('rows that come while it is live', () => {
     }: { values?: Values; nowSeconds?: number; maxRequests?: number } = {},
   ) {
     const asked: Values[] = [];
+    const ask = over(log);
     const run = async (own: Values) => {
       if (asked.push(own) > maxRequests) throw new Problem('Too many', { status: 429 });
-      const [from, to] = [own.from ?? '0001-01-01', own.to ?? '9999-12-31'].map(text =>
-        Number(parseTimestamp(String(text))),
-      );
-      const found = log.filter(({ t }) => Number(t) > from! && Number(t) <= to!);
-      return { rows: found.toSorted((one, other) => Number(other.t) - Number(one.t)).slice(0, 100), facts };
+      return ask(own);
     };
     const nowMs = noon / 1000 + nowSeconds * 1000;
-    const before = { rows: shown, facts, values, isComplete: true };
+    const before = { rows: shown, facts, values, isComplete: true, fullRows: 1, crowded: [] };
     const after = await withNewerRows(run, bounds, before, nowMs);
     return { after, before, asked, ids: after.rows.map(({ id }) => id) };
   }
@@ -479,6 +486,39 @@ describe('rows that come while it is live', () => {
     const values = { from: '2026-01-15T12:00:01.500000Z' };
     const { ids } = await poll([row(3)], [row(1), row(2), row(3), row(4)], { values });
     expect(ids).toEqual(['4', '3', '2']);
+  });
+
+  /** More rows of one time than an answer holds. */
+  const crowd = Array.from({ length: 150 }, (_, at) => row(5, `crowd ${at}`));
+
+  test('behind more rows of one time than an answer holds the others are there, and the time is named', async () => {
+    const { ids, after } = await poll([row(0)], [...count(0, 5), ...crowd, row(6)]);
+    expect(ids).toEqual(['6', ...crowd.slice(0, 100).map(({ id }) => id), '4', '3', '2', '1', '0']);
+    expect(after.crowded).toEqual([noon + 5 * second]);
+    const fewer = await poll([row(0)], [...count(0, 5), ...crowd.slice(0, 95), row(6)]);
+    expect(fewer.after.rows).toHaveLength(101);
+    expect(fewer.after.crowded).toEqual([]);
+  });
+
+  test('older rows are behind such a time too', async () => {
+    const log = [...count(0, 3), ...crowd, row(6)];
+    let shown: ShownRows = { ...(await over(log)({})), values: {}, fullRows: 100, crowded: [] };
+    for (let ask = olderThan(shown, bounds); ask; ask = olderThan(shown, bounds))
+      shown = await ask(over(log));
+    expect(shown.rows.map(({ id }) => id)).toEqual([
+      '6',
+      ...crowd.slice(0, 100).map(({ id }) => id),
+      '2',
+      '1',
+      '0',
+    ]);
+    expect(shown.crowded).toEqual([noon + 5 * second]);
+    expect(shown.isComplete).toBe(true);
+  });
+
+  test('rows that are pushed out can be asked for again', async () => {
+    const { after } = await poll(newest(count(-20_000, 0)), [row(-1), row(0), row(1)]);
+    expect([after.rows.length, after.isComplete]).toEqual([20_000, false]);
   });
 
   test('where nothing is new, nothing is drawn anew', async () => {

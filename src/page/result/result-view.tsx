@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Column } from '../api/catalogue.ts';
 import type { Facts, Row } from '../api/client.ts';
 import { MissingScript } from '../missing-script.tsx';
-import { oldestMicros, timeColumn } from '../row-times.ts';
+import { type Micros, oldestMicros, timeColumn } from '../row-times.ts';
 import { type View, ways, type Zoom } from '../view-url.ts';
 import { chartModel, isMeasurement } from './chart-model.ts';
 import { FactsBar } from './facts-bar.tsx';
@@ -17,6 +17,8 @@ type ResultViewProps = {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
   readonly facts: Facts;
+  /** Times of which not all rows may be shown. */
+  readonly crowded: readonly Micros[];
   readonly view: View;
   readonly onView: (view: View) => void;
   /** Asks again, past the gateway's cache. */
@@ -30,7 +32,7 @@ type ResultViewProps = {
 
 /** The rows as a chart, as a table or as both, and what is known of them. */
 export function ResultView(props: ResultViewProps) {
-  const { columns, rows, facts, view, onView, onFresh, isRunning, onOlder, onRange } = props;
+  const { columns, rows, facts, crowded, view, onView, onFresh, isRunning, onOlder, onRange } = props;
   const { shown, zoom, filter = '' } = view;
   const found = useMemo(() => rowsWithin(rows, columns, { filter }), [rows, columns, filter]);
   const model = useMemo(() => chartModel(columns, found), [columns, found]);
@@ -73,6 +75,7 @@ export function ResultView(props: ResultViewProps) {
           />
         )}
       </div>
+      {crowded.length > 0 && <p class="hint">{crowdedText(crowded)}</p>}
       {rows.length === 0 && (
         <p class="empty">No rows. A wider time range, or another value, may have some.</p>
       )}
@@ -109,6 +112,12 @@ function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
       </button>
     </span>
   );
+}
+
+/** More rows of one time than an answer holds can't be asked for. */
+function crowdedText([first, ...others]: readonly Micros[]): string {
+  const more = others.length === 0 ? '' : `, and ${others.length} more times like it,`;
+  return `${formatMicros(first!)} UTC${more} may have more rows than an answer holds: they are not shown.`;
 }
 
 let loaded: typeof TimeChart | undefined;
