@@ -15,7 +15,12 @@ export function parseCommand<const Options extends NonNullable<ParseArgsConfig['
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    const message = error instanceof Error ? error.message : String(error);
+    // Behind an unknown option Node explains how to write a word that looks like one.
+    const [, unknown] = /^Unknown option '--([^']*)'/.exec(message) ?? [];
+    if (unknown === undefined) throw new UsageError(message);
+    const meant = didYouMean(unknown, Object.keys(options));
+    throw new UsageError(`There is no option --${unknown}${meant.replace('mean ', 'mean --')}`);
   }
 }
 
@@ -53,8 +58,15 @@ export function readAssignments(texts: readonly string[] = []): [name: string, v
  * @throws UsageError as `readAssignments`
  */
 export function readParameters(texts: readonly string[] | undefined): Record<string, string | string[]> {
+  return valuesOf(readAssignments(texts));
+}
+
+/** The same of values that are read already. */
+export function valuesOf(
+  assignments: readonly (readonly [name: string, value: string])[],
+): Record<string, string | string[]> {
   const values = new Map<string, string | string[]>();
-  for (const [name, value] of readAssignments(texts)) {
+  for (const [name, value] of assignments) {
     const earlier = values.get(name);
     values.set(name, earlier === undefined ? value : [earlier, value].flat());
   }

@@ -28,7 +28,7 @@ import {
 import { readSourceFolder } from '../endpoints/sources.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bindQuery } from '../pipeline/bind-parameters.ts';
-import { UsageError } from './command-line.ts';
+import { refuseUnknown, UsageError } from './command-line.ts';
 
 const row = z.record(z.string(), z.unknown());
 
@@ -163,6 +163,8 @@ async function problemIn(
   { parameters, sql, expect, error }: TestCase,
 ): Promise<string | undefined> {
   try {
+    // Over HTTP it is ignored, and the test would say nothing about it.
+    refuseUnknown(definition, Object.keys(parameters));
     // As a caller's body has them.
     const sent = JSON.parse(JSON.stringify(parameters));
     const query = bindQuery(definition, { ...sent, sql }, undefined);
@@ -174,6 +176,7 @@ async function problemIn(
       return `gave ${result.rowCount} rows; expected an error with ${JSON.stringify(error)}`;
     return differenceOf(result, expect ?? []);
   } catch (thrown) {
+    if (thrown instanceof UsageError) return thrown.message;
     if (!(thrown instanceof GatewayError)) throw thrown;
     if (error !== undefined && thrown.message.includes(error)) return undefined;
     return `failed with ${JSON.stringify(thrown.message)}`;

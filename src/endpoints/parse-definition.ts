@@ -43,10 +43,11 @@ export function placesOf({ file, problems }: DefinitionError): string[] {
 /**
  * Reads a saved query's file.
  * @param file name without folder; must be `<name>.sql`
- * @param batchSql text of `<name>.batch.sql`, if there is such a file
+ * @param writtenBatch text of `<name>.batch.sql`, if there is such a file
  * @throws DefinitionError with every problem found
  */
-export function parseDefinition(file: string, text: string, batchSql?: string): EndpointDefinition {
+export function parseDefinition(file: string, written: string, writtenBatch?: string): EndpointDefinition {
+  const [text, batchSql] = [withoutMark(written), writtenBatch && withoutMark(writtenBatch)];
   const yaml = headerText(file, text);
   const { document, lines } = readYaml(file, yaml);
   const fail = (problems: DefinitionProblem[]): never => {
@@ -82,6 +83,9 @@ export function parseDefinition(file: string, text: string, batchSql?: string): 
     file,
   };
 }
+
+/** A text without the mark U+FEFF that some editors put before it. */
+const withoutMark = (text: string) => text.replace(/^\uFEFF/, '');
 
 /**
  * Reads a text of YAML, with the lines of its keys.

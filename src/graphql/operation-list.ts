@@ -9,7 +9,7 @@ export type OperationList = Readonly<Record<string, string>>;
 
 /**
  * Lists the documents of all `.graphql` and `.gql` files of a folder and its folders; each file is one document, as clients send it.
- * @throws Error with a line `file:line: problem` for each document that does not fit the schema
+ * @throws AggregateError with a line `file:line: problem` for each document that does not fit the schema
  */
 export async function listOperations(directory: string, schema: GraphQLSchema): Promise<OperationList> {
   const files = await readdir(directory, { recursive: true });
@@ -22,8 +22,12 @@ export async function listOperations(directory: string, schema: GraphQLSchema): 
     }
     listed.push([sha256(text), text]);
   }
-  if (problems.length > 0) throw new Error(problems.join('\n'));
-  if (listed.length === 0) throw new Error(`There is no .graphql or .gql file in ${directory}`);
+  if (problems.length > 0) {
+    throw new AggregateError(
+      problems.map(problem => new Error(problem)),
+      problems.join('\n'),
+    );
+  }
   return Object.fromEntries(listed.sort());
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -91,6 +91,7 @@ describe('query', () => {
     ],
     ['logs.all --project ours --format tabel', 'Did you mean table?'],
     ['logs.all --project', '--project has no value'],
+    ['logs.all --project ours --sql', '--sql has no value'],
     ['logs.all more', 'query takes the name or UUID of one saved query'],
     ['logs.all --every 0', '--every is "0"; allowed: 1 to 86400 seconds'],
     ['logs.all --url nowhere', 'The address of the gateway is "nowhere"'],
@@ -98,6 +99,12 @@ describe('query', () => {
     ['logs.all --project ours --sql=select\tid\tfrom\tedge_logs --format chart', 'there is nothing to draw'],
   ])('a mistake is explained: %s', async (line, message) => {
     await expect(query(line)).rejects.toThrow(message);
+  });
+
+  test('SQL that is too long for a URL is sent in a body', async () => {
+    const sql = `select id from edge_logs${'\n'.repeat(30_000)}order by id`;
+    const { out } = await runWith(['logs.all', '--project', 'ours', '--sql', sql, '--format', 'csv']);
+    expect(out.toString()).toBe('id\r\na\r\nb\r\n');
   });
 
   test('a mistake that quotes a row does not steer the terminal', async () => {
@@ -233,6 +240,15 @@ describe('what is shown', () => {
     ]);
   });
 
+  test('a table of many wide columns is no wider than the screen', () => {
+    const wide = (name: string, length: number) => column(name, 'other', 'x'.repeat(length));
+    const columns = [wide('id', 36), wide('timestamp', 27), wide('event_message', 90), wide('metadata', 400)];
+    for (const width of [40, 79, 80, 81, 120, 200]) {
+      const lines = tableText(columns, { width, hasColour: false }).split('\n').slice(0, 2);
+      expect([width, lines.map(line => line.length <= width)]).toEqual([width, [true, true]]);
+    }
+  });
+
   test('characters that take two places keep the columns in line', () => {
     expect(
       tableText(
@@ -341,6 +357,24 @@ test('a file .env is read, and the environment wins; help needs neither', async 
   });
   const help = run('cache', '--help');
   expect([help.status, help.stdout]).toEqual([0, expect.stringContaining('cache invalidate <endpoint>')]);
+});
+
+test.each([
+  ['a mark at its beginning is none of its own', '\ufeffPORT=four\r\n', ['PORT: ']],
+  ['without it, the same', 'PORT=four\n', ['PORT: ']],
+  ['a folder of the name is none', undefined, []],
+])('a file .env: %s', async (_what, text, problems) => {
+  const directory = await temporaryDirectory();
+  if (text === undefined) await mkdir(join(directory, '.env'));
+  else await writeFile(join(directory, '.env'), text);
+  const { status, stderr } = spawnSync(process.execPath, [cli, 'token', 'list'], {
+    cwd: directory,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, DATA_DIR: directory },
+  });
+  expect([status, stderr]).toEqual(
+    problems.length > 0 ? [1, expect.stringContaining(problems[0]!)] : [0, ''],
+  );
 });
 
 describe('completion', () => {

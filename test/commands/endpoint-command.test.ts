@@ -47,11 +47,13 @@ describe('endpoint test', () => {
       ['logs.all.test.yaml', 'expect: [{ id: c }]', 'expect: [{ id: c }, { id: a }]'],
       ['logs.all.test.yaml', 'error: Parameter "project" is required', 'error: something else'],
       ['logs.all.test.yaml', 'sql: select id from `postgres.logs`', 'sql: select id from postgres_logs'],
+      ['logs.all.test.yaml', '{ project: ours, iso_timestamp_start: "2026-01-15T12:00:00', '{ project: ours, iso_timestamp_strat: "2026-01-15T12:00:00'],
     ] as const) await change(file, from, to); // biome-ignore format: a table
     const { isWell, text } = await run('test', 'logs.all');
     expect(isWell).toBe(false);
-    expect(text.match(/FAILED/g)).toHaveLength(5);
+    expect(text.match(/FAILED/g)).toHaveLength(6);
     for (const problem of [
+      'has no parameter "iso_timestamp_strat"',
       'row 2: id is "b"; expected "a"',
       'gave 1 rows; expected 2',
       'failed with "Parameter',
@@ -158,4 +160,5 @@ test('--help says what there is, and another word is refused', async () => {
   const { run } = await openCommands();
   expect((await run('--help')).text).toContain('npm run endpoint -- new');
   await expect(run('remove')).rejects.toThrow('endpoint takes new, lint, explain or test');
+  await expect(run('lint', '--josn')).rejects.toThrow(/^There is no option --josn; Did you mean --json\?$/);
 });

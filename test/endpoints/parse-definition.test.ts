@@ -46,6 +46,14 @@ test('reads parameters and columns in the order of the header, with defaults', (
   });
 });
 
+test('a mark U+FEFF at the beginning, as some editors write it, is none of the text', () => {
+  const batched = valid
+    .replace('type: enum\n    values: [small, large]', 'type: STRING\n    required: true')
+    .replace('cacheSeconds: 60', 'batch: { parameter: size, key: size }');
+  const marked = parseDefinition('one.sql', `\ufeff${batched}`, '\ufeffselect 1');
+  expect(marked).toEqual(parseDefinition('one.sql', batched, 'select 1'));
+});
+
 const windowed = (lines: string) =>
   valid.replace(
     'columns:',

@@ -19,7 +19,7 @@ export function tableText(columns: readonly ShownColumn[], { width, hasColour }:
     const isLast = at === columns.length - 1;
     const cells = [column.name, ...column.cells].map(cell => printable(cell ?? 'NULL'));
     const widest = cells.reduce((most, cell) => Math.max(most, lengthOf(cell)), 0);
-    const own = Math.min(widest, isLast ? left : Math.max(minCell, Math.floor(width / 3)));
+    const own = Math.min(widest, left, isLast ? left : Math.max(minCell, Math.floor(width / 3)));
     if (own < Math.min(widest, minCell) || left <= 0) break;
     shown.push(cells.map(cell => fitted(cell, own, column.kind === 'number')));
     left -= own + 2;

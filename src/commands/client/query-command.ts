@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { formatNames, type RowFormat } from '../../formats/row-formats.ts';
-import { refuseUnknown, UsageError } from '../command-line.ts';
+import { refuseUnknown, UsageError, valuesOf } from '../command-line.ts';
 import { printable } from '../printable.ts';
 import { chartText } from './print-chart.ts';
 import { type Screen, tableText } from './print-table.ts';
@@ -107,11 +107,10 @@ async function printOnce(
   { endpoint, parameters, format, tag, everySeconds }: Asking,
 ): Promise<string | undefined> {
   const isForPeople = format === 'table' || format === 'chart';
-  const asked = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
-  asked.set('format', isForPeople ? 'arrow' : format);
-  const path = `/api/endpoints/query/${encodeURIComponent(endpoint)}?${asked}`;
+  const path = `/api/endpoints/query/${encodeURIComponent(endpoint)}`;
+  const request = { parameters, format: isForPeople ? 'arrow' : format };
   const headers = { authorization: `Bearer ${token}`, ...(tag && { 'if-none-match': tag }) };
-  const response = await fetch(url + path, { headers, signal }).catch(error => {
+  const response = await send(url + path, request, { headers, signal }).catch(error => {
     throw signal.aborted ? error : unreachable(url, error);
   });
   if (response.status === 304) return tag;
@@ -135,6 +134,27 @@ async function printOnce(
     note(`There are more rows; an answer has at most ${response.headers.get('result-max-rows')}.`);
   }
   return response.headers.get('etag') ?? undefined;
+}
+
+/** Characters of a URL that gateways take, and a little less. */
+const maxUrlLength = 60_000;
+
+/** Sends parameters in the URL, which caches know, or long ones, as SQL may be, in a body. */
+function send(
+  path: string,
+  { parameters, format }: Pick<QueryArguments, 'parameters'> & { readonly format: string },
+  { headers, signal }: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
+): Promise<Response> {
+  const inUrl = (pairs: typeof parameters) =>
+    `${path}?${new URLSearchParams([...pairs, ['format', format]].map(([name = '', value = '']) => [name, value]))}`;
+  const url = inUrl(parameters);
+  if (url.length <= maxUrlLength) return fetch(url, { headers, signal });
+  return fetch(inUrl([]), {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(valuesOf(parameters)),
+    signal,
+  });
 }
 
 function textFor(format: 'table' | 'chart', arrow: Uint8Array, screen: Screen): string {

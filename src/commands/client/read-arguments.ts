@@ -39,10 +39,10 @@ export function readQueryArguments(args: readonly string[]): QueryArguments {
     const argument = args[at]!;
     const [, name = '', , value = args[at + 1]] = /^--([^=]+)(=(.*))?$/s.exec(argument) ?? [];
     if (name === '' || Object.hasOwn(options, name)) {
-      own.push(argument);
+      const isSeparate = name !== '' && !argument.includes('=') && takesValue(name);
+      if (isSeparate && value === undefined) throw new UsageError(`--${name} has no value`);
       // The value of an option may begin with hyphens, as a comment of SQL does.
-      if (name !== '' && !argument.includes('=') && takesValue(name))
-        own[own.length - 1] += `=${args[++at] ?? ''}`;
+      own.push(isSeparate ? `${argument}=${args[++at]}` : argument);
     } else {
       if (value === undefined) throw new UsageError(`--${name} has no value`);
       parameters.push([name, value]);
